@@ -162,11 +162,37 @@ static void what_the_thread_did_counts(void **state) {
   assert_budget(budget_for(all), 2 * MIB, NO_TARGET_DEADLINE, false);
 }
 
+/* The time that stress took is that of its collections, minor and full ones, and so less than the heap's age. */
+CRADLE_UNCHECKED_COLLECTION static void stress_counts_the_time_of_its_collections(void **state) {
+  (void)state;
+  for (uint64_t major = 0; major < 2; major++) {
+    fixture stressed;
+    cradle_options options;
+    fixture_options(&stressed, &options);
+    fixture_unstress(&options);
+    options.stress_period = 1;
+    options.stress_major = major;
+    fixture_open_with(&stressed, &options);
+    for (int i = 0; i < 10; i++) {
+      uint64_t before = stressed.heap->stress.spent_ns;
+      (void)cradle_new(stressed.m, T_PAIR, sizeof(pair));
+      assert_true(stressed.heap->stress.spent_ns >= before);
+    }
+    assert_int_equal(stressed.heap->stress.majors, major == 0 ? 0 : 10);
+    assert_true(stressed.heap->stress.spent_ns <= fixture_stats(&stressed).wall_ns);
+    fixture_close(&stressed);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_FIXTURE(far_above_the_limit_all_is_done),       WITH_FIXTURE(under_stress_increments_are_the_smallest),
-      WITH_FIXTURE(without_target_and_thread_all_is_done), WITH_FIXTURE(without_a_thread_pacing_says_how_much),
-      WITH_FIXTURE(what_the_thread_left_is_marked),        WITH_FIXTURE(what_the_thread_did_counts),
+      WITH_FIXTURE(far_above_the_limit_all_is_done),
+      WITH_FIXTURE(under_stress_increments_are_the_smallest),
+      WITH_FIXTURE(without_target_and_thread_all_is_done),
+      WITH_FIXTURE(without_a_thread_pacing_says_how_much),
+      WITH_FIXTURE(what_the_thread_left_is_marked),
+      WITH_FIXTURE(what_the_thread_did_counts),
+      cmocka_unit_test(stress_counts_the_time_of_its_collections),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,6 +295,40 @@ static void large_objects_beside_external_memory(void **state) {
   fixture_close(&large);
 }
 
+static const char *doubt; /* the last note about pages of the system */
+
+static void note_doubt(void *data, const cradle_event *event) {
+  (void)data;
+  if (event->kind == CRADLE_EVENT_NOTE && strncmp(event->u.note.text, "the system", 10) == 0)
+    doubt = event->u.note.text;
+}
+
+/* One note says what the system lacks, whether it is asked for the nursery, for arenas, or for both. */
+static void a_system_without_huge_pages_is_noted(void **state) {
+  (void)state;
+  static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_OFF, CRADLE_HUGEPAGES_AUTO};
+  for (int nursery = 0; nursery < 2; nursery++)
+    for (int arenas = 0; arenas < 2; arenas++) {
+      fixture f;
+      cradle_options options;
+      cradle_hardware hardware = {.page_bytes = (size_t)sysconf(_SC_PAGESIZE),
+                                  .thp_mode = CRADLE_THP_ABSENT,
+                                  .l2_bytes = (size_t)1 << 20,
+                                  .memory_bytes = (size_t)1 << 30};
+      fixture_options(&f, &options);
+      fixture_unstress(&options);
+      options.hardware = &hardware;
+      options.hugepages_nursery = policies[nursery];
+      options.hugepages_arenas = policies[arenas];
+      options.listener = (cradle_listener){note_doubt, NULL};
+      doubt = NULL;
+      fixture_open_with(&f, &options);
+      assert_int_equal(doubt != NULL, nursery || arenas);
+      if (doubt != NULL) assert_string_equal(doubt, "the system has no transparent huge pages: base pages");
+      fixture_close(&f);
+    }
+}
+
 /* --- statistics --- */
 
 static void a_quarantine_is_counted(void **state) {
@@ -370,6 +404,7 @@ int main(void) {
       cmocka_unit_test(one_increment_waits_for_the_threshold),
       cmocka_unit_test(large_objects_beside_external_memory),
       cmocka_unit_test(no_more_arenas_are_prepared_than_are_kept),
+      cmocka_unit_test(a_system_without_huge_pages_is_noted),
       cmocka_unit_test(a_quarantine_is_counted),
       cmocka_unit_test(what_lies_beside_the_objects_is_counted),
   };

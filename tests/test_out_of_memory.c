@@ -234,6 +234,8 @@ static int in_child(int (*function)(void)) {
   return WEXITSTATUS(status);
 }
 
+#define ADDRESSES ((rlim_t)512 << 20) /* of a process whose heap gets fewer than it asks for */
+
 CRADLE_UNCHECKED_COLLECTION static int fill_under(int resource, rlim_t limit) {
   struct rlimit wanted = {limit, limit};
   if (setrlimit(resource, &wanted) != 0) return 10;
@@ -247,6 +249,10 @@ CRADLE_UNCHECKED_COLLECTION static int fill_under(int resource, rlim_t limit) {
   if (f.heap == NULL) return error.message[0] != '\0' ? 20 : 21;
   f.m = cradle_mutator_new(f.heap);
   if (f.m == NULL) return 22;
+  /* Where addresses are short, the mark stack has an eighth of what the old generation has. */
+  const crd_word_stack *stack = &f.heap->mark_stack;
+  size_t eighth = f.heap->old.arenas.bytes / 8, bytes = (size_t)(stack->end - stack->base) * sizeof *stack->base;
+  if (limit == ADDRESSES && bytes != eighth) return 26;
   size_t count = 0;
   cradle_push(f.m, NULL);
   for (vector *fresh; count < 4000 && (fresh = cradle_try_new_array(f.m, T_VECTOR, 100000)) != NULL; count++) {
@@ -263,7 +269,7 @@ CRADLE_UNCHECKED_COLLECTION static int fill_under(int resource, rlim_t limit) {
 }
 
 static int under_address_space(void) {
-  return fill_under(RLIMIT_AS, (rlim_t)512 << 20);
+  return fill_under(RLIMIT_AS, ADDRESSES);
 }
 static int under_data(void) {
   return fill_under(RLIMIT_DATA, (rlim_t)128 << 20);

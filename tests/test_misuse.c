@@ -635,6 +635,26 @@ static void descriptors_that_contradict(void **state) {
 
 /* --- options: an error, not misuse --- */
 
+/* Whether another number helps: 0 says that none does, and other fields than numbers have none. [options.2] */
+static bool helps(const cradle_options *options, const cradle_error *error) {
+  if (error->accepted == 0) return true;
+#define NUMBER(name) \
+  { #name, offsetof(cradle_options, name) }
+  static const struct {
+    const char *name;
+    size_t offset;
+  } numbers[] = {NUMBER(nursery_bytes), NUMBER(reserve_bytes),  NUMBER(shadow_stack_bytes), NUMBER(stress_times),
+                 NUMBER(quarantine),    NUMBER(heap_max_bytes), NUMBER(major_min_bytes)};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    if (strcmp(numbers[i].name, error->option) != 0) continue;
+    cradle_options other = *options;
+    cradle_error left;
+    memcpy((char *)&other + numbers[i].offset, &error->accepted, sizeof error->accepted);
+    return cradle_options_check(&other, &left) || strcmp(left.option, error->option) != 0;
+  }
+  return false;
+}
+
 /* [options.1] */
 static void refused(const cradle_options *options, const char *words) {
   cradle_error error;
@@ -646,6 +666,7 @@ static void refused(const cradle_options *options, const char *words) {
   assert_string_equal(asked.message, error.message);
   assert_ptr_equal(asked.option, error.option);
   assert_int_equal(asked.accepted, error.accepted);
+  if (!helps(options, &error)) fail_msg("%s: %ju does not help", error.message, (uintmax_t)error.accepted);
   assert_false(cradle_options_check(options, NULL));
 }
 
@@ -714,6 +735,7 @@ static void options_that_contradict(void **state) {
   REFUSED("stress_last: below stress_first",
           (options.stress_period = options.stress_last = 1, options.stress_first = 3));
   REFUSED("stress_at: not a value of cradle_stress", (options.stress_period = 1, options.stress_at = (cradle_stress)9));
+  REFUSED("stress_times: accepted are 2 to 1000", (options.stress_period = 1, options.stress_times = 1));
   REFUSED("quarantine: accepted are 1 to 4096", options.quarantine = 4097);
   REFUSED("hugepages_nursery: must be auto or off with quarantine",
           (options.quarantine = 2, options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB));

@@ -329,6 +329,25 @@ static void a_system_without_huge_pages_is_noted(void **state) {
     }
 }
 
+/* Another thread lowers top after it stored its request. If a collection came in between, the request was served, and
+ * the safepoint collects nothing but raises top again. */
+static void a_safepoint_raises_top_after_a_late_request(void **state) {
+  (void)state;
+  fixture f;
+  open_seen(&f);
+  fixture_pass_first_looks(&f);
+  cradle_safepoint_request(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  char *top = f.m->top;
+  assert_non_null(top);
+  f.m->top = NULL;
+  uint64_t minors = fixture_stats(&f).minor_collections;
+  cradle_safepoint(f.m);
+  assert_int_equal(fixture_stats(&f).minor_collections, minors);
+  assert_ptr_equal(f.m->top, top);
+  fixture_close(&f);
+}
+
 /* --- statistics --- */
 
 static void a_quarantine_is_counted(void **state) {
@@ -405,6 +424,7 @@ int main(void) {
       cmocka_unit_test(large_objects_beside_external_memory),
       cmocka_unit_test(no_more_arenas_are_prepared_than_are_kept),
       cmocka_unit_test(a_system_without_huge_pages_is_noted),
+      cmocka_unit_test(a_safepoint_raises_top_after_a_late_request),
       cmocka_unit_test(a_quarantine_is_counted),
       cmocka_unit_test(what_lies_beside_the_objects_is_counted),
   };

@@ -102,7 +102,8 @@ static void assert_no_object(void *address) {
   ASSERT_MISUSE(&f, words, cradle_unpin(f.m, address));
 }
 
-/* Nothing of these is read: neither what lies outside of the heap, nor the nursery behind its last object. */
+/* Nothing of these is read: neither what lies outside of the heap or within an object, nor the nursery behind its last
+ * object. */
 static void addresses_of_no_object(void **state) {
   (void)state;
   static cradle_word outside[2];
@@ -110,8 +111,13 @@ static void addresses_of_no_object(void **state) {
   assert_no_object(outside);
   assert_no_object((char *)last + 4);
   assert_no_object(last + 1);
+  pair *old = cradle_new_pinned(f.m, T_PAIR, sizeof(pair));
+  assert_no_object((cradle_word *)old + 1);
+  assert_no_object((char *)old + 4);
+  assert_no_object((char *)old + ((size_t)1 << 30)); /* an address without memory */
+  cradle_unpin(f.m, old);
   ASSERT_MISUSE(&f, "cradle_unpin: NULL: it is not pinned", cradle_unpin(f.m, NULL));
-  ASSERT_MISUSE(&f, "cradle_unpin: type 0 (pair) at 0x", cradle_unpin(f.m, last));
+  ASSERT_MISUSE(&f, "cradle_unpin: type 0 (pair) at 0x", cradle_unpin(f.m, old));
 }
 
 static void the_shadow_stack_below_its_base(void **state) {

@@ -113,7 +113,7 @@ static void without_target_and_thread_all_is_done(void **state) {
   assert_false(is_whole(budget_for(all)));
 }
 
-/* The promotions have used up a tenth of the room below the threshold: a tenth and a quarter more of what is unmarked. */
+/* The promotions have used up a tenth of the room below the threshold: a tenth of what is unmarked, a quarter more. */
 static void without_a_thread_pacing_says_how_much(void **state) {
   (void)state;
   figures all = {.used = 30 * MIB,

@@ -58,8 +58,7 @@ CRADLE_UNCHECKED_COLLECTION static void use(fixture *f) {
   cradle_handle handles[COUNT];
   cradle_weak_set *set = cradle_weak_set_new(f->m, NULL, NULL);
   for (size_t i = 0; i < COUNT; i++) {
-    char name[] = "late";
-    (void)cradle_type_add(f->heap, &(cradle_type){.name = name, .size = 16 + 8 * i});
+    (void)cradle_type_add(f->heap, &(cradle_type){.name = "late", .size = 16 + 8 * i});
     prebuilt[i] = (pair){.header = T_PAIR};
     cradle_prebuilt_add(f->heap, &prebuilt[i]);
     globals[i] = new_pair(f, NULL);

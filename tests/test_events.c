@@ -2,6 +2,7 @@
 #include "tests/services.h"
 
 #include "gc/heap.h"
+#include "gc/platform/pages.h"
 
 /* Sums of the events of a heap's life, and the last of each kind. */
 typedef struct seen {
@@ -414,6 +415,30 @@ static void what_lies_beside_the_objects_is_counted(void **state) {
   fixture_close(&f);
 }
 
+/* A region says what the kernel gave if the kernel tells. Of a region without memory it is known: nothing. */
+static void a_report_says_what_is_known(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  cradle_memory memory;
+  crd_pages_backing backing;
+  fixture_options(&f, &options);
+  fixture_unstress(&options);
+  for (int off = 0; off < 2; off++) {
+    if (off) options.gc = CRADLE_GC_OFF;
+    fixture_open_with(&f, &options);
+    const crd_nursery *nursery = &f.heap->nursery;
+    bool known = crd_pages_backing_of(nursery->start, nursery->committed_bytes, &backing);
+    cradle_memory_report(f.heap, &memory, sizeof memory);
+    assert_int_equal(memory.nursery.obtained != CRADLE_BACKING_UNKNOWN, known);
+    if (!off) assert_int_equal(memory.arenas.obtained != CRADLE_BACKING_UNKNOWN, known);
+    if (off) assert_int_equal(memory.arenas.committed_bytes, 0);
+    if (off) assert_int_equal(memory.arenas.obtained, CRADLE_BACKING_NOTHING);
+    cradle_mutator_free(f.m);
+    cradle_heap_free(f.heap);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(increments_say_what_they_did),
@@ -426,6 +451,7 @@ int main(void) {
       cmocka_unit_test(a_system_without_huge_pages_is_noted),
       cmocka_unit_test(a_safepoint_raises_top_after_a_late_request),
       cmocka_unit_test(a_quarantine_is_counted),
+      cmocka_unit_test(a_report_says_what_is_known),
       cmocka_unit_test(what_lies_beside_the_objects_is_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -262,6 +262,33 @@ static void remove_range(cradle_mutator *m) {
   cradle_root_range_remove(m, &used_range);
 }
 
+/* Wrong in themselves, which another thread must not look into: the types may be changing. */
+#define WRONG(function, ...) \
+  CRADLE_UNCHECKED_COLLECTION static void function##_wrong(cradle_mutator *m) { \
+    (void)m; \
+    __VA_ARGS__; \
+  }
+static const cradle_array_layout no_layout = {0, 0, 0};
+static cradle_reservation reserved;
+WRONG(new, (void)cradle_new_slow(m, T_PAIR, 1000))
+WRONG(try_new, (void)cradle_try_new_slow(m, T_PAIR, 1000))
+WRONG(new_registered, (void)cradle_new_registered_slow(m, T_PAIR, 1000))
+WRONG(try_new_registered, (void)cradle_try_new_registered_slow(m, T_PAIR, 1000))
+WRONG(new_pinned, (void)cradle_new_pinned(m, T_PAIR, 1000))
+WRONG(try_new_pinned, (void)cradle_try_new_pinned(m, T_PAIR, 1000))
+WRONG(new_array, (void)cradle_new_array(m, T_PAIR, 1))
+WRONG(new_registered_array, (void)cradle_new_registered_array(m, T_PAIR, 1))
+WRONG(new_pinned_array, (void)cradle_new_pinned_array(m, T_PAIR, 1))
+WRONG(new_items, (void)cradle_new_items_slow(m, T_VECTOR, no_layout, 1, false))
+WRONG(new_registered_items, (void)cradle_new_registered_items_slow(m, T_VECTOR, no_layout, 1, false))
+WRONG(new_pinned_items, (void)cradle_new_pinned_items(m, T_VECTOR, no_layout, 1, false))
+WRONG(reserve, (void)cradle_reserve_slow(m, CRADLE_NURSERY_OBJECT_MAX_BYTES + 1, false))
+WRONG(check_reserved, cradle_check_reserved(&reserved, T_PAIR, 1000))
+WRONG(check_room, cradle_check_room(&reserved, 1000))
+WRONG(check_new, cradle_check_new(m, T_PAIR, 1000))
+WRONG(check_items, cradle_check_items(m, T_VECTOR, no_layout, true))
+WRONG(check_items_fast, cradle_check_items(m, T_VECTOR, no_layout, false))
+
 CRADLE_UNCHECKED_COLLECTION static void *use_from_another_thread(void *data) {
   void (**use)(cradle_mutator *) = data;
   f.message[0] = '\0';
@@ -277,7 +304,26 @@ CRADLE_UNCHECKED_COLLECTION static void another_thread(void **state) {
   } uses[] = {{collect_minor, "cradle_collect"},
               {cradle_mutator_free, "cradle_mutator_free"},
               {remove_range, "cradle_root_range_remove"},
-              {cradle_safepoint_slow, "cradle_safepoint"}};
+              {cradle_safepoint_slow, "cradle_safepoint"},
+              {new_wrong, "cradle_new"},
+              {try_new_wrong, "cradle_try_new"},
+              {new_registered_wrong, "cradle_new_registered"},
+              {try_new_registered_wrong, "cradle_try_new_registered"},
+              {new_pinned_wrong, "cradle_new_pinned"},
+              {try_new_pinned_wrong, "cradle_try_new_pinned"},
+              {new_array_wrong, "cradle_new_array"},
+              {new_registered_array_wrong, "cradle_new_registered_array"},
+              {new_pinned_array_wrong, "cradle_new_pinned_array"},
+              {new_items_wrong, "CRADLE_NEW_ARRAY"},
+              {new_registered_items_wrong, "CRADLE_NEW_REGISTERED_ARRAY"},
+              {new_pinned_items_wrong, "CRADLE_NEW_PINNED_ARRAY"},
+              {reserve_wrong, "cradle_reserve"},
+              {check_reserved_wrong, "cradle_new_reserved"},
+              {check_room_wrong, "cradle_new_reserved"},
+              {check_new_wrong, "cradle_new"},
+              {check_items_wrong, "CRADLE_NEW_ARRAY"},
+              {check_items_fast_wrong, "CRADLE_NEW_ARRAY"}};
+  reserved = cradle_reserve_slow(f.m, 64, false);
   for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
     pthread_t thread;
     char wanted[128];

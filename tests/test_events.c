@@ -296,6 +296,20 @@ static void large_objects_beside_external_memory(void **state) {
   fixture_close(&large);
 }
 
+/* The kernel is asked a last time when a heap ends, whether arenas came and went or not. */
+static void a_heap_ends_with_its_arenas(void **state) {
+  (void)state;
+  fixture f;
+  open_seen(&f);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  cradle_mutator_free(f.m);
+  uint64_t arenas = all.arenas;
+  cradle_heap_free(f.heap);
+  assert_int_equal(all.arenas, arenas + 1);
+  assert_int_equal(all.last[CRADLE_EVENT_ARENAS].u.arenas.taken, 0);
+  assert_int_equal(all.last[CRADLE_EVENT_ARENAS].u.arenas.given_back, 0);
+}
+
 static const char *doubt; /* the last note about pages of the system */
 
 static void note_doubt(void *data, const cradle_event *event) {
@@ -448,6 +462,7 @@ int main(void) {
       cmocka_unit_test(one_increment_waits_for_the_threshold),
       cmocka_unit_test(large_objects_beside_external_memory),
       cmocka_unit_test(no_more_arenas_are_prepared_than_are_kept),
+      cmocka_unit_test(a_heap_ends_with_its_arenas),
       cmocka_unit_test(a_system_without_huge_pages_is_noted),
       cmocka_unit_test(a_safepoint_raises_top_after_a_late_request),
       cmocka_unit_test(a_quarantine_is_counted),

@@ -1,5 +1,6 @@
 /* What the increment of a pause may do: line by line the table above budget_of. The collector's file is compiled into
- * this test, which sets the figures that the table asks for. */
+ * this test, which sets the figures that the table asks for. Also what a pause leaves to the second core, and what stress
+ * counts. */
 #include "tests/one_heap.h"
 
 #define collect_minor its_collect_minor /* the fixture has one of this name */
@@ -179,20 +180,43 @@ CRADLE_UNCHECKED_COLLECTION static void stress_counts_the_time_of_its_collection
       assert_true(stressed.heap->stress.spent_ns >= before);
     }
     assert_int_equal(stressed.heap->stress.majors, major == 0 ? 0 : 10);
+    (void)cradle_new_array(stressed.m, T_STRING, 40000); /* a large object counts, too */
+    assert_int_equal(stressed.heap->stress.number, 11);
     assert_true(stressed.heap->stress.spent_ns <= fixture_stats(&stressed).wall_ns);
     fixture_close(&stressed);
   }
 }
 
+/* The collector's thread goes on when the pause is over. */
+CRADLE_UNCHECKED_COLLECTION static void marking_goes_on_after_a_pause(void **state) {
+  (void)state;
+  fixture beside;
+  cradle_options options;
+  fixture_options(&beside, &options);
+  fixture_unstress(&options);
+  options.verify = false;
+  options.gc_threads = CRADLE_GC_THREADS_ONE;
+  fixture_open_with(&beside, &options);
+  cradle_push(beside.m, NULL);
+  for (int i = 0; i < 20000; i++) {
+    pair *next = cradle_new(beside.m, T_PAIR, sizeof(pair));
+    next->rest = (pair *)*cradle_peek(beside.m, 0);
+    *cradle_peek(beside.m, 0) = (uintptr_t)next;
+  }
+  cradle_collect(beside.m, CRADLE_COLLECT_FULL);
+  assert_false(cradle_collect_step(beside.m, 0));
+  if (beside.heap->marker.thread == NULL) print_message("the system refuses the thread\n");
+  assert_int_equal(beside.heap->marker.going, beside.heap->marker.thread != NULL);
+  cradle_pop(beside.m);
+  fixture_close(&beside);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_FIXTURE(far_above_the_limit_all_is_done),
-      WITH_FIXTURE(under_stress_increments_are_the_smallest),
-      WITH_FIXTURE(without_target_and_thread_all_is_done),
-      WITH_FIXTURE(without_a_thread_pacing_says_how_much),
-      WITH_FIXTURE(what_the_thread_left_is_marked),
-      WITH_FIXTURE(what_the_thread_did_counts),
-      cmocka_unit_test(stress_counts_the_time_of_its_collections),
+      WITH_FIXTURE(far_above_the_limit_all_is_done),       WITH_FIXTURE(under_stress_increments_are_the_smallest),
+      WITH_FIXTURE(without_target_and_thread_all_is_done), WITH_FIXTURE(without_a_thread_pacing_says_how_much),
+      WITH_FIXTURE(what_the_thread_left_is_marked),        WITH_FIXTURE(what_the_thread_did_counts),
+      cmocka_unit_test(marking_goes_on_after_a_pause),     cmocka_unit_test(stress_counts_the_time_of_its_collections),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

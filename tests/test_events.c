@@ -296,11 +296,28 @@ static void large_objects_beside_external_memory(void **state) {
   fixture_close(&large);
 }
 
-/* The kernel is asked a last time when a heap ends, whether arenas came and went or not. */
-static void a_heap_ends_with_its_arenas(void **state) {
+/* A minor collection looks at no word of the shadow stack that was there at the one before. */
+static void unchanged_words_are_not_looked_at(void **state) {
+  (void)state;
+  enum { WORDS = 1000 };
+  fixture f;
+  open_seen(&f);
+  for (int i = 0; i < WORDS; i++) cradle_push(f.m, NULL);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_true(all.last[CRADLE_EVENT_ROOTS_END].u.roots.words >= WORDS);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_true(all.last[CRADLE_EVENT_ROOTS_END].u.roots.words < WORDS);
+  cradle_pop_many(f.m, WORDS);
+  fixture_close(&f);
+}
+
+/* The nursery is told as the heap begins. The kernel is asked a last time when it ends, whether arenas came and went or not. */
+static void a_heap_begins_with_its_nursery_and_ends_with_its_arenas(void **state) {
   (void)state;
   fixture f;
   open_seen(&f);
+  assert_int_equal(all.last[CRADLE_EVENT_NURSERY_SIZED].kind, CRADLE_EVENT_NURSERY_SIZED);
+  assert_int_equal(all.last[CRADLE_EVENT_NURSERY_SIZED].u.nursery.bytes, fixture_stats(&f).nursery_bytes);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   cradle_mutator_free(f.m);
   uint64_t arenas = all.arenas;
@@ -462,7 +479,8 @@ int main(void) {
       cmocka_unit_test(one_increment_waits_for_the_threshold),
       cmocka_unit_test(large_objects_beside_external_memory),
       cmocka_unit_test(no_more_arenas_are_prepared_than_are_kept),
-      cmocka_unit_test(a_heap_ends_with_its_arenas),
+      cmocka_unit_test(unchanged_words_are_not_looked_at),
+      cmocka_unit_test(a_heap_begins_with_its_nursery_and_ends_with_its_arenas),
       cmocka_unit_test(a_system_without_huge_pages_is_noted),
       cmocka_unit_test(a_safepoint_raises_top_after_a_late_request),
       cmocka_unit_test(a_quarantine_is_counted),

@@ -279,6 +279,21 @@ CRADLE_UNCHECKED_COLLECTION static int fill_under(int resource, rlim_t limit) {
   return 0;
 }
 
+/* A nursery that the system refuses, of a heap without a quarantine and of one with it. */
+static int nursery_under_address_space(void) {
+  struct rlimit wanted = {ADDRESSES, ADDRESSES};
+  if (setrlimit(RLIMIT_AS, &wanted) != 0) return 10;
+  cradle_options options;
+  cradle_error error;
+  cradle_options_init(&options);
+  options.nursery_bytes = (size_t)1 << 30;
+  if (cradle_heap_new(&options, &error) != NULL) return 11;
+  if (strcmp(error.message, "memory for the nursery was refused") != 0) return 12;
+  options.quarantine = 2;
+  if (cradle_heap_new(&options, &error) != NULL) return 13;
+  return strstr(error.message, "the nurseries of the quarantine was refused") == NULL ? 14 : 0;
+}
+
 static int under_address_space(void) {
   return fill_under(RLIMIT_AS, ADDRESSES);
 }
@@ -296,6 +311,7 @@ static void limits_of_the_process_are_met_with_null(void **state) {
   skip();
 #endif
   assert_int_equal(in_child(under_address_space), 0);
+  assert_int_equal(in_child(nursery_under_address_space), 0);
   assert_int_equal(in_child(under_data), 0);
   int almost_nothing = in_child(under_almost_nothing);
   assert_true(almost_nothing == 0 || almost_nothing == 20); /* a heap, or an error with words */

@@ -1,6 +1,6 @@
 /* What the increment of a pause may do: line by line the table above budget_of. The collector's file is compiled into
- * this test, which sets the figures that the table asks for. Also what a pause leaves to the second core, and what stress
- * counts. */
+ * this test, which sets the figures that the table asks for. Also what a pause leaves to the second core, and what
+ * stress counts. */
 #include "tests/one_heap.h"
 
 #define collect_minor its_collect_minor /* the fixture has one of this name */

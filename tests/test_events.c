@@ -311,7 +311,8 @@ static void unchanged_words_are_not_looked_at(void **state) {
   fixture_close(&f);
 }
 
-/* The nursery is told as the heap begins. The kernel is asked a last time when it ends, whether arenas came and went or not. */
+/* The nursery is told as the heap begins. The kernel is asked a last time when it ends, whether arenas came and went or
+ * not. */
 static void a_heap_begins_with_its_nursery_and_ends_with_its_arenas(void **state) {
   (void)state;
   fixture f;

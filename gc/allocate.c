@@ -152,7 +152,7 @@ static void *take_place(cradle_mutator *mutator, uint32_t type, size_t bytes) CR
 }
 
 static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
-  if (size > SIZE_MAX / 2) return NULL;
+  ASSERT(size <= SIZE_MAX / 2, "a size that was not checked");
   size_t bytes = cradle_object_bytes(size);
   PROBE3(allocate_slow, mutator->heap, type, bytes);
   void *object = take_place(mutator, type, bytes);

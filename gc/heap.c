@@ -146,7 +146,8 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   send_created(heap, reason);
   crd_pacing_init(&heap->pacing, &heap->options, &heap->hardware, bytes);
   heap->compaction.backoff = 1;
-  if (!crd_maximum_check(heap, error)) return false;
+  crd_heap_limit_arenas(heap);
+  ASSERT(heap->old.arenas.limit >= 2, "the options left no room for two arenas beside the nursery");
   crd_sampling_init(heap);
   crd_nursery_hand_out(heap, crd_adapt_hand_out(heap));
   if (heap->nursery.slack_end == heap->nursery.start)

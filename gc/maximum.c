@@ -2,7 +2,6 @@
 
 #include "gc/event.h"
 #include "gc/heap.h"
-#include "gc/misuse.h"
 #include "gc/young/nursery.h"
 
 /* If a cgroup's share is below this and two nurseries, it is no room for a heap, and does not become the maximum. */
@@ -52,13 +51,6 @@ void crd_maximum_respect_group(cradle_heap *heap) {
   ASSERT(bytes < heap->hardware.group_bytes, "a maximum heap beyond the cgroup's memory");
   /* The program chose its minimum without knowing of this maximum. */
   if (heap->options.major_min_bytes > bytes) heap->options.major_min_bytes = bytes;
-}
-
-bool crd_maximum_check(cradle_heap *heap, cradle_error *error) {
-  crd_heap_limit_arenas(heap);
-  if (heap->old.arenas.limit >= 2) return true;
-  return crd_fail(error, "heap_max_bytes: too small for the nursery and two arenas; at least %zu",
-                  heap->nursery.bytes + 2 * ARENA_BYTES);
 }
 
 void crd_maximum_note(cradle_heap *heap) {

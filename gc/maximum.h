@@ -18,8 +18,6 @@ void crd_heap_limit_arenas(cradle_heap *heap);
 /* When the heap is made: a heap without a maximum gets three quarters of its cgroup's memory. A process that exceeds
  * a cgroup's memory is killed without an error that anything could handle. */
 void crd_maximum_respect_group(cradle_heap *heap);
-/* Limits the arenas. false: the maximum is too small for the nursery and two arenas. */
-bool crd_maximum_check(cradle_heap *heap, cradle_error *error);
 /* Sends a note if the maximum is not what the program asked for, or cannot be reached. */
 void crd_maximum_note(cradle_heap *heap);
 

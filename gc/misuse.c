@@ -183,7 +183,7 @@ static bool is_object(const cradle_heap *heap, const void *object) {
   uintptr_t address = address_of(object);
   if (address % CRADLE_OBJECT_ALIGNMENT != 0) return false;
   if (address - address_of(heap->nursery.start) < nursery_filled(heap)) return true;
-  return arenas_contain(&heap->old.arenas, address) && crd_old_is_object(&heap->old, address);
+  return crd_old_is_object(&heap->old, address);
 }
 
 crd_type_words crd_name_object(const cradle_heap *heap, const void *object) {

@@ -43,7 +43,8 @@ void *cradle_pin(cradle_mutator *mutator, void *object) {
 
 /* NULL: no memory, for the object or for the pin. */
 static void *allocate_pinned(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
-  if (size > SIZE_MAX / 2 || !crd_pins_reserve(&mutator->heap->pins)) return NULL;
+  ASSERT(size <= SIZE_MAX / 2, "a size that was not checked");
+  if (!crd_pins_reserve(&mutator->heap->pins)) return NULL;
   void *object = crd_allocate_old(mutator, type, cradle_object_bytes(size));
   if (object == NULL) return NULL;
   ASSERT(heap_is_old(mutator->heap, address_of(object)), "[pin.2] what was allocated pinned is not old");

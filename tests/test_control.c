@@ -213,6 +213,27 @@ static void it_can_be_raised_and_lifted(void **state) {
                 (void)!cradle_heap_set_max(f.m, 0, NULL));
 }
 
+/* With a quarantine, pages of dead large objects count as used until they are opened. A maximum that fits once they are
+ * opened needs no major collection. */
+static void closed_pages_are_opened_before_more_is_collected(void **state) {
+  (void)state;
+  fixture closed;
+  cradle_options options;
+  cradle_error error;
+  fixture_options(&closed, &options);
+  fixture_unstress(&options);
+  options.quarantine = 2;
+  options.nursery_bytes = (size_t)64 << 10;
+  options.major_min_bytes = 64 * MIB;
+  fixture_open_with(&closed, &options);
+  for (int i = 0; i < 8; i++) (void)cradle_new_array(closed.m, T_STRING, MIB);
+  assert_int_equal(fixture_stats(&closed).arenas_in_use, 8);
+  assert_true(cradle_heap_set_max(closed.m, 12 * MIB, &error));
+  assert_int_equal(fixture_stats(&closed).arenas_in_use, 0);
+  assert_int_equal(fixture_stats(&closed).major_collections, 0);
+  fixture_close(&closed);
+}
+
 /* A reservation that is full of what lives: no maximum that does not bind asks for room. */
 static void it_can_be_lifted_where_all_addresses_are_used(void **state) {
   (void)state;
@@ -470,6 +491,7 @@ int main(void) {
       WITH_FIXTURE(what_is_dead_goes_first),
       WITH_FIXTURE(it_bounds_the_threshold_and_what_is_kept),
       WITH_FIXTURE(it_can_be_raised_and_lifted),
+      WITH_FIXTURE(closed_pages_are_opened_before_more_is_collected),
       WITH_FIXTURE(external_memory_above_the_maximum),
       WITH_FIXTURE(it_can_be_lifted_where_all_addresses_are_used),
       WITH_FIXTURE(a_listener_may_ask_for_a_safepoint),

@@ -38,12 +38,17 @@ static void a_dump_that_cannot_be_written(void **state) {
   }
   for (size_t left = 0; left < 600000; left = 3 * left + 40) {
     size_t room = left;
+    error = (cradle_error){.message = "old", .option = "old", .accepted = 1};
     assert_false(cradle_heap_dump_to(f.heap, refuse_after, &room, &error));
     assert_string_equal(error.message, "the dump could not be written");
+    assert_null(error.option);
+    assert_int_equal(error.accepted, 0);
   }
   size_t room = SIZE_MAX;
+  error = (cradle_error){.message = "old", .option = "old", .accepted = 1};
   assert_true(cradle_heap_dump_to(f.heap, refuse_after, &room, &error));
   assert_string_equal(error.message, "");
+  assert_null(error.option);
   assert_false(cradle_heap_dump(f.heap, "/no/such/folder/dump", &error));
   if (strstr(error.message, "/no/such/folder/dump") == NULL || strstr(error.message, "No such file") == NULL)
     fail_msg("the message is \"%s\"", error.message);

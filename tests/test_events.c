@@ -2,6 +2,7 @@
 #include "tests/services.h"
 
 #include "gc/heap.h"
+#include "gc/platform/pages.h"
 
 /* Sums of the events of a heap's life, and the last of each kind. */
 typedef struct seen {
@@ -120,8 +121,12 @@ static void spans_say_what_is_wasted(void **state) {
     pair *list = NULL;
     CRADLE_ROOT(f.m, list);
     for (size_t i = 0; i < 5000; i++) list = new_pair(&f, list);
-    string *text = cradle_new_array(f.m, T_STRING, 1000);
-    CRADLE_ROOT(f.m, text);
+    vector *texts = cradle_new_array(f.m, T_VECTOR, 80);
+    CRADLE_ROOT(f.m, texts);
+    for (size_t i = 0; i < texts->length; i++) { /* one of nearly each size */
+      string *text = cradle_new_array(f.m, T_STRING, 100 * i);
+      cradle_store(f.m, texts, &texts->item[i], text);
+    }
     cradle_collect(f.m, CRADLE_COLLECT_FULL);
     cradle_span_info rows[SIZE_CLASS_MAX];
     size_t count = cradle_heap_spans(f.heap, rows, SIZE_CLASS_MAX, sizeof *rows), told = 0;
@@ -167,14 +172,45 @@ static void arenas_come_and_go(void **state) {
     }
     assert_true(all.given_back > 0);
     assert_int_equal(all.idle_arenas, 0);
+    uint64_t given_back = all.given_back;
+    roots = NULL;
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR); /* keeps what it emptied */
+    uint64_t released = cradle_release_memory(f.heap) / fixture_stats(&f).arena_bytes;
+    assert_true(released > 0);
+    assert_int_equal(all.given_back, given_back + released);
+    (void)cradle_new_array(f.m, T_STRING, (size_t)20 << 20);
+    given_back = all.given_back;
+    assert_true(cradle_heap_set_max(f.m, (size_t)10 << 20, NULL)); /* gives back what the dead object had */
+    assert_true(all.given_back > given_back);
+    assert_int_equal(all.taken - all.given_back, fixture_stats(&f).arenas_committed);
+    assert_true(cradle_heap_set_max(f.m, 0, NULL));
+    (void)cradle_release_memory(f.heap);
     uint64_t arenas = all.arenas;
     for (int i = 0; i < 10; i++) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+    assert_true(cradle_heap_set_max(f.m, 0, NULL));
+    assert_int_equal(cradle_release_memory(f.heap), 0);
     assert_int_equal(all.arenas, arenas);
     const cradle_event *last = &all.last[CRADLE_EVENT_ARENAS];
     uint64_t reach = f.heap->old.arenas.committed_end * fixture_stats(&f).arena_bytes;
     assert_true(last->u.arenas.resident_bytes <= (last->u.arenas.measured ? reach : 0));
     assert_true(last->u.arenas.huge_bytes <= last->u.arenas.resident_bytes);
   }
+  fixture_close(&f);
+}
+
+/* Arenas are prepared for the next promotion, but however much was promoted until now, only those that are kept for it
+ * anyway. */
+static void no_more_arenas_are_prepared_than_are_kept(void **state) {
+  (void)state;
+  fixture f;
+  open_seen(&f);
+  (void)cradle_new_array(f.m, T_STRING, (size_t)1 << 20);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  f.heap->pacing.promoted_average = (uint64_t)100 << 20;
+  cradle_safepoint_request(f.m);
+  cradle_safepoint(f.m);
+  cradle_statistics stats = fixture_stats(&f);
+  assert_in_range(stats.arenas_committed - stats.arenas_in_use, 1, f.heap->old.reserve);
   fixture_close(&f);
 }
 
@@ -203,6 +239,145 @@ static void causes_are_those_that_led_there(void **state) {
     }
     assert_int_equal(all.last[CRADLE_EVENT_MAJOR_BEGIN].u.begin.cause, CRADLE_CAUSE_LARGE);
   }
+  fixture_close(&f);
+}
+
+static uint64_t begun_at; /* the old generation's bytes when the first major collection began */
+
+static void note_begin(void *data, const cradle_event *event) {
+  const fixture *f = data;
+  if (event->kind == CRADLE_EVENT_MAJOR_BEGIN && begun_at == 0) begun_at = f->heap->old.used_bytes;
+}
+
+/* Without a pause target a major collection is one increment, which waits for the threshold. With a target, marking
+ * begins earlier. */
+static void one_increment_waits_for_the_threshold(void **state) {
+  (void)state;
+  for (int target = 0; target < 2; target++) {
+    fixture f;
+    cradle_options options;
+    fixture_options(&f, &options);
+    fixture_unstress(&options);
+    options.verify = false;
+    options.pause_ns = target ? 2000000 : 0;
+    options.gc_threads = CRADLE_GC_THREADS_NONE;
+    options.major_min_bytes = (size_t)1 << 20;
+    options.listener = (cradle_listener){note_begin, &f};
+    fixture_open_with(&f, &options);
+    pair *list = NULL;
+    CRADLE_ROOT(f.m, list);
+    begun_at = 0;
+    while (begun_at == 0) list = new_pair(&f, list);
+    assert_int_equal(begun_at < options.major_min_bytes, target);
+    list = NULL;
+    fixture_close(&f);
+  }
+}
+
+/* A large object is allocated without a collection until it, the old objects and the external memory together come to
+ * the threshold. */
+static void large_objects_beside_external_memory(void **state) {
+  (void)state;
+  fixture large;
+  cradle_options options;
+  fixture_options(&large, &options);
+  fixture_unstress(&options);
+  options.major_min_bytes = (size_t)16 << 20;
+  options.pause_ns = 0;
+  options.gc_threads = CRADLE_GC_THREADS_NONE;
+  fixture_open_with(&large, &options);
+  cradle_external_memory(large.m, (int64_t)8 << 20);
+  cradle_push(large.m, cradle_new_array(large.m, T_STRING, (size_t)4 << 20));
+  assert_int_equal(fixture_stats(&large).minor_collections, 0);
+  (void)cradle_new_array(large.m, T_STRING, (size_t)4 << 20);
+  assert_int_equal(fixture_stats(&large).minor_collections, 1);
+  (void)cradle_pop(large.m);
+  cradle_external_memory(large.m, -8 * ((int64_t)1 << 20));
+  fixture_close(&large);
+}
+
+/* A minor collection looks at no word of the shadow stack that was there at the one before. */
+static void unchanged_words_are_not_looked_at(void **state) {
+  (void)state;
+  enum { WORDS = 1000 };
+  fixture f;
+  open_seen(&f);
+  for (int i = 0; i < WORDS; i++) cradle_push(f.m, NULL);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_true(all.last[CRADLE_EVENT_ROOTS_END].u.roots.words >= WORDS);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_true(all.last[CRADLE_EVENT_ROOTS_END].u.roots.words < WORDS);
+  cradle_pop_many(f.m, WORDS);
+  fixture_close(&f);
+}
+
+/* The nursery is told as the heap begins. The kernel is asked a last time when it ends, whether arenas came and went or
+ * not. */
+static void a_heap_begins_with_its_nursery_and_ends_with_its_arenas(void **state) {
+  (void)state;
+  fixture f;
+  open_seen(&f);
+  assert_int_equal(all.last[CRADLE_EVENT_NURSERY_SIZED].kind, CRADLE_EVENT_NURSERY_SIZED);
+  assert_int_equal(all.last[CRADLE_EVENT_NURSERY_SIZED].u.nursery.bytes, fixture_stats(&f).nursery_bytes);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  cradle_mutator_free(f.m);
+  uint64_t arenas = all.arenas;
+  cradle_heap_free(f.heap);
+  assert_int_equal(all.arenas, arenas + 1);
+  assert_int_equal(all.last[CRADLE_EVENT_ARENAS].u.arenas.taken, 0);
+  assert_int_equal(all.last[CRADLE_EVENT_ARENAS].u.arenas.given_back, 0);
+}
+
+static const char *doubt; /* the last note about pages of the system */
+
+static void note_doubt(void *data, const cradle_event *event) {
+  (void)data;
+  if (event->kind == CRADLE_EVENT_NOTE && strncmp(event->u.note.text, "the system", 10) == 0)
+    doubt = event->u.note.text;
+}
+
+/* One note says what the system lacks, whether it is asked for the nursery, for arenas, or for both. */
+static void a_system_without_huge_pages_is_noted(void **state) {
+  (void)state;
+  static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_OFF, CRADLE_HUGEPAGES_AUTO};
+  for (int nursery = 0; nursery < 2; nursery++)
+    for (int arenas = 0; arenas < 2; arenas++) {
+      fixture f;
+      cradle_options options;
+      cradle_hardware hardware = {.page_bytes = (size_t)sysconf(_SC_PAGESIZE),
+                                  .thp_mode = CRADLE_THP_ABSENT,
+                                  .l2_bytes = (size_t)1 << 20,
+                                  .memory_bytes = (size_t)1 << 30};
+      fixture_options(&f, &options);
+      fixture_unstress(&options);
+      options.hardware = &hardware;
+      options.hugepages_nursery = policies[nursery];
+      options.hugepages_arenas = policies[arenas];
+      options.listener = (cradle_listener){note_doubt, NULL};
+      doubt = NULL;
+      fixture_open_with(&f, &options);
+      assert_int_equal(doubt != NULL, nursery || arenas);
+      if (doubt != NULL) assert_string_equal(doubt, "the system has no transparent huge pages: base pages");
+      fixture_close(&f);
+    }
+}
+
+/* Another thread lowers top after it stored its request. If a collection came in between, the request was served, and
+ * the safepoint collects nothing but raises top again. */
+static void a_safepoint_raises_top_after_a_late_request(void **state) {
+  (void)state;
+  fixture f;
+  open_seen(&f);
+  fixture_pass_first_looks(&f);
+  cradle_safepoint_request(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  char *top = f.m->top;
+  assert_non_null(top);
+  f.m->top = NULL;
+  uint64_t minors = fixture_stats(&f).minor_collections;
+  cradle_safepoint(f.m);
+  assert_int_equal(fixture_stats(&f).minor_collections, minors);
+  assert_ptr_equal(f.m->top, top);
   fixture_close(&f);
 }
 
@@ -272,11 +447,46 @@ static void what_lies_beside_the_objects_is_counted(void **state) {
   fixture_close(&f);
 }
 
+/* A region says what the kernel gave if the kernel tells. Of a region without memory it is known: nothing. */
+static void a_report_says_what_is_known(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  cradle_memory memory;
+  crd_pages_backing backing;
+  fixture_options(&f, &options);
+  fixture_unstress(&options);
+  for (int off = 0; off < 2; off++) {
+    if (off) options.gc = CRADLE_GC_OFF;
+    fixture_open_with(&f, &options);
+    const crd_nursery *nursery = &f.heap->nursery;
+    bool known = crd_pages_backing_of(nursery->start, nursery->committed_bytes, &backing);
+    cradle_memory_report(f.heap, &memory, sizeof memory);
+    assert_int_equal(memory.nursery.obtained != CRADLE_BACKING_UNKNOWN, known);
+    if (!off) assert_int_equal(memory.arenas.obtained != CRADLE_BACKING_UNKNOWN, known);
+    if (off) assert_int_equal(memory.arenas.committed_bytes, 0);
+    if (off) assert_int_equal(memory.arenas.obtained, CRADLE_BACKING_NOTHING);
+    cradle_mutator_free(f.m);
+    cradle_heap_free(f.heap);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(increments_say_what_they_did), cmocka_unit_test(spans_say_what_is_wasted),
-      cmocka_unit_test(arenas_come_and_go),           cmocka_unit_test(causes_are_those_that_led_there),
-      cmocka_unit_test(a_quarantine_is_counted),      cmocka_unit_test(what_lies_beside_the_objects_is_counted),
+      cmocka_unit_test(increments_say_what_they_did),
+      cmocka_unit_test(spans_say_what_is_wasted),
+      cmocka_unit_test(arenas_come_and_go),
+      cmocka_unit_test(causes_are_those_that_led_there),
+      cmocka_unit_test(one_increment_waits_for_the_threshold),
+      cmocka_unit_test(large_objects_beside_external_memory),
+      cmocka_unit_test(no_more_arenas_are_prepared_than_are_kept),
+      cmocka_unit_test(unchanged_words_are_not_looked_at),
+      cmocka_unit_test(a_heap_begins_with_its_nursery_and_ends_with_its_arenas),
+      cmocka_unit_test(a_system_without_huge_pages_is_noted),
+      cmocka_unit_test(a_safepoint_raises_top_after_a_late_request),
+      cmocka_unit_test(a_quarantine_is_counted),
+      cmocka_unit_test(a_report_says_what_is_known),
+      cmocka_unit_test(what_lies_beside_the_objects_is_counted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -689,6 +689,36 @@ static void walk(cradle_mutator *m) {
   (void)cradle_heap_walk(f.heap, walking, NULL);
 }
 
+/* Only instruments that look for poison have it written. Otherwise what died keeps its words until they are used. */
+CRADLE_UNCHECKED_COLLECTION static void nothing_is_poisoned_without_an_instrument(void **state) {
+  (void)state;
+  enum { LENGTH = 40000 };
+  cradle_options options;
+  fixture_options(&f, &options);
+  fixture_unstress(&options);
+  options.verify = false;
+  fixture_open_with(&f, &options);
+  cradle_push(f.m, new_pair());
+  pair *kept = (pair *)*cradle_peek(f.m, 0);
+  kept->rest = new_pair();
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  kept = (pair *)*cradle_peek(f.m, 0);
+  pair *small = kept->rest;
+  small->first = small->rest = kept;
+  string *large = cradle_new_array(f.m, T_STRING, LENGTH);
+  memset(large->byte, 0x55, LENGTH);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR); /* large dies */
+  assert_int_equal(large->byte[0], 0x55);
+  assert_int_equal(large->byte[LENGTH - 1], 0x55);
+  kept->rest = NULL;
+  cradle_collect(f.m, CRADLE_COLLECT_MAJOR); /* small dies */
+  assert_true(fixture_stats(&f).old_bytes == sizeof(pair));
+  assert_ptr_equal(small->first, kept);
+  assert_ptr_equal(small->rest, kept);
+  cradle_pop(f.m);
+  fixture_close(&f);
+}
+
 static void callbacks_that_use_the_heap(void **state) {
   (void)state;
   static const struct {
@@ -778,6 +808,7 @@ int main(void) {
       WITH_FIXTURE(immediates_of_pairs_are_no_addresses),
       WITH_FIXTURE(what_comes_back_leads_to_nothing_dead),
       cmocka_unit_test(young_objects_beside_a_small_old_generation),
+      cmocka_unit_test(nothing_is_poisoned_without_an_instrument),
       WITH_FIXTURE(callbacks_that_use_the_heap),
       WITH_FIXTURE(another_thread),
       WITH_FIXTURE(a_heap_without_a_mutator),

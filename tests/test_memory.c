@@ -62,6 +62,7 @@ static void take_note(void *data, const cradle_event *event) {
   notes *all = data;
   if (event->kind == CRADLE_EVENT_ARENAS && event->u.arenas.measured) all->arenas = *event;
   if (event->kind != CRADLE_EVENT_NOTE) return;
+  assert_non_null(event->u.note.text);
   size_t length = strlen(all->text);
   snprintf(all->text + length, sizeof all->text - length, "%s\n", event->u.note.text);
 }
@@ -285,6 +286,31 @@ static void larger_base_pages_serve(void **state) {
 }
 
 /* --- the pool --- */
+
+/* Its pages do not fit an arena, so the nursery gets none of them. */
+static void a_refused_nursery_is_noted(void **state) {
+  (void)state;
+  static const char *const words[] = {"the huge-page pool refused the nursery: base pages instead\n",
+                                      "the huge-page pool refused the nursery: transparent huge pages instead\n"};
+  for (int transparent = 0; transparent < 2; transparent++) {
+    fixture f;
+    notes all = {.text = ""};
+    cradle_options options;
+    cradle_hardware hardware = {.page_bytes = kernel_page_bytes(),
+                                .pool_page_bytes = 4 * MIB,
+                                .thp_page_bytes = 2 * MIB,
+                                .thp_mode = transparent ? CRADLE_THP_ALWAYS : CRADLE_THP_ABSENT,
+                                .l2_bytes = MIB,
+                                .memory_bytes = (size_t)1 << 30};
+    memory_options(&options);
+    options.hardware = &hardware;
+    options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB;
+    options.listener = (cradle_listener){take_note, &all};
+    open_heap(&f, &options);
+    assert_int_equal(strncmp(all.text, words[transparent], strlen(words[transparent])), 0);
+    close_heap(&f);
+  }
+}
 
 static void the_pool_comes_first_and_its_end_leaves_no_hole(void **state) {
   (void)state;
@@ -733,6 +759,7 @@ int main(void) {
       cmocka_unit_test(a_process_without_transparent_huge_pages_works_and_says_so),
       cmocka_unit_test(major_collections_report_what_the_kernel_gave),
       cmocka_unit_test(larger_base_pages_serve),
+      cmocka_unit_test(a_refused_nursery_is_noted),
       POOL_TEST(the_pool_comes_first_and_its_end_leaves_no_hole),
       POOL_TEST(a_pool_that_another_process_empties_kills_nobody),
       cmocka_unit_test(a_gigantic_page_serves),

@@ -568,6 +568,43 @@ CRADLE_UNCHECKED_COLLECTION static void the_dead_leave_the_list(void **state) {
   fixture_close(&f);
 }
 
+/* A heap that never collects, or NULL; *calls: the calls of mmap that making it took. With 12 MiB of memory it has a
+ * nursery of 8 MiB. */
+static cradle_heap *new_uncollected(unsigned first, unsigned every, unsigned *calls, cradle_error *error) {
+  fixture f = {.armed = false};
+  cradle_options options;
+  life_options(&f, &options, CRADLE_HUGEPAGES_OFF);
+  hardware.memory_bytes = 12 * MIB;
+  options.gc = CRADLE_GC_OFF;
+  options.nursery_bytes = 0;
+  refuse("mmap", first, every);
+  cradle_heap *heap = cradle_heap_new(&options, error);
+  *calls = fault.count;
+  heal();
+  return heap;
+}
+
+/* Addresses for a nursery that is never collected are asked for in halves, down to 1 MiB. */
+static void an_uncollected_nursery_is_halved(void **state) {
+  (void)state;
+  cradle_error error;
+  unsigned calls, made, halved_at = 0;
+  cradle_heap_free(new_uncollected(0, 0, &calls, &error));
+  for (unsigned n = 1; n <= calls; n++) {
+    cradle_heap *heap = new_uncollected(n, 0, &made, &error);
+    if (heap == NULL) continue;
+    size_t bytes = heap->nursery.bytes;
+    cradle_heap_free(heap);
+    if (bytes == 8 * MIB) continue;
+    assert_int_equal(bytes, 4 * MIB);
+    if (halved_at == 0) halved_at = n;
+  }
+  assert_true(halved_at > 0);
+  assert_null(new_uncollected(halved_at, 1, &made, &error));
+  assert_string_equal(error.message, "memory for the nursery was refused");
+  assert_int_equal(made - halved_at, 3); /* 8 MiB, 4, 2 and 1 */
+}
+
 /* The lists of registered objects stay right, whichever call is refused and whatever is collected before memory is
  * available again. */
 CRADLE_UNCHECKED_COLLECTION static void lists_are_refused(void **state) {
@@ -612,6 +649,7 @@ int main(int argc, char **argv) {
   };
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(lists_are_refused, warm_up),
+      cmocka_unit_test_setup(an_uncollected_nursery_is_halved, warm_up),
       cmocka_unit_test_setup(each_call_fails_once, warm_up),
       cmocka_unit_test_setup(every_nth_call_fails, warm_up),
       cmocka_unit_test_setup(a_call_fails_from_some_time_on, warm_up),

@@ -73,6 +73,53 @@ static void reservations_that_cannot_be(void **state) {
   ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
 }
 
+/* The size is wrong whatever room there is, so the message names the type and not the reservation. */
+static void a_wrong_size_beyond_a_reservation(void **state) {
+  (void)state;
+  cradle_reservation room = cradle_reserve_slow(f.m, 32, false);
+  ASSERT_MISUSE(&f, "cradle_new_reserved: allocation of 64 bytes for type 0 (pair), whose descriptor says 24",
+                cradle_check_reserved(&room, T_PAIR, 64));
+}
+
+/* Who calls is checked before what the call is given. */
+static void a_region_is_named_before_a_wrong_layout(void **state) {
+  (void)state;
+  static const cradle_array_layout wrong = {8, 1, 0};
+  ASSERT_MISUSE(&f, "CRADLE_NEW_ARRAY: may collect, but a no-collection region is open", cradle_no_collect_begin(f.m);
+                (void)cradle_new_items_slow(f.m, T_VECTOR, wrong, 1, false));
+  ASSERT_MISUSE(&f, "CRADLE_NEW_REGISTERED_ARRAY: may collect, but a no-collection region is open",
+                cradle_no_collect_begin(f.m);
+                (void)cradle_new_registered_items_slow(f.m, T_VECTOR, wrong, 1, false));
+  ASSERT_MISUSE(&f, "CRADLE_NEW_PINNED_ARRAY: may collect, but a no-collection region is open",
+                cradle_no_collect_begin(f.m);
+                (void)cradle_new_pinned_items(f.m, T_VECTOR, wrong, 1, false));
+}
+
+static void assert_no_object(void *address) {
+  char words[100];
+  snprintf(words, sizeof words, "cradle_unpin: 0x%jx, which is no object of this heap: it is not pinned",
+           (uintmax_t)(uintptr_t)address);
+  ASSERT_MISUSE(&f, words, cradle_unpin(f.m, address));
+}
+
+/* Nothing of these is read: neither what lies outside of the heap or within an object, nor the nursery behind its last
+ * object. */
+static void addresses_of_no_object(void **state) {
+  (void)state;
+  static cradle_word outside[2];
+  pair *last = cradle_new_slow(f.m, T_PAIR, sizeof(pair));
+  assert_no_object(outside);
+  assert_no_object((char *)last + 4);
+  assert_no_object(last + 1);
+  pair *old = cradle_new_pinned(f.m, T_PAIR, sizeof(pair));
+  assert_no_object((cradle_word *)old + 1);
+  assert_no_object((char *)old + 4);
+  assert_no_object((char *)old + ((size_t)1 << 30)); /* an address without memory */
+  cradle_unpin(f.m, old);
+  ASSERT_MISUSE(&f, "cradle_unpin: NULL: it is not pinned", cradle_unpin(f.m, NULL));
+  ASSERT_MISUSE(&f, "cradle_unpin: type 0 (pair) at 0x", cradle_unpin(f.m, old));
+}
+
 static void the_shadow_stack_below_its_base(void **state) {
   (void)state;
   ASSERT_MISUSE(&f, "cradle_pop: the pop goes below the shadow stack's base (words popped: 1, words held: 0)",
@@ -155,6 +202,22 @@ static void root_ranges_of_words(void **state) {
   ASSERT_MISUSE(&f, "the base is above the top", cradle_root_range_add(f.m, &range));
 }
 
+/* The top is the address behind the last word, so it may be the one where the old generation ends. */
+static void root_ranges_at_the_end_of_the_heap(void **state) {
+  (void)state;
+  cradle_memory memory;
+  cradle_memory_report(f.heap, &memory, sizeof memory);
+  char *start = (char *)memory.arenas.start, *end = start + memory.arenas.reserved_bytes;
+  char *base = end - 16, *top = end;
+  cradle_root_range range = {.base = &base, .top = &top, .name = "r"};
+  cradle_root_range_add(f.m, &range);
+  cradle_root_range_remove(f.m, &range); /* before a collection reads the words */
+  top = end + 8;
+  ASSERT_MISUSE(&f, "one of them lies in an object", cradle_root_range_add(f.m, &range));
+  base = start - 8, top = start + 8;
+  ASSERT_MISUSE(&f, "one of them lies in an object", cradle_root_range_add(f.m, &range));
+}
+
 static void assert_collection_refused(const char *words) {
   f.message[0] = '\0';
   if (FIXTURE_LANDS(&f)) {
@@ -199,6 +262,33 @@ static void remove_range(cradle_mutator *m) {
   cradle_root_range_remove(m, &used_range);
 }
 
+/* Wrong in themselves, which another thread must not look into: the types may be changing. */
+#define WRONG(function, ...) \
+  CRADLE_UNCHECKED_COLLECTION static void function##_wrong(cradle_mutator *m) { \
+    (void)m; \
+    __VA_ARGS__; \
+  }
+static const cradle_array_layout no_layout = {0, 0, 0};
+static cradle_reservation reserved;
+WRONG(new, (void)cradle_new_slow(m, T_PAIR, 1000))
+WRONG(try_new, (void)cradle_try_new_slow(m, T_PAIR, 1000))
+WRONG(new_registered, (void)cradle_new_registered_slow(m, T_PAIR, 1000))
+WRONG(try_new_registered, (void)cradle_try_new_registered_slow(m, T_PAIR, 1000))
+WRONG(new_pinned, (void)cradle_new_pinned(m, T_PAIR, 1000))
+WRONG(try_new_pinned, (void)cradle_try_new_pinned(m, T_PAIR, 1000))
+WRONG(new_array, (void)cradle_new_array(m, T_PAIR, 1))
+WRONG(new_registered_array, (void)cradle_new_registered_array(m, T_PAIR, 1))
+WRONG(new_pinned_array, (void)cradle_new_pinned_array(m, T_PAIR, 1))
+WRONG(new_items, (void)cradle_new_items_slow(m, T_VECTOR, no_layout, 1, false))
+WRONG(new_registered_items, (void)cradle_new_registered_items_slow(m, T_VECTOR, no_layout, 1, false))
+WRONG(new_pinned_items, (void)cradle_new_pinned_items(m, T_VECTOR, no_layout, 1, false))
+WRONG(reserve, (void)cradle_reserve_slow(m, CRADLE_NURSERY_OBJECT_MAX_BYTES + 1, false))
+WRONG(check_reserved, cradle_check_reserved(&reserved, T_PAIR, 1000))
+WRONG(check_room, cradle_check_room(&reserved, 1000))
+WRONG(check_new, cradle_check_new(m, T_PAIR, 1000))
+WRONG(check_items, cradle_check_items(m, T_VECTOR, no_layout, true))
+WRONG(check_items_fast, cradle_check_items(m, T_VECTOR, no_layout, false))
+
 CRADLE_UNCHECKED_COLLECTION static void *use_from_another_thread(void *data) {
   void (**use)(cradle_mutator *) = data;
   f.message[0] = '\0';
@@ -214,7 +304,26 @@ CRADLE_UNCHECKED_COLLECTION static void another_thread(void **state) {
   } uses[] = {{collect_minor, "cradle_collect"},
               {cradle_mutator_free, "cradle_mutator_free"},
               {remove_range, "cradle_root_range_remove"},
-              {cradle_safepoint_slow, "cradle_safepoint"}};
+              {cradle_safepoint_slow, "cradle_safepoint"},
+              {new_wrong, "cradle_new"},
+              {try_new_wrong, "cradle_try_new"},
+              {new_registered_wrong, "cradle_new_registered"},
+              {try_new_registered_wrong, "cradle_try_new_registered"},
+              {new_pinned_wrong, "cradle_new_pinned"},
+              {try_new_pinned_wrong, "cradle_try_new_pinned"},
+              {new_array_wrong, "cradle_new_array"},
+              {new_registered_array_wrong, "cradle_new_registered_array"},
+              {new_pinned_array_wrong, "cradle_new_pinned_array"},
+              {new_items_wrong, "CRADLE_NEW_ARRAY"},
+              {new_registered_items_wrong, "CRADLE_NEW_REGISTERED_ARRAY"},
+              {new_pinned_items_wrong, "CRADLE_NEW_PINNED_ARRAY"},
+              {reserve_wrong, "cradle_reserve"},
+              {check_reserved_wrong, "cradle_new_reserved"},
+              {check_room_wrong, "cradle_new_reserved"},
+              {check_new_wrong, "cradle_new"},
+              {check_items_wrong, "CRADLE_NEW_ARRAY"},
+              {check_items_fast_wrong, "CRADLE_NEW_ARRAY"}};
+  reserved = cradle_reserve_slow(f.m, 64, false);
   for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
     pthread_t thread;
     char wanted[128];
@@ -333,11 +442,15 @@ static void a_heap_without_types(void **state) {
 }
 
 /* After a longjmp out of a frame, its scoped roots lie below every live frame, where later calls write. */
-CRADLE_UNCHECKED_COLLECTION __attribute__((noinline)) static void leave_a_scope_open(jmp_buf landing) {
+CRADLE_UNCHECKED_COLLECTION __attribute__((noinline)) static void leave_a_scope_open(jmp_buf landing,
+                                                                                     const char *name) {
   char room[512];
   memset(room, 1, sizeof room);
   pair *local = cradle_new(f.m, T_PAIR, sizeof(pair));
-  (void)cradle_scope_open(f.m, &local, CRADLE_KIND_REFERENCE, NULL);
+  if (name == NULL)
+    (void)cradle_scope_open(f.m, &local, CRADLE_KIND_REFERENCE, NULL);
+  else /* as in a program with CRADLE_CHECKED */
+    cradle_scope_open_slow(f.m, (cradle_word)(uintptr_t)&local | CRADLE_SCOPED_NAMED, name);
   __asm__ volatile("" ::"r"(room) : "memory");
   longjmp(landing, 1);
 }
@@ -350,8 +463,11 @@ CRADLE_UNCHECKED_COLLECTION static void scopes_of_a_frame_that_is_gone(void **st
   fixture_open_with(&f, &options);
   f.stressed = true;
   jmp_buf landing;
-  if (setjmp(landing) == 0) leave_a_scope_open(landing);
-  ASSERT_MISUSE(&f, "a scoped root of a frame that is gone is still open",
+  if (setjmp(landing) == 0) leave_a_scope_open(landing, NULL);
+  ASSERT_MISUSE(&f, "a scoped root of a frame that is gone is still open: cradle_checkpoint_restore is missing",
+                (void)cradle_new_slow(f.m, T_PAIR, sizeof(pair)));
+  if (setjmp(landing) == 0) leave_a_scope_open(landing, "local");
+  ASSERT_MISUSE(&f, "a scoped root of a frame that is gone is still open: local: cradle_checkpoint_restore is missing",
                 (void)cradle_new_slow(f.m, T_PAIR, sizeof(pair)));
   fixture_close(&f);
 }
@@ -381,6 +497,13 @@ static void exhaust_without_a_handler(void) {
 }
 static void exhaust_without_a_size(void) {
   exhaust(NULL, SIZE_MAX);
+}
+CRADLE_UNCHECKED_COLLECTION static void register_without_a_size(void) {
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = fixture_types;
+  options.type_count = T_COUNT;
+  (void)cradle_new_registered_array(cradle_mutator_new(cradle_heap_new(&options, NULL)), T_STRING, SIZE_MAX);
 }
 
 static void misuse_on(void) {
@@ -460,6 +583,8 @@ static void no_memory_without_a_handler(void **state) {
   assert_aborts(
       exhaust_without_a_size,
       "cradle: cradle_new_array: out of memory: an array whose size overflows was asked for; old objects 0 bytes");
+  assert_aborts(register_without_a_size,
+                "cradle: cradle_new_registered_array: out of memory: an array whose size overflows was asked for; ");
 }
 
 static void misuse_unheard(void) {
@@ -562,6 +687,26 @@ static void descriptors_that_contradict(void **state) {
 
 /* --- options: an error, not misuse --- */
 
+/* Whether another number helps: 0 says that none does, and other fields than numbers have none. [options.2] */
+static bool helps(const cradle_options *options, const cradle_error *error) {
+  if (error->accepted == 0) return true;
+#define NUMBER(name) \
+  { #name, offsetof(cradle_options, name) }
+  static const struct {
+    const char *name;
+    size_t offset;
+  } numbers[] = {NUMBER(nursery_bytes), NUMBER(reserve_bytes),  NUMBER(shadow_stack_bytes), NUMBER(stress_times),
+                 NUMBER(quarantine),    NUMBER(heap_max_bytes), NUMBER(major_min_bytes)};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    if (strcmp(numbers[i].name, error->option) != 0) continue;
+    cradle_options other = *options;
+    cradle_error left;
+    memcpy((char *)&other + numbers[i].offset, &error->accepted, sizeof error->accepted);
+    return cradle_options_check(&other, &left) || strcmp(left.option, error->option) != 0;
+  }
+  return false;
+}
+
 /* [options.1] */
 static void refused(const cradle_options *options, const char *words) {
   cradle_error error;
@@ -573,6 +718,7 @@ static void refused(const cradle_options *options, const char *words) {
   assert_string_equal(asked.message, error.message);
   assert_ptr_equal(asked.option, error.option);
   assert_int_equal(asked.accepted, error.accepted);
+  if (!helps(options, &error)) fail_msg("%s: %ju does not help", error.message, (uintmax_t)error.accepted);
   assert_false(cradle_options_check(options, NULL));
 }
 
@@ -641,6 +787,7 @@ static void options_that_contradict(void **state) {
   REFUSED("stress_last: below stress_first",
           (options.stress_period = options.stress_last = 1, options.stress_first = 3));
   REFUSED("stress_at: not a value of cradle_stress", (options.stress_period = 1, options.stress_at = (cradle_stress)9));
+  REFUSED("stress_times: accepted are 2 to 1000", (options.stress_period = 1, options.stress_times = 1));
   REFUSED("quarantine: accepted are 1 to 4096", options.quarantine = 4097);
   REFUSED("hugepages_nursery: must be auto or off with quarantine",
           (options.quarantine = 2, options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB));
@@ -772,11 +919,15 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(allocation_of_what_is_not),
       WITH_FIXTURE(reservations_that_cannot_be),
+      WITH_FIXTURE(a_wrong_size_beyond_a_reservation),
+      WITH_FIXTURE(a_region_is_named_before_a_wrong_layout),
+      WITH_FIXTURE(addresses_of_no_object),
       WITH_FIXTURE(the_shadow_stack_below_its_base),
       cmocka_unit_test(the_shadow_stack_above_its_limit),
       WITH_FIXTURE(scopes_that_do_not_nest),
       WITH_FIXTURE(roots_that_are_none_or_not_registered),
       WITH_FIXTURE(root_ranges_of_words),
+      WITH_FIXTURE(root_ranges_at_the_end_of_the_heap),
       WITH_FIXTURE(root_ranges_that_became_impossible),
       WITH_FIXTURE(mutators_too_many_or_in_use),
       WITH_FIXTURE(detached),

@@ -234,6 +234,17 @@ static int in_child(int (*function)(void)) {
   return WEXITSTATUS(status);
 }
 
+#define ADDRESSES ((rlim_t)512 << 20) /* of a process whose heap gets fewer than it asks for */
+
+static size_t addresses_asked, addresses_got; /* as a note says, if fewer were given */
+
+static void note_addresses(void *data, const cradle_event *event) {
+  (void)data;
+  if (event->kind != CRADLE_EVENT_NOTE || strstr(event->u.note.text, "is smaller than asked for") == NULL) return;
+  addresses_asked = event->u.note.wanted;
+  addresses_got = event->u.note.got;
+}
+
 CRADLE_UNCHECKED_COLLECTION static int fill_under(int resource, rlim_t limit) {
   struct rlimit wanted = {limit, limit};
   if (setrlimit(resource, &wanted) != 0) return 10;
@@ -242,11 +253,17 @@ CRADLE_UNCHECKED_COLLECTION static int fill_under(int resource, rlim_t limit) {
   cradle_options_init(&options);
   options.types = fixture_types;
   options.type_count = T_COUNT;
+  options.listener = (cradle_listener){note_addresses, NULL};
   cradle_error error;
   f.heap = cradle_heap_new(&options, &error);
   if (f.heap == NULL) return error.message[0] != '\0' ? 20 : 21;
   f.m = cradle_mutator_new(f.heap);
   if (f.m == NULL) return 22;
+  /* Where addresses are short, the mark stack has an eighth of what the old generation has. */
+  const crd_word_stack *stack = &f.heap->mark_stack;
+  size_t eighth = f.heap->old.arenas.bytes / 8, bytes = (size_t)(stack->end - stack->base) * sizeof *stack->base;
+  if (limit == ADDRESSES && bytes != eighth) return 26;
+  if (limit == ADDRESSES && (addresses_asked != options.reserve_bytes || addresses_got != 8 * eighth)) return 27;
   size_t count = 0;
   cradle_push(f.m, NULL);
   for (vector *fresh; count < 4000 && (fresh = cradle_try_new_array(f.m, T_VECTOR, 100000)) != NULL; count++) {
@@ -262,8 +279,23 @@ CRADLE_UNCHECKED_COLLECTION static int fill_under(int resource, rlim_t limit) {
   return 0;
 }
 
+/* A nursery that the system refuses, of a heap without a quarantine and of one with it. */
+static int nursery_under_address_space(void) {
+  struct rlimit wanted = {ADDRESSES, ADDRESSES};
+  if (setrlimit(RLIMIT_AS, &wanted) != 0) return 10;
+  cradle_options options;
+  cradle_error error;
+  cradle_options_init(&options);
+  options.nursery_bytes = (size_t)1 << 30;
+  if (cradle_heap_new(&options, &error) != NULL) return 11;
+  if (strcmp(error.message, "memory for the nursery was refused") != 0) return 12;
+  options.quarantine = 2;
+  if (cradle_heap_new(&options, &error) != NULL) return 13;
+  return strstr(error.message, "the nurseries of the quarantine was refused") == NULL ? 14 : 0;
+}
+
 static int under_address_space(void) {
-  return fill_under(RLIMIT_AS, (rlim_t)512 << 20);
+  return fill_under(RLIMIT_AS, ADDRESSES);
 }
 static int under_data(void) {
   return fill_under(RLIMIT_DATA, (rlim_t)128 << 20);
@@ -279,6 +311,7 @@ static void limits_of_the_process_are_met_with_null(void **state) {
   skip();
 #endif
   assert_int_equal(in_child(under_address_space), 0);
+  assert_int_equal(in_child(nursery_under_address_space), 0);
   assert_int_equal(in_child(under_data), 0);
   int almost_nothing = in_child(under_almost_nothing);
   assert_true(almost_nothing == 0 || almost_nothing == 20); /* a heap, or an error with words */

@@ -462,12 +462,15 @@ static void a_nursery_that_was_asked_for_is_not_cut(void **state) {
   cradle_options options;
   plain_options(&options);
   options.nursery_bytes = 6 * MIB;
+  options.major_min_bytes = 50 * MIB; /* chosen without knowing of the maximum */
   open_heap(&f, &options);
   f.heap->hardware.group_bytes = f.heap->hardware.memory_bytes = 40 * MIB;
   f.heap->known_hardware |= HARDWARE_MEMORY;
   crd_outgrow_bound(f.heap);
   assert_int_equal(fixture_stats(&f).heap_max_bytes, 30 * MIB);
   assert_int_equal(f.heap->old.arenas.limit, 24 * MIB / ARENA_BYTES);
+  assert_int_equal(fixture_stats(&f).threshold_bytes, 30 * MIB);
+  assert_int_equal(f.heap->pacing.min, 30 * MIB);
   allocate(&f, 20 * MIB);
   assert_int_equal(f.heap->nursery.bytes, 6 * MIB);
   close_heap(&f);

@@ -293,9 +293,15 @@ static void a_heap_that_nobody_listens_to_is_counted_too(void **state) {
   options.type_count = TYPE_COUNT;
   cradle_heap *heap = cradle_heap_new(&options, NULL);
   cradle_mutator *m = cradle_mutator_new(heap);
-  allocate(m);
+  (void)cradle_new_pinned(m, 0, types[0].size);
   cradle_statistics now = statistics_of(heap);
-  assert_true(now.pauses > 0 && now.pause_ns > 0 && now.used_peak_bytes > 0 && now.live_bytes > 0);
+  assert_int_equal(now.minor_collections, 0);
+  assert_int_equal(now.used_bytes, types[0].size);
+  assert_int_equal(now.used_peak_bytes, now.used_bytes); /* never below what is used now */
+  allocate(m);
+  now = statistics_of(heap);
+  assert_true(now.pauses > 0 && now.minor_ns > 0 && now.pause_ns >= now.minor_ns && now.used_peak_bytes > 0 &&
+              now.live_bytes > 0);
   assert_int_equal(now.major_causes[CRADLE_CAUSE_REQUEST], 1);
   assert_true(now.arenas_peak >= now.arenas_committed);
   assert_false(now.pages_known);
@@ -348,6 +354,37 @@ static void span_rows_of_other_sizes_are_filled(const cradle_heap *heap) {
     assert_memory_equal(shorter + i * SHORTER, &whole[i], SHORTER);
   }
   for (size_t at = ROWS * SHORTER; at < sizeof shorter; at++) assert_int_equal(shorter[at], 0xaa);
+  size_t classes = cradle_heap_spans(heap, NULL, 0, sizeof *whole);
+  cradle_span_info *all = malloc((classes + 1) * sizeof *all);
+  all[classes].object_bytes = 77;
+  assert_int_equal(cradle_heap_spans(heap, all, classes + 1, sizeof *all), classes);
+  assert_true(all[classes - 1].object_bytes > all[0].object_bytes);
+  assert_int_equal(all[classes].object_bytes, 77); /* a row that is no class */
+  free(all);
+}
+
+/* An object that is larger than those of the last class gets pages of its own. */
+static void the_last_class_has_the_largest_small_objects(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_options_init(&options);
+  cradle_heap *heap = cradle_heap_new(&options, NULL);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  size_t count = cradle_heap_spans(heap, NULL, 0, sizeof(cradle_span_info)), last = count - 1;
+  cradle_span_info *rows = calloc(count, sizeof *rows);
+  cradle_heap_spans(heap, rows, count, sizeof *rows);
+  size_t bytes = rows[last].object_bytes;
+  uint32_t small = cradle_type_add(heap, &(cradle_type){.name = "small", .size = bytes});
+  uint32_t large = cradle_type_add(heap, &(cradle_type){.name = "large", .size = bytes + 8});
+  (void)cradle_new_pinned(m, small, bytes);
+  cradle_heap_spans(heap, rows, count, sizeof *rows);
+  assert_int_equal(rows[last].used_bytes, bytes);
+  assert_int_equal(statistics_of(heap).large_bytes, 0);
+  (void)cradle_new_pinned(m, large, bytes + 8);
+  assert_true(statistics_of(heap).large_bytes > bytes);
+  free(rows);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
 }
 
 static void structures_of_other_sizes_are_filled(void **state) {
@@ -562,6 +599,7 @@ int main(void) {
       cmocka_unit_test(pauses_are_what_their_events_say),
       cmocka_unit_test(the_statistics_are_what_the_events_come_to),
       cmocka_unit_test(a_heap_that_nobody_listens_to_is_counted_too),
+      cmocka_unit_test(the_last_class_has_the_largest_small_objects),
       cmocka_unit_test(structures_of_other_sizes_are_filled),
       cmocka_unit_test(the_summary_is_printed_once),
       cmocka_unit_test(what_is_printed_waits_for_room),

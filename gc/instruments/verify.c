@@ -86,7 +86,7 @@ bool cradle_heap_verify(cradle_heap *heap, cradle_error *error) {
   crd_text text = {.length = 0};
   crd_heap_check_thread(heap, "cradle_heap_verify");
   if (crd_verify(heap, &text)) {
-    if (error != NULL) error->message[0] = '\0';
+    if (error != NULL) *error = (cradle_error){.option = NULL};
     return true;
   }
   return crd_fail(error, "%s", text.buffer);

@@ -1,0 +1,263 @@
+/* Heaps that start from the environment: what was started for a heap ends with it, whether the heap was made or not; and
+ * what a stress run says on the way. */
+#include "tests/heap_fixture.h"
+
+#include <cradle/runtime.h>
+
+#include "runtime/stress_report.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+static char folder[64];
+
+static int make_folder(void **state) {
+  (void)state;
+  strcpy(folder, "/tmp/cradle-start-XXXXXX");
+  return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **state) {
+  char command[128];
+  (void)state;
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  return system(command);
+}
+
+/* Standard error, from catch_errors to caught_errors, which returns what was written: at most 64 KiB. */
+static int caught_ends[2], kept_errors;
+
+static void catch_errors(void) {
+  fflush(NULL);
+  assert_int_equal(pipe(caught_ends), 0);
+  kept_errors = dup(STDERR_FILENO);
+  dup2(caught_ends[1], STDERR_FILENO);
+  close(caught_ends[1]);
+}
+
+static const char *caught_errors(void) {
+  static char text[1 << 16];
+  dup2(kept_errors, STDERR_FILENO);
+  close(kept_errors);
+  ssize_t length = read(caught_ends[0], text, sizeof text - 1);
+  text[length < 0 ? 0 : length] = '\0';
+  close(caught_ends[0]);
+  return text;
+}
+
+/* --- what a heap takes beside itself --- */
+
+static void set_file(const char *variable, const char *before, const char *name) {
+  char value[128];
+  snprintf(value, sizeof value, "%s%s/%s", before, folder, name);
+  setenv(variable, value, 1);
+}
+
+/* Everything that listens to a heap. */
+static void ask_for_all(const char *log) {
+  set_file("CRADLE_LOG", log, "log");
+  set_file("CRADLE_PAGES_FILE", "", "ranges");
+  set_file("CRADLE_PROFILE", "", "%d.profile");
+  setenv("CRADLE_PROFILE_RATE", "64", 1);
+  setenv("CRADLE_STATS", "1", 1);
+  setenv("CRADLE_STRESS", "7", 1);
+  setenv("CRADLE_FAULTS", "1", 1);
+}
+
+static void ask_for_nothing(void) {
+  static const char *const names[] = {"CRADLE_LOG",   "CRADLE_PAGES_FILE", "CRADLE_PROFILE", "CRADLE_PROFILE_RATE",
+                                      "CRADLE_STATS", "CRADLE_STRESS",     "CRADLE_FAULTS"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
+}
+
+/* The events that the program's own listener got. */
+static size_t events, ends;
+
+static void count_event(void *data, const cradle_event *event) {
+  (void)data;
+  events++;
+  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED) ends++;
+}
+
+static size_t frames(void *data, cradle_mutator *mutator, cradle_frame *out, size_t capacity) {
+  (void)data, (void)mutator, (void)capacity;
+  out[0] = (cradle_frame){.name = "inner", .file = "program", .line = 1};
+  out[1] = (cradle_frame){.name = "outer", .file = "program", .line = 2};
+  return 2;
+}
+
+static void live_once(void) {
+  cradle_options options;
+  cradle_error error;
+  cradle_options_init(&options);
+  options.types = fixture_types;
+  options.type_count = T_COUNT;
+  options.reserve_bytes = (size_t)64 << 20;
+  options.listener = (cradle_listener){count_event, NULL};
+  options.stack = (cradle_stack){frames, NULL};
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
+  if (heap == NULL) fail_msg("%s", error.message);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  for (int i = 0; i < 200; i++) (void)cradle_new(m, T_PAIR, sizeof(pair));
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
+static void be_refused_once(void) {
+  static const cradle_type bad[1] = {{.name = "too small", .size = 1}};
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = bad;
+  options.type_count = 1;
+  options.listener = (cradle_listener){count_event, NULL};
+  assert_null(cradle_heap_new_from_environment(&options, NULL));
+}
+
+static size_t allocated_bytes(void) {
+#if defined(__GLIBC__) /* since 2.33, which is older than Debian 12 */
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+#else
+  return 0;
+#endif
+}
+
+static int open_files(void) {
+  int count = 0;
+  for (int fd = 0; fd < 256; fd++) count += fcntl(fd, F_GETFD) >= 0;
+  return count;
+}
+
+/* The first time may leave something behind, such as the name of a log in the process's list. And glibc counts as in use
+ * what it keeps for a thread: seven freed blocks of each size. */
+enum { SETTLES = 10, MORE = 5 };
+static void assert_all_is_given_back(const char *log, void (*once)(void)) {
+  ask_for_all(log);
+  catch_errors();
+  for (int i = 0; i < SETTLES; i++) once();
+  size_t bytes = allocated_bytes();
+  int files = open_files();
+  for (int i = 0; i < MORE; i++) once();
+  size_t bytes_then = allocated_bytes();
+  int files_then = open_files();
+  (void)caught_errors();
+  ask_for_nothing();
+  assert_int_equal(bytes_then, bytes);
+  assert_int_equal(files_then, files);
+}
+
+static void a_heap_gives_back_what_was_started_for_it(void **state) {
+  static const char *const logs[] = {":", "line:", "json:", "trace:"};
+  (void)state;
+  events = ends = 0;
+  for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) assert_all_is_given_back(logs[i], live_once);
+  assert_int_equal(ends,
+                   (SETTLES + MORE) * sizeof logs / sizeof *logs); /* each event reached the program's listener once */
+  assert_true(events > 10 * ends);
+}
+
+static void a_heap_that_is_refused_does_so_too(void **state) {
+  (void)state;
+  events = 0;
+  assert_all_is_given_back(":", be_refused_once);
+  assert_int_equal(events, 0);
+}
+
+/* --- what a stress run says --- */
+
+/* Replace the C library's functions. The clock is asked by the reports, and by cmocka. */
+static uint64_t pretended_ns;
+static bool pretends_terminal;
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  if (pretended_ns == 0) return (int)syscall(SYS_clock_gettime, clock, now);
+  *now = (struct timespec){(time_t)(pretended_ns / 1000000000u), (long)(pretended_ns % 1000000000u)};
+  return 0;
+}
+
+int isatty(int fd) {
+  (void)fd;
+  return pretends_terminal;
+}
+
+enum { BEGIN_S = 5000 };
+
+static void pause_at(const crd_stress_report *report, cradle_cause cause, double seconds) {
+  cradle_listener listener = crd_stress_report_listener((crd_stress_report *)(uintptr_t)report);
+  const cradle_event event = {.kind = CRADLE_EVENT_PAUSE, .u.pause = {cause, 1000}};
+  pretended_ns = BEGIN_S * UINT64_C(1000000000) + (uint64_t)(seconds * 1e9);
+  listener.function(listener.data, &event);
+}
+
+static void note(const crd_stress_report *report, const char *text) {
+  cradle_listener listener = crd_stress_report_listener((crd_stress_report *)(uintptr_t)report);
+  const cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text, 1, 2}};
+  listener.function(listener.data, &event);
+}
+
+static crd_stress_report *begin_report(bool on_terminal) {
+  events = 0;
+  pretended_ns = BEGIN_S * UINT64_C(1000000000);
+  pretends_terminal = on_terminal;
+  crd_stress_report *report = crd_stress_report_new((cradle_listener){count_event, NULL});
+  pretends_terminal = false;
+  assert_non_null(report);
+  return report;
+}
+
+/* The first line comes after two seconds, the next one always after twice as long. */
+static void a_terminal_shows_how_far_a_stress_run_is(void **state) {
+  (void)state;
+  catch_errors();
+  crd_stress_report *report = begin_report(true);
+  pause_at(report, CRADLE_CAUSE_STRESS, 0);
+  pause_at(report, CRADLE_CAUSE_STRESS, 1.999999999);
+  pause_at(report, CRADLE_CAUSE_NURSERY_FULL, 2);
+  pause_at(report, CRADLE_CAUSE_STRESS, 2);
+  pause_at(report, CRADLE_CAUSE_STRESS, 3.999);
+  pause_at(report, CRADLE_CAUSE_STRESS, 5);
+  pause_at(report, CRADLE_CAUSE_STRESS, 9.999);
+  pause_at(report, CRADLE_CAUSE_STRESS, 10);
+  pretended_ns = 0;
+  crd_stress_report_free(report);
+  assert_string_equal(caught_errors(), "cradle: stress: 3 collections in 2 s\n"
+                                       "cradle: stress: 5 collections in 5 s\n"
+                                       "cradle: stress: 7 collections in 10 s\n");
+  assert_int_equal(events, 8);
+}
+
+static void a_file_gets_no_progress(void **state) {
+  (void)state;
+  catch_errors();
+  crd_stress_report *report = begin_report(false);
+  for (int i = 1; i < 10; i++) pause_at(report, CRADLE_CAUSE_STRESS, 100 * i);
+  pretended_ns = 0;
+  crd_stress_report_free(report);
+  assert_string_equal(caught_errors(), "");
+}
+
+static void only_notes_of_stress_are_reported(void **state) {
+  (void)state;
+  catch_errors();
+  crd_stress_report *report = begin_report(false);
+  pretended_ns = 0;
+  note(report, "quarantine: another note");
+  note(report, "stress: a note of a stress run");
+  crd_stress_report_free(report);
+  assert_string_equal(caught_errors(), "cradle: stress: a note of a stress run (CRADLE_STRESS)\n");
+  assert_int_equal(events, 2);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(a_heap_gives_back_what_was_started_for_it, make_folder, remove_folder),
+      cmocka_unit_test_setup_teardown(a_heap_that_is_refused_does_so_too, make_folder, remove_folder),
+      cmocka_unit_test(a_terminal_shows_how_far_a_stress_run_is),
+      cmocka_unit_test(a_file_gets_no_progress),
+      cmocka_unit_test(only_notes_of_stress_are_reported),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

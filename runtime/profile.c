@@ -244,7 +244,10 @@ static void listen(void *data, const cradle_event *event) {
 static bool name_file(crd_profile *profile, const char *name) {
   size_t bytes = strlen(name) + LABEL_BYTES;
   profile->name = malloc(bytes);
-  if (profile->name == NULL) return false;
+  if (profile->name == NULL) {
+    crd_report("CRADLE_PROFILE: no memory for the profile");
+    return false;
+  }
   if (profile->facts.heap == 1)
     strcpy(profile->name, name);
   else

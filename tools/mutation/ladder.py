@@ -16,7 +16,7 @@ UNITS = (
     "dump", "encodings", "environment", "ephemeron", "events", "every_function", "faults", "finalizer", "fork", "full_stack", "gc_off",
     "handle", "hardware", "histogram", "identity", "inspect", "instruments", "kit", "log", "log_files", "log_forms", "log_heaps",
     "log_lines", "memory", "memory-faults", "misuse", "more_rights", "no_room", "objects", "old", "out_file", "out_of_memory", "outgrow",
-    "pages", "pages-faults", "pin", "places", "prebuilt", "promote", "ranges", "roots", "rounds", "sample", "show", "spans", "start", "starved", "state",
+    "pages", "pages-faults", "pin", "places", "prebuilt", "profile_text", "promote", "ranges", "roots", "rounds", "sample", "show", "spans", "start", "starved", "state",
     "statistics", "structures", "supply", "threads", "typed", "typed-checked", "units", "verifier", "verifier_lists", "watching", "watermark",
     "weak", "weak_set", "second-core")
 # Scripts that run such programs and read what they write.

@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -403,6 +404,57 @@ static uint64_t number_after(const char *text, const char *words) {
   return strtoull(found + strlen(words), NULL, 10);
 }
 
+/* --- the end of a process --- */
+
+static int profiles_file, other_file = -1; /* descriptors */
+
+static void open_another_profile(void) {
+  char path[128];
+  cradle_options options;
+  static int ends;
+  open_options(&options, &ends);
+  snprintf(path, sizeof path, "%s/%%d.other", folder);
+  if (crd_profile_open(path, &options) == NULL) _exit(4);
+}
+
+static void exit_if_closed(void) {
+  _exit(fcntl(other_file, F_GETFD) < 0 ? 5 : 0);
+}
+
+/* Runs after the profile was written and closed. A child of this process has a profile of its own, so its end asks the
+ * inherited one again. */
+static void reuse_descriptor(void) {
+  int status;
+  other_file = open("/", O_RDONLY);
+  if (other_file != profiles_file) _exit(2);
+  pid_t child = fork();
+  if (child == 0) {
+    atexit(exit_if_closed);
+    open_another_profile();
+    return;
+  }
+  if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) _exit(3);
+  _exit(WEXITSTATUS(status));
+}
+
+static void a_child_closes_no_descriptor_of_another_user(void **state) {
+  int status;
+  (void)state;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    profiles_file = open("/", O_RDONLY);
+    close(profiles_file);
+    atexit(reuse_descriptor); /* before the profile's own function, so that it runs after that */
+    open_another_profile();
+    exit(1);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
+/* --- without memory --- */
+
 /* One allocation after the other is refused while many functions are sampled. At most one sample is lost, or the file
  * cannot be written, which is reported. */
 static void a_sample_that_there_is_no_memory_for_is_lost(void **state) {
@@ -463,7 +515,8 @@ int main(void) {
       cmocka_unit_test(frames_and_nodes_are_kept_apart),
       cmocka_unit_test(a_tree_that_is_refused_memory_stays_as_it_was),
       cmocka_unit_test(bytes_that_are_no_characters_are_shown_as_numbers),
-      /* in this order: the heaps of a process are numbered */
+      /* in this order: what the process registers for its end runs the latest first, and its heaps are numbered */
+      FOLDER_TEST(a_child_closes_no_descriptor_of_another_user),
       FOLDER_TEST(the_file_says_what_was_sampled),
       FOLDER_TEST(only_what_is_too_deep_is_cut),
       FOLDER_TEST(a_profile_without_a_heap_writes_nothing),

@@ -183,6 +183,19 @@ static void frames_and_nodes_are_kept_apart(void **state) {
   fill_tree(0);
 }
 
+static void frames_whose_hashes_agree_are_kept_apart(void **state) {
+  static const crd_frame_key keys[] = {{.id = 23335}, {.id = 31430}}; /* found by trying */
+  crd_call_tree tree;
+  (void)state;
+  assert_true(crd_call_tree_init(&tree));
+  for (uint32_t i = 0; i < 2; i++) {
+    assert_int_equal(crd_call_tree_find_frame(&tree, &keys[i]), CRD_CALL_TREE_NONE);
+    assert_int_equal(crd_call_tree_add_frame(&tree, &keys[i], "name", NULL), i);
+  }
+  for (uint32_t i = 0; i < 2; i++) assert_int_equal(crd_call_tree_find_frame(&tree, &keys[i]), i);
+  crd_call_tree_fini(&tree);
+}
+
 static void a_tree_that_is_refused_memory_stays_as_it_was(void **state) {
   (void)state;
   for (int refused = 1; refused <= 4; refused++) fill_tree(refused);
@@ -513,6 +526,7 @@ int main(void) {
       cmocka_unit_test(a_format_adds_500_bytes_at_most),
       cmocka_unit_test(a_text_that_lost_a_part_says_so),
       cmocka_unit_test(frames_and_nodes_are_kept_apart),
+      cmocka_unit_test(frames_whose_hashes_agree_are_kept_apart),
       cmocka_unit_test(a_tree_that_is_refused_memory_stays_as_it_was),
       cmocka_unit_test(bytes_that_are_no_characters_are_shown_as_numbers),
       /* in this order: what the process registers for its end runs the latest first, and its heaps are numbered */

@@ -16,6 +16,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -431,11 +432,15 @@ static void open_another_profile(void) {
 }
 
 static void exit_if_closed(void) {
-  _exit(fcntl(other_file, F_GETFD) < 0 ? 5 : 0);
+  char path[128];
+  struct stat written;
+  if (fcntl(other_file, F_GETFD) < 0) _exit(5);
+  snprintf(path, sizeof path, "%s/%d.other.2", folder, (int)getpid());
+  _exit(stat(path, &written) == 0 && written.st_size > 0 ? 0 : 6);
 }
 
-/* Runs after the profile was written and closed. A child of this process has a profile of its own, so its end asks the
- * inherited one again. */
+/* Runs after the profile was written and closed. A child of this process has a profile of its own, which its end writes;
+ * and it asks the inherited one again. */
 static void reuse_descriptor(void) {
   int status;
   other_file = open("/", O_RDONLY);

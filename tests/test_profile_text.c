@@ -48,26 +48,29 @@ static const char *read_text(const char *path) {
 
 /* Pieces of all lengths, the last of them so that the text fills its room. */
 static void a_text_grows(void **state) {
-  static char wanted[1 << 20], piece[3000];
+  static char wanted[1 << 20], piece[3000], large[20000];
   crd_growing_text text = {.length = 0};
-  size_t length = 0;
+  size_t length = sizeof large;
   (void)state;
+  memset(large, 'L', sizeof large);
+  memset(wanted, 'L', sizeof large);
+  crd_growing_put(&text, large, sizeof large);
   for (size_t i = 0; i < sizeof piece; i += 7) {
     memset(piece, 'a' + (int)(i % 26), i);
     memcpy(wanted + length, piece, i);
     length += i;
     crd_growing_put(&text, piece, i);
-    if (text.text != NULL) assert_int_equal(text.text[length], '\0');
+    assert_int_equal(text.text[length], '\0');
   }
   while (length + 1 < text.room) wanted[length++] = 'z', crd_growing_words(&text, "z");
   size_t room = text.room;
   crd_growing_put(&text, "", 0);
   assert_int_equal(text.room, room);
-  crd_growing_words(&text, "end");
-  memcpy(wanted + length, "end", sizeof "end");
+  crd_growing_words(&text, "e"); /* leaves no room for the end */
+  memcpy(wanted + length, "e", sizeof "e");
   assert_false(text.failed);
-  assert_true(text.room > length + 3);
-  assert_int_equal(text.length, length + 3);
+  assert_int_equal(text.length, length + 1);
+  assert_true(text.room > text.length);
   assert_string_equal(text.text, wanted);
   free(text.text);
 }
@@ -365,6 +368,42 @@ static void the_file_says_what_was_sampled(void **state) {
   assert_string_equal(read_text(path), wanted);
 }
 
+/* FNV-1a, as the profile hashes names and files. */
+static uint64_t hash_of_text(uint64_t hash, const char *text) {
+  do hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+  while (*text++ != '\0');
+  return hash;
+}
+
+/* Functions without an id are the same if name, file and line are equal; the number of none is that of one with an id. */
+static void functions_are_kept_apart(void **state) {
+  static const char same[2][8] = {"inner\0x", "inner\0y"};
+  char path[128];
+  cradle_options options;
+  int ends = 0;
+  (void)state;
+  open_options(&options, &ends);
+  snprintf(path, sizeof path, "%s/functions", folder);
+  crd_profile *profile = crd_profile_open(path, &options);
+  crd_profile_hand_over(profile);
+  uint64_t hash = hash_of_text(hash_of_text(UINT64_C(0xcbf29ce484222325), "inner"), "");
+  const cradle_frame functions[] = {
+      {.name = same[0]},  {.name = "inward"},           {.name = "inner", .file = "f"}, {.name = "inner", .file = "g"},
+      {.name = "innerf"}, {.name = "inner", .line = 1}, {.name = "other", .id = hash}};
+  enum { FUNCTIONS = sizeof functions / sizeof *functions };
+  uint64_t tags[FUNCTIONS];
+  for (int i = 0; i < FUNCTIONS; i++) {
+    set_stack(1, functions[i], functions[i]);
+    tags[i] = sample(&options, 5, "pair", 24, 104);
+    for (int other = 0; other < i; other++) assert_int_not_equal(tags[i], tags[other]);
+  }
+  set_stack(1, (cradle_frame){.name = same[1]}, functions[0]);
+  assert_int_equal(sample(&options, 5, "pair", 24, 104), tags[0]);
+  set_stack(1, (cradle_frame){.id = hash}, functions[0]); /* the name that came first stays */
+  assert_int_equal(sample(&options, 5, "pair", 24, 104), tags[FUNCTIONS - 1]);
+  end_heap(&options);
+}
+
 /* A stack of 128 frames is whole. */
 static void only_what_is_too_deep_is_cut(void **state) {
   char path[128], wanted[1024];
@@ -386,7 +425,7 @@ static void only_what_is_too_deep_is_cut(void **state) {
     strcat(wanted, is_cut ? ",2,3,4]]" : ",1,2,3]]");
     const char *text = read_text(path);
     if (strstr(text, wanted) == NULL) fail_msg("%s is missing in\n%s", wanted, text);
-    assert_int_equal(strstr(text, "(outer frames left out)") != NULL, is_cut);
+    assert_int_equal(strstr(text, "{\"name\":\"(outer frames left out)\"},\n") != NULL, is_cut);
   }
 }
 
@@ -491,7 +530,7 @@ static void a_sample_that_there_is_no_memory_for_is_lost(void **state) {
     snprintf(path, sizeof path, "%s/lost", folder);
     crd_profile *profile = crd_profile_open(path, &options);
     crd_profile_hand_over(profile);
-    snprintf(path + strlen(path), 16, ".%d", 5 + refused); /* the number of the heap */
+    snprintf(path + strlen(path), 16, ".%d", 6 + refused); /* the number of the heap */
     refused_in = ++refused;
     for (int i = 0; i < SAMPLES; i++) {
       set_stack(1, (cradle_frame){.id = (uint64_t)i + 1, .file = "f.vm"}, (cradle_frame){.id = 1});
@@ -539,6 +578,7 @@ int main(void) {
       FOLDER_TEST(the_file_says_what_was_sampled),
       FOLDER_TEST(only_what_is_too_deep_is_cut),
       FOLDER_TEST(a_profile_without_a_heap_writes_nothing),
+      FOLDER_TEST(functions_are_kept_apart),
       FOLDER_TEST(a_sample_that_there_is_no_memory_for_is_lost),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

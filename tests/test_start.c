@@ -4,6 +4,7 @@
 
 #include <cradle/runtime.h>
 
+#include "runtime/exit_list.h"
 #include "runtime/stress_report.h"
 #include "tests/refused_memory.h"
 
@@ -47,6 +48,41 @@ static const char *caught_errors(void) {
   text[length < 0 ? 0 : length] = '\0';
   close(caught_ends[0]);
   return text;
+}
+
+/* --- the end of the process --- */
+
+static struct ending {
+  crd_exit_entry entry;
+  char name;
+} endings[] = {{.name = 'a'}, {.name = 'b'}, {.name = 'c'}, {.name = 'd'}};
+static char order[16]; /* in which they ran */
+
+static void run_ending(crd_exit_entry *entry) {
+  order[strlen(order)] = ((struct ending *)entry)->name;
+}
+
+static void exit_by_order(void) {
+  _exit(strcmp(order, "dca") == 0 ? 0 : 1);
+}
+
+/* [exit_list.2]. The second entry is removed from between others. */
+static void the_end_runs_what_is_left_once_the_latest_first(void **state) {
+  int status;
+  (void)state;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    atexit(exit_by_order); /* before the list's own function, so that it runs after that */
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+      endings[i].entry.run = run_ending;
+      crd_exit_list_add(&endings[i].entry);
+    }
+    crd_exit_list_remove(&endings[1].entry);
+    exit(2);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
 }
 
 /* --- what a heap takes beside itself --- */
@@ -280,6 +316,7 @@ static void only_notes_of_stress_are_reported(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_end_runs_what_is_left_once_the_latest_first), /* first: before anything else is registered */
       cmocka_unit_test_setup_teardown(a_heap_gives_back_what_was_started_for_it, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(a_heap_that_is_refused_does_so_too, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(what_there_is_no_memory_for_is_reported, make_folder, remove_folder),

@@ -419,7 +419,7 @@ static void only_what_is_too_deep_is_cut(void **state) {
     sample(&options, 5, "pair", 24, 104);
     end_heap(&options);
     bool is_cut = count > CRADLE_FRAMES_MAX;
-    snprintf(path, sizeof path, "%s/%d.profile.%d", folder, (int)getpid(), ends + 1); /* of the second and third heap */
+    snprintf(path, sizeof path, "%s/%d.profile.%d", folder, (int)getpid(), ends + 4); /* of the fifth and sixth heap */
     strcpy(wanted, is_cut ? "\"samples\":[[0" : "\"samples\":[[");
     for (size_t i = 0; i < CRADLE_FRAMES_MAX - 1; i++) strcat(wanted, is_cut ? ",1" : i == 0 ? "0" : ",0");
     strcat(wanted, is_cut ? ",2,3,4]]" : ",1,2,3]]");
@@ -447,8 +447,77 @@ static void a_profile_without_a_heap_writes_nothing(void **state) {
   close(fd_then);
   assert_int_equal(fd_then, fd);
   assert_int_equal(live_blocks, blocks);
-  snprintf(path, sizeof path, "%s/%d.profile.4", folder, (int)getpid());
+  snprintf(path, sizeof path, "%s/%d.profile.7", folder, (int)getpid());
   assert_string_equal(read_text(path), "");
+}
+
+static int open_files(void) {
+  int count = 0;
+  for (int fd = 0; fd < 256; fd++) count += fcntl(fd, F_GETFD) >= 0;
+  return count;
+}
+
+/* The child has the samples from before the fork too. It has a file if the name has the number of the process in it, and
+ * gives everything back. */
+static void a_child_has_a_file_if_its_name_is_its_own(void **state) {
+  char path[128], wanted[64];
+  (void)state;
+  for (int is_own = 0; is_own < 2; is_own++) {
+    cradle_options options;
+    int ends = 0, status, files = open_files();
+    long blocks = live_blocks;
+    open_options(&options, &ends);
+    snprintf(path, sizeof path, "%s/%s", folder, is_own ? "%d.child" : "child");
+    crd_profile *profile = crd_profile_open(path, &options);
+    crd_profile_hand_over(profile);
+    set_stack(0, (cradle_frame){.id = 0}, (cradle_frame){.id = 0});
+    sample(&options, 5, "pair", 24, 104);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+      sample(&options, 5, "pair", 24, 104);
+      end_heap(&options);
+      _exit(live_blocks != blocks || open_files() != files);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    end_heap(&options);
+    for (int is_child = 0; is_child <= is_own; is_child++) {
+      int process = is_child ? (int)child : (int)getpid();
+      if (is_own)
+        snprintf(path, sizeof path, "%s/%d.child.%d", folder, process, 2 + is_own);
+      else
+        snprintf(path, sizeof path, "%s/child.2", folder);
+      const char *text = read_text(path);
+      snprintf(wanted, sizeof wanted, "allocation, process %d, heap %d", process, 2 + is_own);
+      if (strstr(text, wanted) == NULL) fail_msg("%s is missing in\n%s", wanted, text);
+      snprintf(wanted, sizeof wanted, "\"endValue\":%d,", is_child ? 208 : 104);
+      if (strstr(text, wanted) == NULL) fail_msg("%s is missing in\n%s", wanted, text);
+    }
+  }
+}
+
+static void what_cannot_be_opened_is_named(void **state) {
+  char path[128], wanted[256], said[512] = "";
+  int ends = 0, ends_of_pipe[2], kept = dup(STDERR_FILENO);
+  cradle_options options;
+  (void)state;
+  open_options(&options, &ends);
+  assert_int_equal(pipe(ends_of_pipe), 0);
+  snprintf(path, sizeof path, "%s/absent/%%d", folder);
+  dup2(ends_of_pipe[1], STDERR_FILENO);
+  const crd_profile *profile = crd_profile_open(path, &options);
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  close(ends_of_pipe[1]);
+  assert_true(read(ends_of_pipe[0], said, sizeof said - 1) > 0);
+  close(ends_of_pipe[0]);
+  assert_null(profile);
+  assert_null(options.sampler.sampled);
+  snprintf(wanted, sizeof wanted,
+           "cradle: CRADLE_PROFILE: %s/absent/%d.4: No such file or directory; there will be no profile\n", folder,
+           (int)getpid());
+  assert_string_equal(said, wanted);
 }
 
 static uint64_t number_after(const char *text, const char *words) {
@@ -461,13 +530,14 @@ static uint64_t number_after(const char *text, const char *words) {
 
 static int profiles_file, other_file = -1; /* descriptors */
 
+static cradle_options other_options;
+
 static void open_another_profile(void) {
   char path[128];
-  cradle_options options;
   static int ends;
-  open_options(&options, &ends);
+  open_options(&other_options, &ends);
   snprintf(path, sizeof path, "%s/%%d.other", folder);
-  if (crd_profile_open(path, &options) == NULL) _exit(4);
+  if (crd_profile_open(path, &other_options) == NULL) _exit(4);
 }
 
 static void exit_if_closed(void) {
@@ -482,6 +552,8 @@ static void exit_if_closed(void) {
  * and it asks the inherited one again. */
 static void reuse_descriptor(void) {
   int status;
+  set_stack(0, (cradle_frame){.id = 0}, (cradle_frame){.id = 0});
+  sample(&other_options, 5, "pair", 24, 104); /* comes to nothing, and waits for nobody */
   other_file = open("/", O_RDONLY);
   if (other_file != profiles_file) _exit(2);
   pid_t child = fork();
@@ -530,14 +602,16 @@ static void a_sample_that_there_is_no_memory_for_is_lost(void **state) {
     snprintf(path, sizeof path, "%s/lost", folder);
     crd_profile *profile = crd_profile_open(path, &options);
     crd_profile_hand_over(profile);
-    snprintf(path + strlen(path), 16, ".%d", 6 + refused); /* the number of the heap */
+    snprintf(path + strlen(path), 16, ".%d", 9 + refused); /* the number of the heap */
     refused_in = ++refused;
     for (int i = 0; i < SAMPLES; i++) {
       set_stack(1, (cradle_frame){.id = (uint64_t)i + 1, .file = "f.vm"}, (cradle_frame){.id = 1});
       settle(&options, sample(&options, 5, "pair", 24, WEIGHT), WEIGHT, CRADLE_FATE_DIED);
     }
     bool in_samples = refused_in == 0;
+    errno = EDOM;
     end_heap(&options);
+    assert_int_equal(errno, EDOM);
     was_refused = refused_in == 0;
     refused_in = 0;
     const char *text = read_text(path);
@@ -576,6 +650,8 @@ int main(void) {
       /* in this order: what the process registers for its end runs the latest first, and its heaps are numbered */
       FOLDER_TEST(a_child_closes_no_descriptor_of_another_user),
       FOLDER_TEST(the_file_says_what_was_sampled),
+      FOLDER_TEST(a_child_has_a_file_if_its_name_is_its_own),
+      FOLDER_TEST(what_cannot_be_opened_is_named),
       FOLDER_TEST(only_what_is_too_deep_is_cut),
       FOLDER_TEST(a_profile_without_a_heap_writes_nothing),
       FOLDER_TEST(functions_are_kept_apart),

@@ -412,6 +412,7 @@ static void only_what_is_too_deep_is_cut(void **state) {
   (void)state;
   for (size_t count = CRADLE_FRAMES_MAX; count <= CRADLE_FRAMES_MAX + 1; count++) {
     open_options(&options, &ends);
+    options.sampler.interval_bytes = 96;
     snprintf(path, sizeof path, "%s/%%d.profile", folder);
     crd_profile *profile = crd_profile_open(path, &options);
     crd_profile_hand_over(profile);
@@ -425,6 +426,7 @@ static void only_what_is_too_deep_is_cut(void **state) {
     strcat(wanted, is_cut ? ",2,3,4]]" : ",1,2,3]]");
     const char *text = read_text(path);
     if (strstr(text, wanted) == NULL) fail_msg("%s is missing in\n%s", wanted, text);
+    assert_non_null(strstr(text, "\"interval_bytes\":96,"));
     assert_int_equal(strstr(text, "{\"name\":\"(outer frames left out)\"},\n") != NULL, is_cut);
   }
 }
@@ -537,7 +539,9 @@ static void open_another_profile(void) {
   static int ends;
   open_options(&other_options, &ends);
   snprintf(path, sizeof path, "%s/%%d.other", folder);
-  if (crd_profile_open(path, &other_options) == NULL) _exit(4);
+  crd_profile *profile = crd_profile_open(path, &other_options);
+  if (profile == NULL) _exit(4);
+  crd_profile_hand_over(profile);
 }
 
 static void exit_if_closed(void) {
@@ -551,7 +555,8 @@ static void exit_if_closed(void) {
 /* Runs after the profile was written and closed. A child of this process has a profile of its own, which its end writes;
  * and it asks the inherited one again. */
 static void reuse_descriptor(void) {
-  int status;
+  int status, said[2];
+  char byte;
   set_stack(0, (cradle_frame){.id = 0}, (cradle_frame){.id = 0});
   sample(&other_options, 5, "pair", 24, 104); /* comes to nothing, and waits for nobody */
   other_file = open("/", O_RDONLY);
@@ -563,7 +568,12 @@ static void reuse_descriptor(void) {
     return;
   }
   if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) _exit(3);
-  _exit(WEXITSTATUS(status));
+  if (WEXITSTATUS(status) != 0) _exit(WEXITSTATUS(status));
+  if (pipe(said) != 0 || dup2(said[1], STDERR_FILENO) < 0) _exit(7);
+  end_heap(&other_options); /* is written, so there is nothing to say */
+  close(STDERR_FILENO);
+  close(said[1]);
+  _exit(read(said[0], &byte, 1) == 0 ? 0 : 8);
 }
 
 static void a_child_closes_no_descriptor_of_another_user(void **state) {

@@ -245,6 +245,9 @@ static void bytes_that_are_no_characters_are_shown_as_numbers(void **state) {
     sprintf(wanted + strlen(wanted), "%s{\"name\":\"%s\"}", i == 0 ? "\n" : ",\n", names[i][1]);
   }
   strcat(wanted, "]},\n");
+  tree.nodes[crd_call_tree_child(&tree, 0, 3)].allocated = 5;
+  strcat(wanted, "\"profiles\":[\n{\"type\":\"sampled\",\"name\":\"allocated\",\"unit\":\"bytes\",\"startValue\":0,"
+                 "\"endValue\":5,\n\"samples\":[[3]],\n\"weights\":[5]},\n");
   crd_speedscope_write(&text, &tree, &(crd_profile_facts){.heap = 1});
   if (strstr(text.text, wanted) == NULL) fail_msg("%s is missing in\n%s", wanted, text.text);
   free(text.text);

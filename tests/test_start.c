@@ -1,14 +1,17 @@
-/* Heaps that start from the environment: what was started for a heap ends with it, whether the heap was made or not; and
- * what a stress run says on the way. */
+/* Heaps that start from the environment: what was started for a heap ends with it, whether the heap was made or not; what
+ * a stress run says on the way; and what all of that shares, which are reports, locks and the end of the process. */
 #include "tests/heap_fixture.h"
 
 #include <cradle/runtime.h>
 
 #include "runtime/exit_list.h"
+#include "runtime/report.h"
 #include "runtime/stress_report.h"
 #include "tests/refused_memory.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -48,6 +51,108 @@ static const char *caught_errors(void) {
   text[length < 0 ? 0 : length] = '\0';
   close(caught_ends[0]);
   return text;
+}
+
+/* --- reports --- */
+
+/* [report.1]. A line is written once, and cut at 600 bytes. */
+static void a_line_is_reported_once(void **state) {
+  char many[700], wanted[1024];
+  (void)state;
+  memset(many, 'x', sizeof many - 1);
+  many[sizeof many - 1] = '\0';
+  catch_errors();
+  int lines = crd_report("%d and %s", 1, "words") * 1000 + crd_report("%d and %s", 1, "words") * 100 +
+              crd_report("%d and %s", 2, "words") * 10 + crd_report("%s", many);
+  const char *text = caught_errors();
+  assert_int_equal(lines, 1011);
+  snprintf(wanted, sizeof wanted, "cradle: 1 and words\ncradle: 2 and words\ncradle: %.591s\n", many);
+  assert_string_equal(text, wanted);
+}
+
+static void a_line_that_is_not_remembered_is_written_again(void **state) {
+  (void)state;
+  catch_errors();
+  refused_in = 1;
+  int lines = crd_report("again") * 100;
+  lines += crd_report("again") * 10 + crd_report("again");
+  assert_string_equal(caught_errors(), "cradle: again\ncradle: again\n");
+  assert_int_equal(lines, 110);
+}
+
+/* --- locks: who waits for one yields --- */
+
+/* Replaces the C library's function and counts the calls. */
+static int yields;
+int sched_yield(void) {
+  __atomic_add_fetch(&yields, 1, __ATOMIC_RELAXED);
+  return 0;
+}
+
+static void a_heaps_lock_is_left_to_the_process_that_holds_it(void **state) {
+  crd_lock lock = {0};
+  (void)state;
+  yields = 0;
+  assert_true(crd_lock_try(&lock));
+  assert_int_equal(lock.holder, getpid());
+  assert_int_equal(yields, 0);
+  assert_false(crd_lock_try(&lock)); /* it gave up after a while */
+  assert_true(yields > 100);
+  assert_int_equal(lock.holder, getpid());
+  crd_lock_release(&lock);
+  assert_int_equal(lock.holder, 0);
+  lock.holder = getpid() + 1;
+  yields = 0;
+  assert_false(crd_lock_try(&lock));
+  assert_int_equal(yields, 0);
+  assert_int_equal(lock.holder, getpid() + 1);
+  crd_lock_take(&lock);
+  assert_int_equal(lock.holder, getpid());
+  crd_lock_release(&lock);
+  crd_lock_take(&lock);
+  assert_int_equal(lock.holder, getpid());
+  assert_int_equal(yields, 0);
+}
+
+static void a_lock_of_the_process_is_taken_over_from_another(void **state) {
+  crd_process_lock lock = {getpid() + 1};
+  (void)state;
+  yields = 0;
+  assert_true(crd_process_lock_try(&lock));
+  assert_int_equal(lock.holder, getpid());
+  assert_int_equal(yields, 0);
+  assert_false(crd_process_lock_try(&lock));
+  assert_true(yields > 100);
+  crd_process_lock_release(&lock);
+  assert_int_equal(lock.holder, 0);
+  yields = 0;
+  crd_process_lock_take(&lock);
+  assert_int_equal(lock.holder, getpid());
+  assert_int_equal(yields, 0);
+}
+
+static crd_process_lock held;
+static int taken;
+
+static void *take_held(void *unused) {
+  crd_process_lock_take(&held);
+  __atomic_store_n(&taken, 1, __ATOMIC_RELEASE);
+  return unused;
+}
+
+/* The thread tries for a while, rests, and tries again. */
+static void who_takes_a_lock_waits_for_it(void **state) {
+  pthread_t thread;
+  (void)state;
+  yields = 0;
+  crd_process_lock_take(&held);
+  assert_int_equal(pthread_create(&thread, NULL, take_held, NULL), 0);
+  while (__atomic_load_n(&yields, __ATOMIC_RELAXED) < 3000) usleep(100);
+  assert_int_equal(__atomic_load_n(&taken, __ATOMIC_ACQUIRE), 0);
+  crd_process_lock_release(&held);
+  pthread_join(thread, NULL);
+  assert_int_equal(taken, 1);
+  assert_int_equal(held.holder, getpid());
 }
 
 /* --- the end of the process --- */
@@ -317,6 +422,11 @@ static void only_notes_of_stress_are_reported(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_end_runs_what_is_left_once_the_latest_first), /* first: before anything else is registered */
+      cmocka_unit_test(a_line_is_reported_once),
+      cmocka_unit_test(a_line_that_is_not_remembered_is_written_again),
+      cmocka_unit_test(a_heaps_lock_is_left_to_the_process_that_holds_it),
+      cmocka_unit_test(a_lock_of_the_process_is_taken_over_from_another),
+      cmocka_unit_test(who_takes_a_lock_waits_for_it),
       cmocka_unit_test_setup_teardown(a_heap_gives_back_what_was_started_for_it, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(a_heap_that_is_refused_does_so_too, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(what_there_is_no_memory_for_is_reported, make_folder, remove_folder),

@@ -600,7 +600,7 @@ static void a_child_closes_no_descriptor_of_another_user(void **state) {
 /* One allocation after the other is refused while many functions are sampled. At most one sample is lost, or the file
  * cannot be written, which is reported. */
 static void a_sample_that_there_is_no_memory_for_is_lost(void **state) {
-  enum { SAMPLES = 70, WEIGHT = 104 };
+  enum { SAMPLES = 40, WEIGHT = 104 };
   int refused = 0, ends = 0, lost = 0, incomplete = 0;
   bool was_refused;
   (void)state;

@@ -187,7 +187,6 @@ static bool close_file(crd_profile *profile) {
  * process's number. */
 static bool may_write(crd_profile *profile) {
   if (profile->owner == crd_process_number()) return !profile->written;
-  profile->written = false; /* only the parent's file was */
   close_file(profile);
   return strstr(profile->name, "%d") != NULL && open_file(profile);
 }

@@ -555,8 +555,8 @@ static void exit_if_closed(void) {
   _exit(stat(path, &written) == 0 && written.st_size > 0 ? 0 : 6);
 }
 
-/* Runs after the profile was written and closed. A child of this process has a profile of its own, which its end writes;
- * and it asks the inherited one again. */
+/* Runs after the profile was written and closed. A child of this process has a profile of its own. The child's end writes
+ * that profile, and asks the inherited one again. */
 static void reuse_descriptor(void) {
   int status, said[2];
   char byte;

@@ -184,7 +184,7 @@ static void pauses_are_what_their_events_say(void **state) {
   cradle_pauses_free(pauses);
 }
 
-/* The lengths of 10,000 pauses, such that each quantile of a summary has one of its own, and the longest pause another. */
+/* The lengths of 10,000 pauses: each quantile of a summary is another length, and so is the longest pause. */
 enum { SHARED = 10000 };
 static uint64_t shared_length(int i) {
   static const int ends[] = {5000, 9000, 9900, 9990, 9999, SHARED};

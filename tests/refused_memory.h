@@ -1,6 +1,6 @@
-/* Puts functions between the library and malloc, which count blocks and refuse one. A test that includes this is named in
- * tests/meson.build among those with replaced functions, so that the linker uses the functions here. What was allocated
- * is filled, so that nobody takes it for zero, and so is what was freed, so that nobody uses it. */
+/* Puts functions between the library and malloc, which count blocks and refuse one. For the tests that
+ * tests/meson.build names as those that replace memory, so that the linker uses the functions here. What was allocated
+ * is filled, so that nobody takes it for zero. What was freed is filled, so that nobody uses it. */
 #ifndef TESTS_REFUSED_MEMORY_H
 #define TESTS_REFUSED_MEMORY_H
 

@@ -1,5 +1,5 @@
-/* The profile's file, word for word, from samples by hand; its parts: the call tree and the growing text; and what comes
- * of all of it when memory is refused. tests/test_profile.py profiles programs. */
+/* The profile's file, word for word, from samples by hand. Also tests its parts, the call tree and the growing text, and
+ * what comes of all of it when memory is refused. tests/test_profile.py profiles programs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -378,7 +378,7 @@ static uint64_t hash_of_text(uint64_t hash, const char *text) {
   return hash;
 }
 
-/* Functions without an id are the same if name, file and line are equal; the number of none is that of one with an id. */
+/* Functions without an id are the same if name, file and line are equal. None of them is the same as one with an id. */
 static void functions_are_kept_apart(void **state) {
   static const char same[2][8] = {"inner\0x", "inner\0y"};
   char path[128];
@@ -462,8 +462,8 @@ static int open_files(void) {
   return count;
 }
 
-/* The child has the samples from before the fork too. It has a file if the name has the number of the process in it, and
- * gives everything back. */
+/* The child has the samples from before the fork too. It has a file if the name has the number of the process in it. In
+ * both cases it gives everything back. */
 static void a_child_has_a_file_if_its_name_is_its_own(void **state) {
   char path[128], wanted[64];
   (void)state;
@@ -555,8 +555,8 @@ static void exit_if_closed(void) {
   _exit(stat(path, &written) == 0 && written.st_size > 0 ? 0 : 6);
 }
 
-/* Runs after the profile was written and closed. A child of this process has a profile of its own. The child's end writes
- * that profile, and asks the inherited one again. */
+/* Runs after the profile was written and closed. A child of this process has a profile of its own. The end of the child
+ * writes that profile, and asks the inherited one again. */
 static void reuse_descriptor(void) {
   int status, said[2];
   char byte;

@@ -1,5 +1,5 @@
-/* Heaps that start from the environment. What was started for a heap ends with it, whether the heap was made or not. Also
- * tests what a stress run says, and what all of that shares: reports, locks and the end of the process. */
+/* Heaps that start from the environment. What was started for a heap ends with it, whether the heap was made or not.
+ * Also tests what a stress run says, and what all of that shares: reports, locks and the end of the process. */
 #include "tests/heap_fixture.h"
 
 #include <cradle/runtime.h>

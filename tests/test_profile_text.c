@@ -1,5 +1,5 @@
-/* The profile's file, word for word, from samples by hand. Also tests its parts, the call tree and the growing text, and
- * what comes of all of it when memory is refused. tests/test_profile.py profiles programs. */
+/* The profile's file, word for word, from samples by hand. Also tests its parts, the call tree and the growing text,
+ * and what comes of all of it when memory is refused. tests/test_profile.py profiles programs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -94,8 +94,7 @@ uint32_t crd_call_tree_add_frame(crd_call_tree *tree, const crd_frame_key *key, 
 
 static uint32_t find_child(const crd_call_tree *tree, uint32_t parent, uint32_t frame, uint32_t hash) {
   const crd_number_table *table = &tree->node_table;
-  uint32_t mask = table->capacity - 1;
-  if (table->capacity == 0) return CRD_CALL_TREE_NONE;
+  uint32_t mask = table->capacity - 1; /* the capacity is not 0: there is a root */
   for (uint32_t i = hash & mask; table->slots[i].number_plus_1 != 0; i = (i + 1) & mask) {
     uint32_t number = table->slots[i].number_plus_1 - 1;
     const crd_tree_node *node = &tree->nodes[number];

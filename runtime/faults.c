@@ -330,7 +330,10 @@ static void listen(void *data, const cradle_event *event) {
 crd_faults *crd_faults_open(cradle_options *options) {
   if (options->fault_report == CRADLE_FAULTS_LEFT) return NULL;
   crd_faults *faults = calloc(1, sizeof *faults);
-  if (faults == NULL) return NULL;
+  if (faults == NULL) {
+    crd_report("CRADLE_FAULTS: no memory for reports of faults");
+    return NULL;
+  }
   faults->next = options->listener;
   faults->how = options->fault_report;
   options->listener = (cradle_listener){listen, faults};

@@ -84,6 +84,7 @@ bool crd_log_file_open(crd_log_file *file, const char *name) {
   file->fd = -1;
   file->interactive = file->unbuffered = file->stopped = false;
   file->name = strdup(name);
+  if (file->name == NULL) crd_report("CRADLE_LOG: no memory for the log");
   bool opened = file->name != NULL && open_target(file);
   if (!opened) {
     crd_fork_mark_free(file->ours);

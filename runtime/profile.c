@@ -187,7 +187,6 @@ static bool close_file(crd_profile *profile) {
  * process's number. */
 static bool may_write(crd_profile *profile) {
   if (profile->owner == crd_process_number()) return !profile->written;
-  profile->written = false; /* only the parent's file was */
   close_file(profile);
   return strstr(profile->name, "%d") != NULL && open_file(profile);
 }
@@ -244,7 +243,10 @@ static void listen(void *data, const cradle_event *event) {
 static bool name_file(crd_profile *profile, const char *name) {
   size_t bytes = strlen(name) + LABEL_BYTES;
   profile->name = malloc(bytes);
-  if (profile->name == NULL) return false;
+  if (profile->name == NULL) {
+    crd_report("CRADLE_PROFILE: no memory for the profile");
+    return false;
+  }
   if (profile->facts.heap == 1)
     strcpy(profile->name, name);
   else

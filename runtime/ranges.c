@@ -101,7 +101,6 @@ static void delist(crd_ranges *ranges) {
   crd_ranges **link = &all_heaps;
   while (*link != ranges) link = &(*link)->next_heap;
   *link = ranges->next_heap;
-  ranges->published = false;
 }
 
 static void end(crd_ranges *ranges) {

@@ -54,6 +54,7 @@ static void sizes_are_read(void **state) {
   assert_size("1.6GB", 1717986918);
   assert_size("1.0000000000000000000000001K", 1024);
   assert_size("0.99999999999999999999K", 1023);
+  assert_size("0.000000000001819T", 2); /* a byte depends on the last digit */
   assert_size("18446744073709551615", SIZE_MAX);
   assert_size("16777215T", (size_t)16777215 << 40);
 }
@@ -212,6 +213,16 @@ static void values_reach_the_options(void **state) {
 }
 
 /* One variable alone is seen by the quick first check; the others are read all the same. */
+static void words_are_read_in_any_case(void **state) {
+  static const char *const words[] = {"auto", "AUTO", "aUtO"};
+  (void)state;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    setenv("CRADLE_STRESS", words[i], 1);
+    assert_int_equal(overlay_fresh(), 0);
+    assert_int_equal(options.stress_period, 1);
+  }
+}
+
 static void stress_chooses_by_itself(void **state) {
   (void)state;
   setenv("CRADLE_STRESS", "auto", 1);
@@ -730,6 +741,7 @@ int main(void) {
       TEST(values_reach_the_options),
       TEST(instruments_that_cannot_be),
       TEST(a_drawn_seed_is_printed),
+      TEST(words_are_read_in_any_case),
       TEST(stress_chooses_by_itself),
       TEST(contradicting_instruments_are_settled),
       TEST(a_quarantine_of_large_nurseries_is_lowered),

@@ -99,6 +99,7 @@ static void strings_of_one(kit_fixture *k) {
     check_text(cradle_kit_string_slice(&k->kit, joined, start, end), one + start, end - start);
     cradle_kit_string *again = cradle_kit_string_slice(&k->kit, joined, 0, length);
     assert_true(cradle_kit_string_equal(again, left));
+    assert_int_equal(cradle_kit_string_compare(again, left), 0);
     assert_int_equal(cradle_kit_string_equal(left, right), length == length_2 && memcmp(one, other, length) == 0);
   }
 }
@@ -107,6 +108,14 @@ static void strings(void **state) {
   (void)state;
   static kit_fixture k;
   FOR_EACH_ENCODING(k, strings_of_one);
+}
+
+/* Fills the nursery with bytes that are not zero. */
+CRADLE_MAY_COLLECT static void dirty_nursery(kit_fixture *k) {
+  char text[1000];
+  memset(text, 'x', sizeof text);
+  for (int i = times(k, 5000); i > 0; i--) (void)cradle_kit_string_new(&k->kit, text, sizeof text);
+  cradle_collect(k->f.m, CRADLE_COLLECT_MINOR);
 }
 
 static void long_and_empty_strings(void **state) {
@@ -119,8 +128,61 @@ static void long_and_empty_strings(void **state) {
   check_text(cradle_kit_string_new(&k.kit, text, sizeof text), text, sizeof text);
   for (size_t length = 32700; length < 32800; length += 7)
     check_text(cradle_kit_string_new(&k.kit, text, length), text, length);
+  dirty_nursery(&k);
   const cradle_kit_string *blank = cradle_kit_string_blank(&k.kit, 77);
   for (size_t i = 0; i < 77; i++) assert_int_equal(blank->bytes[i], 0);
+  fixture_close(&k.f);
+}
+
+/* What lies behind the shorter string counts for nothing. */
+static void a_string_sorts_after_its_beginning(void **state) {
+  (void)state;
+  static kit_fixture k;
+  static const char bytes[40] = "ab";
+  open_kit(&k, 0, 0);
+  dirty_nursery(&k);
+  {
+    cradle_kit_string *whole = cradle_kit_string_new(&k.kit, bytes, sizeof bytes);
+    CRADLE_ROOT(k.f.m, whole);
+    for (size_t length = 0; length < sizeof bytes; length++) {
+      const cradle_kit_string *start = cradle_kit_string_new(&k.kit, bytes, length);
+      assert_true(cradle_kit_string_compare(start, whole) < 0);
+      assert_true(cradle_kit_string_compare(whole, start) > 0);
+    }
+  }
+  fixture_close(&k.f);
+}
+
+/* A large slice, put where a string between two others died. */
+static void slices_end_where_they_end(void **state) {
+  (void)state;
+  static kit_fixture k;
+  enum { LENGTH = 40000, STRINGS = 8 };
+  static char text[2 * LENGTH];
+  memset(text, 's', sizeof text);
+  open_kit(&k, 0, 0);
+  cradle_kit_array *strings = cradle_kit_array_new(&k.kit, STRINGS);
+  cradle_kit_string *whole = NULL;
+  {
+    CRADLE_ROOT(k.f.m, strings);
+    CRADLE_ROOT(k.f.m, whole);
+    whole = cradle_kit_string_new(&k.kit, text, sizeof text);
+    for (size_t i = 0; i < STRINGS; i++) {
+      uint64_t string = reference(&k, cradle_kit_string_blank(&k.kit, LENGTH));
+      cradle_store_value(k.f.m, strings, &strings->items[i], string);
+    }
+    for (size_t i = 0; i < STRINGS; i += 2) cradle_store_value(k.f.m, strings, &strings->items[i], 0);
+    cradle_collect(k.f.m, CRADLE_COLLECT_FULL);
+    for (size_t i = 0; i < STRINGS; i += 2) {
+      uint64_t slice = reference(&k, cradle_kit_string_slice(&k.kit, whole, LENGTH, 2 * LENGTH));
+      cradle_store_value(k.f.m, strings, &strings->items[i], slice);
+    }
+    for (size_t i = 0; i < STRINGS; i++) {
+      const cradle_kit_string *string = object_of(&k, strings->items[i]);
+      assert_int_equal(string->length, LENGTH);
+      for (size_t at = 0; at < LENGTH; at++) assert_int_equal(string->bytes[at], i % 2 == 0 ? 's' : 0);
+    }
+  }
   fixture_close(&k.f);
 }
 
@@ -146,6 +208,47 @@ static void hashes_are_spread(void **state) {
   }
   for (size_t length = 0; length < sizeof bytes; length++)
     assert_true(cradle_kit_hash_bytes(bytes, length) != cradle_kit_hash_bytes(bytes, length + 1));
+  for (size_t length = 0; length < sizeof bytes; length++) {
+    plain = cradle_kit_hash_bytes(bytes, length);
+    for (size_t at = 0; at < sizeof bytes; at++) {
+      bytes[at] = 1; /* a byte of the string, or one after its end */
+      assert_int_equal(cradle_kit_hash_bytes(bytes, length) != plain, at < length);
+      bytes[at] = 0;
+    }
+  }
+}
+
+/* Strings and symbols are hashed by their bytes, immediates by their word, and other objects so that the hash stays
+ * when they move. */
+static void identities_have_hashes_of_one(kit_fixture *k) {
+  enum { OBJECTS = 20 };
+  uint64_t before[OBJECTS];
+  cradle_kit_array *objects = cradle_kit_array_new(&k->kit, OBJECTS);
+  CRADLE_ROOT(k->f.m, objects);
+  cradle_weak_set *symbols = cradle_weak_set_new(k->f.m, NULL, NULL);
+  for (size_t i = 0; i < OBJECTS; i++) {
+    uint64_t object = reference(k, cradle_kit_array_new(&k->kit, 3));
+    cradle_store_value(k->f.m, objects, &objects->items[i], object);
+    before[i] = cradle_kit_hash_identity(&k->kit, object);
+    for (size_t other = 0; other < i; other++) assert_true(before[other] != before[i]);
+  }
+  uint64_t wanted = cradle_kit_hash_bytes("name", 4);
+  uint64_t name = reference(k, cradle_kit_string_new(&k->kit, "name", 4));
+  assert_int_equal(cradle_kit_hash_identity(&k->kit, name), wanted);
+  uint64_t symbol = reference(k, cradle_kit_intern(&k->kit, symbols, "name", 4));
+  assert_int_equal(cradle_kit_hash_identity(&k->kit, symbol), wanted);
+  assert_int_equal(cradle_kit_hash_identity(&k->kit, 0), cradle_kit_hash_word(0));
+  if (k->has_immediates) assert_int_equal(cradle_kit_hash_identity(&k->kit, 9), cradle_kit_hash_word(9));
+  cradle_collect(k->f.m, CRADLE_COLLECT_COMPACTING);
+  for (size_t i = 0; i < OBJECTS; i++)
+    assert_int_equal(cradle_kit_hash_identity(&k->kit, objects->items[i]), before[i]);
+  cradle_weak_set_free(symbols);
+}
+
+static void hashes_for_identity(void **state) {
+  (void)state;
+  static kit_fixture k;
+  FOR_EACH_ENCODING(k, identities_have_hashes_of_one);
 }
 
 /* --- lists --- */
@@ -211,6 +314,50 @@ static void lists(void **state) {
   (void)state;
   static kit_fixture k;
   FOR_EACH_ENCODING(k, lists_of_one);
+}
+
+/* A list has the room that was asked for, zeroed; only room that is not there makes another array. */
+static void lists_have_the_room_that_is_asked_for(void **state) {
+  (void)state;
+  static kit_fixture k;
+  enum { LARGEST = (CRADLE_NURSERY_OBJECT_MAX_BYTES - sizeof(cradle_kit_array)) / sizeof(cradle_word) };
+  static const size_t rooms[] = {1, 2, 5, 6, 7, 100, LARGEST - 1, LARGEST, LARGEST + 1};
+  open_kit(&k, 0, 0);
+  assert_null(cradle_kit_list_new(&k.kit, 0)->array);
+  for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+    dirty_nursery(&k);
+    cradle_kit_list *list = cradle_kit_list_new(&k.kit, rooms[i]);
+    CRADLE_ROOT(k.f.m, list);
+    assert_int_equal(list->room, rooms[i]);
+    assert_int_equal(list->array->length, rooms[i]);
+    for (size_t at = 0; at < rooms[i]; at++) assert_int_equal(list->array->items[at], 0);
+    const cradle_kit_array *array = list->array;
+    cradle_kit_list_reserve(&k.kit, list, rooms[i]);
+    assert_ptr_equal(list->array, array);
+    cradle_kit_list_reserve(&k.kit, list, rooms[i] + 1);
+    assert_int_equal(list->room, rooms[i] + 1);
+  }
+  fixture_close(&k.f);
+}
+
+static void lists_grow_when_items_are_inserted(void **state) {
+  (void)state;
+  static kit_fixture k;
+  enum { ITEMS = 100 };
+  open_kit(&k, 0, 0);
+  cradle_kit_list *list = cradle_kit_list_new(&k.kit, 0);
+  {
+    CRADLE_ROOT(k.f.m, list);
+    for (uint64_t i = 0; i < ITEMS; i++) {
+      cradle_kit_list_insert(&k.kit, list, i / 2, i << 3 | 1);
+      assert_true(list->room >= i + 1 && list->array->length == list->room);
+    }
+    for (uint64_t i = 0; i < ITEMS; i++) { /* the odd ones upwards, and then the even ones downwards */
+      uint64_t number = i < ITEMS / 2 ? 2 * i + 1 : 2 * (ITEMS - 1 - i);
+      assert_int_equal(cradle_kit_list_get(list, i), number << 3 | 1);
+    }
+  }
+  fixture_close(&k.f);
 }
 
 /* Unused room holds no references, so that removed objects can die. */
@@ -352,6 +499,7 @@ static void maps_of_one(kit_fixture *k) {
     if (i % 100 == 0) check_order(k, map, &model, keys);
     if (below(k, 3000) == 0) {
       cradle_kit_map_clear(map);
+      assert_true(map->entries == NULL && map->index == NULL);
       memset(model.present, 0, KEYS);
       model.count = 0;
     }
@@ -506,7 +654,7 @@ static void objects_keep_their_hash_when_they_move(void **state) {
 static void immediates_are_told_from_references(void **state) {
   (void)state;
   static kit_fixture k;
-  enum { PAIRS = 6 };
+  enum { PAIRS = 7 };
   cradle_encoding encodings[PAIRS] = {plain_encoding(), cradle_encoding_low_tags(0x02),
                                       cradle_encoding_nan_boxing(NAN_BITS, NAN_BITS), cradle_encoding_low_tags(0x82)};
   encodings[4] = cradle_encoding_nan_boxing(NAN_BITS, NAN_BITS);
@@ -514,6 +662,8 @@ static void immediates_are_told_from_references(void **state) {
   encodings[4].pairs[1].pattern = UINT64_C(0x7ffc000000000000);
   encodings[4].pair_count = 2;
   encodings[5] = (cradle_encoding){.pairs = {{1, 1}}, .pair_count = 1, .tag_set = 0x03, .payload_mask = ~UINT64_C(7)};
+  encodings[6] = encodings[5];
+  encodings[6].pairs[0].pattern = 0; /* of the two tags, one fits each pattern */
   for (int e = 0; e < PAIRS; e++) {
     cradle_options options;
     fixture_options(&k.f, &options);
@@ -530,6 +680,62 @@ static void immediates_are_told_from_references(void **state) {
     }
     fixture_close(&k.f);
   }
+}
+
+/* A string, a symbol of the same name, and the same bytes behind other tag bits have equal hashes. */
+static void keys_of_one_name_are_kept_apart(void **state) {
+  (void)state;
+  static kit_fixture k;
+  enum { TAG_1 = 1, TAG_7 = 7, VALUE = 3 << 3 | 2 };
+  cradle_options options;
+  fixture_options(&k.f, &options);
+  options.encoding = cradle_encoding_low_tags(1 << TAG_1 | 1 << TAG_7);
+  fixture_open_with(&k.f, &options);
+  cradle_kit_init(&k.kit, k.f.m, cradle_kit_add_types(k.f.heap));
+  {
+    cradle_weak_set *symbols = cradle_weak_set_new(k.f.m, NULL, NULL);
+    cradle_kit_string *name = NULL;
+    cradle_kit_symbol *symbol = NULL;
+    cradle_kit_map *map = NULL;
+    CRADLE_ROOT(k.f.m, name);
+    CRADLE_ROOT(k.f.m, symbol);
+    CRADLE_ROOT(k.f.m, map);
+    name = cradle_kit_string_new(&k.kit, "name", 4);
+    symbol = cradle_kit_intern(&k.kit, symbols, "name", 4);
+    map = cradle_kit_map_new(&k.kit, &cradle_kit_keys_strings);
+    assert_true(cradle_kit_map_set(&k.kit, map, (uintptr_t)name | TAG_1, VALUE));
+    assert_true(cradle_kit_map_set(&k.kit, map, (uintptr_t)symbol | TAG_1, VALUE));
+    assert_true(cradle_kit_map_set(&k.kit, map, (uintptr_t)name | TAG_7, VALUE));
+    const cradle_kit_string *again = cradle_kit_string_new(&k.kit, "name", 4);
+    assert_false(cradle_kit_map_set(&k.kit, map, (uintptr_t)again | TAG_1, VALUE));
+    again = cradle_kit_string_new(&k.kit, "name", 4);
+    assert_false(cradle_kit_map_set(&k.kit, map, (uintptr_t)again | TAG_7, VALUE));
+    assert_int_equal(map->count, 3);
+    cradle_weak_set_free(symbols);
+  }
+  fixture_close(&k.f);
+}
+
+/* Only the comparison of strings tells these keys apart: each meets all others. */
+static void equality_of_one(kit_fixture *k) {
+  enum { COUNT = 40 };
+  const cradle_kit_keys keys_of_one_hash = {hash_seven, cradle_kit_keys_strings.equal};
+  cradle_kit_array *keys = NULL;
+  cradle_kit_map *map = NULL;
+  CRADLE_ROOT(k->f.m, keys);
+  CRADLE_ROOT(k->f.m, map);
+  keys = new_keys(k, COUNT);
+  map = cradle_kit_map_new(&k->kit, &keys_of_one_hash);
+  for (size_t i = 0; i < COUNT; i++) assert_true(cradle_kit_map_set(&k->kit, map, keys->items[i], 0));
+  for (size_t i = 0; i < COUNT; i++) assert_int_equal(cradle_kit_map_find(&k->kit, map, keys->items[i]), i);
+  uint64_t again = reference(k, cradle_kit_string_new(&k->kit, "key 1", 5));
+  assert_int_equal(cradle_kit_map_find(&k->kit, map, again), 1);
+}
+
+static void keys_that_are_no_strings_equal_none(void **state) {
+  (void)state;
+  static kit_fixture k;
+  FOR_EACH_ENCODING(k, equality_of_one);
 }
 
 static void equal_strings_are_one_key_or_two(void **state) {
@@ -603,6 +809,38 @@ static void a_key_that_comes_and_goes_takes_one_slot(void **state) {
   fixture_close(&k.f);
 }
 
+/* Keys for which there is room leave the index as it is; so does asking for room that is there. */
+static void maps_have_the_room_that_is_asked_for(void **state) {
+  (void)state;
+  static kit_fixture k;
+  enum { MOST = 70 };
+  open_kit(&k, 0, 0);
+  for (size_t count = 1; count <= MOST; count++) {
+    cradle_kit_map *map = cradle_kit_map_new(&k.kit, NULL);
+    CRADLE_ROOT(k.f.m, map);
+    cradle_kit_map_reserve(&k.kit, map, count);
+    size_t room = map->entries->length;
+    assert_in_range(room, count, 2 * count + 3);
+    assert_int_equal(map->index->mask + 1, 2 * room);
+    const cradle_kit_index *index = map->index;
+    for (uint64_t i = 0; i < room; i++) {
+      cradle_kit_map_reserve(&k.kit, map, room);
+      cradle_kit_map_set(&k.kit, map, i << 3 | 1, 1);
+      cradle_kit_map_reserve(&k.kit, map, 0);
+    }
+    assert_ptr_equal(map->index, index);
+    assert_true(cradle_kit_map_remove(&k.kit, map, 1)); /* the entry that was removed is still used */
+    cradle_kit_map_reserve(&k.kit, map, room - 1);
+    assert_ptr_equal(map->index, index);
+    cradle_kit_map_reserve(&k.kit, map, room);
+    assert_int_equal(map->used, room - 1);
+    assert_int_equal(map->entries->length, room);
+    cradle_kit_map_reserve(&k.kit, map, room + 1);
+    assert_int_equal(map->entries->length, 2 * room);
+  }
+  fixture_close(&k.f);
+}
+
 /* --- symbols --- */
 
 static void symbols_of_one(kit_fixture *k) {
@@ -634,6 +872,27 @@ static void symbols(void **state) {
   (void)state;
   static kit_fixture k;
   FOR_EACH_ENCODING(k, symbols_of_one);
+}
+
+/* A symbol stands in the table under the hash of other names, as if its own were the same. */
+static void names_whose_hashes_agree_are_told_apart(void **state) {
+  (void)state;
+  static kit_fixture k;
+  open_kit(&k, 0, 0);
+  cradle_weak_set *symbols = new_symbols(&k, NULL), *others = new_symbols(&k, NULL);
+  {
+    cradle_kit_symbol *symbol = cradle_kit_intern(&k.kit, others, "name", 4);
+    CRADLE_ROOT(k.f.m, symbol);
+    cradle_weak_set_add(symbols, cradle_kit_hash_bytes("word", 4), symbol);
+    cradle_weak_set_add(symbols, cradle_kit_hash_bytes("names", 5), symbol);
+    cradle_weak_set_add(symbols, symbol->hash, symbol);
+    assert_null(cradle_kit_symbol_find(symbols, "word", 4));
+    assert_null(cradle_kit_symbol_find(symbols, "names", 5));
+    assert_ptr_equal(cradle_kit_symbol_find(symbols, "name", 4), symbol);
+  }
+  cradle_weak_set_free(symbols);
+  cradle_weak_set_free(others);
+  fixture_close(&k.f);
 }
 
 enum { LONG_NAME = 200 };
@@ -779,8 +1038,13 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(strings),
       cmocka_unit_test(long_and_empty_strings),
+      cmocka_unit_test(a_string_sorts_after_its_beginning),
+      cmocka_unit_test(slices_end_where_they_end),
       cmocka_unit_test(hashes_are_spread),
+      cmocka_unit_test(hashes_for_identity),
       cmocka_unit_test(lists),
+      cmocka_unit_test(lists_have_the_room_that_is_asked_for),
+      cmocka_unit_test(lists_grow_when_items_are_inserted),
       cmocka_unit_test(what_is_taken_out_of_a_list_is_let_go),
       cmocka_unit_test(maps_by_identity),
       cmocka_unit_test(maps_of_strings),
@@ -788,10 +1052,14 @@ int main(void) {
       cmocka_unit_test(a_map_with_one_hash_for_all_is_right),
       cmocka_unit_test(objects_keep_their_hash_when_they_move),
       cmocka_unit_test(immediates_are_told_from_references),
+      cmocka_unit_test(keys_of_one_name_are_kept_apart),
+      cmocka_unit_test(keys_that_are_no_strings_equal_none),
       cmocka_unit_test(equal_strings_are_one_key_or_two),
+      cmocka_unit_test(maps_have_the_room_that_is_asked_for),
       cmocka_unit_test(maps_of_many),
       cmocka_unit_test(a_key_that_comes_and_goes_takes_one_slot),
       cmocka_unit_test(symbols),
+      cmocka_unit_test(names_whose_hashes_agree_are_told_apart),
       cmocka_unit_test(symbols_that_are_dropped_die),
       cmocka_unit_test(what_memory_fails_stays_whole),
       cmocka_unit_test(rows_and_added_types_are_the_same),

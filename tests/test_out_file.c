@@ -274,6 +274,34 @@ static void a_dump_and_ranges_leave_links_and_modes(void **state) {
   assert_int_equal(files_in_folder(), 4);
 }
 
+/* Replaces the C library's function. */
+static int rename_error;
+int rename(const char *from, const char *to) {
+  if (rename_error == 0) return renameat(AT_FDCWD, from, AT_FDCWD, to);
+  errno = rename_error;
+  return -1;
+}
+
+/* The dump is written as a whole, and then the system refuses to give it its name. */
+static void a_dump_that_does_not_get_its_name_is_an_error(void **state) {
+  cradle_options options;
+  cradle_error error;
+  char wanted[256];
+  (void)state;
+  cradle_options_init(&options);
+  cradle_heap *heap = cradle_heap_new(&options, NULL);
+  snprintf(wanted, sizeof wanted, "heap dump to \"%s\": Operation not permitted", path);
+  rename_error = EPERM;
+  bool done = cradle_heap_dump(heap, path, &error), done_silently = cradle_heap_dump(heap, path, NULL);
+  rename_error = 0;
+  assert_false(done || done_silently);
+  assert_string_equal(error.message, wanted);
+  assert_int_equal(files_in_folder(), 0);
+  assert_true(cradle_heap_dump(heap, path, &error));
+  assert_int_equal(files_in_folder(), 1);
+  cradle_heap_free(heap);
+}
+
 #define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void) {
@@ -286,6 +314,7 @@ int main(void) {
       FOLDER_TEST(a_device_is_written),
       FOLDER_TEST(the_own_output_is_written_in_place),
       FOLDER_TEST(what_is_not_complete_is_removed),
+      FOLDER_TEST(a_dump_that_does_not_get_its_name_is_an_error),
       FOLDER_TEST(new_files_are_made_exclusively),
       FOLDER_TEST(what_cannot_be_written_is_an_error),
       FOLDER_TEST(a_pipe_that_nobody_reads_is_told),

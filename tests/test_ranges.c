@@ -4,6 +4,7 @@
 
 #include <cradle/runtime.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -82,7 +83,13 @@ static void count_event(void *data, const cradle_event *event) {
   ++*(int *)data;
 }
 
-static void the_file_follows_the_heaps(void **state) {
+/* The file that has the name now: 0, if there is none. */
+static uintmax_t file_number(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 ? (uintmax_t)status.st_ino : 0;
+}
+
+CRADLE_UNCHECKED_COLLECTION static void the_file_follows_the_heaps(void **state) {
   (void)state;
   char path[128], text[2000], expected[2000];
   int events = 0;
@@ -92,6 +99,11 @@ static void the_file_follows_the_heaps(void **state) {
   put_heap(expected, first);
   read_text(path, text, sizeof text);
   assert_string_equal(text, expected);
+  uintmax_t file = file_number(path);
+  cradle_mutator *m = cradle_mutator_new(first);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+  cradle_mutator_free(m);
+  assert_true(file_number(path) == file); /* it is not written again when the list stays the same */
   cradle_heap *second = start((cradle_listener){NULL, NULL});
   strcpy(expected, "cradle-ranges 1\n");
   put_heap(expected, second);
@@ -113,6 +125,7 @@ static void the_file_follows_the_heaps(void **state) {
 CRADLE_UNCHECKED_COLLECTION static void a_child_has_a_file_of_its_own(void **state) {
   (void)state;
   char path[128], text[2000], expected[2000] = "cradle-ranges 1\n", mine[128];
+  int status;
   path_in(path, sizeof path, "%d.ranges");
   cradle_heap *heap = start((cradle_listener){NULL, NULL});
   put_heap(expected, heap);
@@ -121,9 +134,13 @@ CRADLE_UNCHECKED_COLLECTION static void a_child_has_a_file_of_its_own(void **sta
   if (child == 0) {
     cradle_mutator *m = cradle_mutator_new(heap);
     cradle_collect(m, CRADLE_COLLECT_MINOR);
-    _exit(0);
+    snprintf(mine, sizeof mine, "%s/%d.ranges", folder, (int)getpid());
+    uintmax_t file = file_number(mine);
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
+    _exit(file == 0 || file_number(mine) != file);
   }
-  waitpid(child, NULL, 0);
+  waitpid(child, &status, 0);
+  assert_int_equal(status, 0);
   snprintf(mine, sizeof mine, "%s/%d.ranges", folder, (int)child);
   read_text(mine, text, sizeof text);
   assert_string_equal(text, expected);
@@ -250,6 +267,65 @@ static void it_is_written_beside_a_log(void **state) {
   assert_non_null(strstr(text, "gc-heap-end}"));
 }
 
+/* What the library says while a heap starts and ends. */
+static void start_and_listen(char *text, size_t size) {
+  int ends[2], kept = dup(STDERR_FILENO);
+  if (pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0) _exit(2);
+  cradle_heap_free(start((cradle_listener){NULL, NULL}));
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  close(ends[1]);
+  ssize_t length = read(ends[0], text, size - 1);
+  text[length < 0 ? 0 : length] = '\0';
+  close(ends[0]);
+}
+
+/* [ranges.4]. The folder appears when it is too late. The program's errno is what it was. */
+static int fail_and_give_up(void) {
+  char path[128], text[600], wanted[300];
+  struct stat status;
+  path_in(path, sizeof path, "late/%d.ranges");
+  start_and_listen(text, sizeof text);
+  snprintf(wanted, sizeof wanted,
+           "cradle: CRADLE_PAGES_FILE: %s/late/%d.ranges: No such file or directory; the ranges are not published\n",
+           folder, (int)getpid());
+  if (strcmp(text, wanted) != 0) return 3;
+  snprintf(path, sizeof path, "%s/late", folder);
+  if (mkdir(path, 0700) != 0) return 2;
+  start_and_listen(text, sizeof text);
+  snprintf(path, sizeof path, "%s/late/%d.ranges", folder, (int)getpid());
+  return text[0] != '\0' ? 4 : stat(path, &status) == 0 ? 5 : 0;
+}
+
+static int lose_folder(void) {
+  char path[128];
+  path_in(path, sizeof path, "sub/ranges");
+  snprintf(path, sizeof path, "%s/sub", folder);
+  if (mkdir(path, 0700) != 0) return 2;
+  cradle_heap *heap = start((cradle_listener){NULL, NULL});
+  snprintf(path, sizeof path, "%s/sub/ranges", folder);
+  if (remove(path) != 0) return 3;
+  snprintf(path, sizeof path, "%s/sub", folder);
+  if (remove(path) != 0) return 3;
+  close(STDERR_FILENO); /* it is reported */
+  errno = EDOM;
+  cradle_heap_free(heap);
+  return errno == EDOM ? 0 : 4;
+}
+
+static void what_failed_is_not_tried_again(void **state) {
+  int (*const runs[])(void) = {fail_and_give_up, lose_folder};
+  int status;
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) _exit(runs[i]());
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+  }
+}
+
 /* Runs in a child and returns its exit status: 0 when publishing fails and the library reports it. */
 static int start_and_be_told(void) {
   char text[600] = "";
@@ -305,6 +381,7 @@ int main(void) {
       FOLDER_TEST(a_childs_own_heap_leaves_its_parents_file_alone),
       FOLDER_TEST(a_child_without_its_parents_heap_publishes),
       FOLDER_TEST(it_is_written_beside_a_log),
+      FOLDER_TEST(what_failed_is_not_tried_again),
       FOLDER_TEST(a_place_that_is_none_is_told_once),
       FOLDER_TEST(a_limit_on_files_is_told_and_leaves_nothing),
   };

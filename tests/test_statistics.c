@@ -10,6 +10,7 @@
 
 #include "runtime/histogram.h"
 #include "runtime/report.h"
+#include "runtime/summary.h"
 #include "runtime/utilisation.h"
 #include "tests/yields.h"
 
@@ -67,6 +68,41 @@ static void the_ends_of_the_histogram(void **state) {
   }
 }
 
+/* Each value below 32 has a bucket of its own, so every quantile is the value itself. */
+static void quantiles_of_small_values_are_exact(void **state) {
+  enum { COUNT = 20000, EACH = 1000 };
+  static crd_histogram histogram;
+  (void)state;
+  for (uint64_t i = 0; i < COUNT - 1; i++) crd_histogram_add(&histogram, i / EACH);
+  crd_histogram_add(&histogram, 31);
+  for (uint64_t parts = 1; parts < 10000; parts++)
+    assert_int_equal(crd_histogram_quantile(&histogram, parts), (parts * COUNT / 10000 - 1) / EACH);
+  assert_int_equal(crd_histogram_quantile(&histogram, 10000), 31);
+}
+
+/* A value far above keeps the maximum from bounding what is read back. */
+static void values_are_read_back_as_the_end_of_their_bucket(void **state) {
+  static struct {
+    crd_histogram histogram;
+    uint64_t after[4];
+  } one;
+  static const uint64_t untouched[4];
+  const uint64_t limit = (uint64_t)1 << CRD_HISTOGRAM_VALUE_BITS;
+  (void)state;
+  for (int shift = 0; shift <= CRD_HISTOGRAM_VALUE_BITS - CRD_HISTOGRAM_LINEAR_BITS; shift++) {
+    for (uint64_t top = 32; top < 64; top++) {
+      const uint64_t values[] = {top << shift, ((top + 1) << shift) - 1};
+      for (int i = 0; i < 2; i++) {
+        memset(&one, 0, sizeof one);
+        crd_histogram_add(&one.histogram, values[i]);
+        crd_histogram_add(&one.histogram, UINT64_MAX);
+        assert_true(crd_histogram_quantile(&one.histogram, 5000) == (values[1] < limit - 1 ? values[1] : UINT64_MAX));
+        assert_memory_equal(one.after, untouched, sizeof untouched);
+      }
+    }
+  }
+}
+
 /* --- utilisation --- */
 
 /* Finds the pause time of the worst window by trying all windows. */
@@ -114,10 +150,18 @@ static void a_pause_as_long_as_the_window_leaves_nothing(void **state) {
 
 /* --- pauses --- */
 
-static void send_pause(cradle_pauses *pauses, uint64_t begin, uint64_t end) {
-  cradle_listener listener = cradle_pauses_listener(pauses);
+static void send_pause_to(cradle_listener listener, uint64_t begin, uint64_t end) {
   const cradle_event event = {
       .kind = CRADLE_EVENT_PAUSE, .time_ns = end, .u.pause = {CRADLE_CAUSE_NURSERY_FULL, end - begin}};
+  listener.function(listener.data, &event);
+}
+
+static void send_pause(cradle_pauses *pauses, uint64_t begin, uint64_t end) {
+  send_pause_to(cradle_pauses_listener(pauses), begin, end);
+}
+
+static void send_stop(cradle_listener listener, uint64_t time, uint64_t length) {
+  const cradle_event event = {.kind = CRADLE_EVENT_BESIDE, .time_ns = time, .u.beside.stop_ns = length};
   listener.function(listener.data, &event);
 }
 
@@ -137,6 +181,77 @@ static void pauses_are_what_their_events_say(void **state) {
   assert_int_equal(summary.p9999_ns, 61000);
   assert_true(summary.mmu_1ms > 0.92 && summary.mmu_1ms <= 0.939);
   assert_true(summary.mmu_10ms > summary.mmu_1ms && summary.mmu_100ms > summary.mmu_10ms);
+  cradle_pauses_free(pauses);
+}
+
+/* The lengths of 10,000 pauses: each quantile of a summary is another length, and so is the longest pause. */
+enum { SHARED = 10000 };
+static uint64_t shared_length(int i) {
+  static const int ends[] = {5000, 9000, 9900, 9990, 9999, SHARED};
+  uint64_t length = 1;
+  while (i >= ends[length - 1]) length++;
+  return length;
+}
+
+/* Sends these pauses, unit ns to 6 * unit ns long, one in each second. */
+static void send_shared_pauses(cradle_listener listener, uint64_t unit) {
+  for (int i = 0; i < SHARED; i++) {
+    uint64_t begin = (uint64_t)(i + 1) * 1000000000u;
+    send_pause_to(listener, begin, begin + unit * shared_length(i));
+  }
+}
+
+static void count_event(void *data, const cradle_event *event) {
+  (void)event;
+  ++*(size_t *)data;
+}
+
+static void each_quantile_is_that_of_its_name(void **state) {
+  (void)state;
+  size_t passed_on = 0;
+  cradle_pauses *pauses = cradle_pauses_new((cradle_listener){count_event, &passed_on});
+  cradle_listener listener = cradle_pauses_listener(pauses);
+  cradle_pause_summary summary;
+  send_shared_pauses(listener, 1);
+  for (int i = 0; i < SHARED; i++) send_stop(listener, 1, 10 + shared_length(i));
+  assert_int_equal(passed_on, 2 * SHARED);
+  cradle_pauses_read(pauses, &summary, sizeof summary);
+  assert_int_equal(summary.p50_ns, 1);
+  assert_int_equal(summary.p90_ns, 2);
+  assert_int_equal(summary.p99_ns, 3);
+  assert_int_equal(summary.p999_ns, 4);
+  assert_int_equal(summary.p9999_ns, 5);
+  assert_int_equal(summary.stop_p50_ns, 11);
+  assert_int_equal(summary.stop_p99_ns, 13);
+  assert_int_equal(summary.stop_p999_ns, 14);
+  cradle_pauses_free(pauses);
+}
+
+/* A window has 128 slots of whole nanoseconds. */
+static void each_utilisation_is_that_of_its_window(void **state) {
+  (void)state;
+  cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
+  cradle_pause_summary summary;
+  send_pause(pauses, 1000000000, 1000500000);
+  cradle_pauses_read(pauses, &summary, sizeof summary);
+  assert_true(summary.mmu_1ms == 1 - 500000.0 / (128 * 7812));
+  assert_true(summary.mmu_10ms == 1 - 500000.0 / (128 * 78125));
+  assert_true(summary.mmu_100ms == 1 - 500000.0 / (128 * 781250));
+  send_pause(pauses, 1000600000, 1001300000); /* no more than 0.9 ms of a millisecond */
+  cradle_pauses_read(pauses, &summary, sizeof summary);
+  assert_true(summary.mmu_1ms > 0.09 && summary.mmu_1ms < 0.101);
+  cradle_pauses_free(pauses);
+}
+
+/* Nothing before the end of the last pause counts again, whatever a pause says of its length. */
+static void no_time_is_in_two_pauses(void **state) {
+  (void)state;
+  cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
+  cradle_pause_summary summary;
+  send_pause(pauses, 1000000000, 1000400000);
+  send_pause(pauses, 1000000000, 1000500000);
+  cradle_pauses_read(pauses, &summary, sizeof summary);
+  assert_true(summary.mmu_1ms == 1 - 500000.0 / (128 * 7812));
   cradle_pauses_free(pauses);
 }
 
@@ -315,16 +430,17 @@ static void a_heap_that_nobody_listens_to_is_counted_too(void **state) {
     structure whole; \
     union { \
       structure part; \
-      unsigned char bytes[sizeof(structure) + 16]; \
+      unsigned char bytes[4 * sizeof(structure)]; \
     } other; \
     read((source), &whole, sizeof whole); \
     memset(other.bytes, 0xaa, sizeof other); \
     read((source), &other.part, 24); \
     assert_memory_equal(other.bytes + 8, (unsigned char *)&whole + 8, 16); \
     for (size_t i = 24; i < sizeof other; i++) assert_int_equal(other.bytes[i], 0xaa); \
-    read((source), &other.part, sizeof other); \
+    read((source), &other.part, sizeof(structure) + 16); \
     assert_memory_equal(other.bytes + 8, (unsigned char *)&whole + 8, 16); \
-    for (size_t i = sizeof(structure); i < sizeof other; i++) assert_int_equal(other.bytes[i], 0); \
+    for (size_t i = sizeof(structure); i < sizeof other; i++) \
+      assert_int_equal(other.bytes[i], i < sizeof(structure) + 16 ? 0 : 0xaa); \
   } while (0)
 
 static void *asked; /* the address that the test asks about */
@@ -413,7 +529,8 @@ static void structures_of_other_sizes_are_filled(void **state) {
 
 /* --- CRADLE_STATS --- */
 
-enum { FREED, ALIVE, FREED_AT_EXIT, FORKED };
+/* Ends of a heap that worked, and of one that is alive when it has just been made. */
+enum { FREED, ALIVE, FREED_AT_EXIT, FORKED, FREED_IN_CHILD, ENDS, FRESH };
 
 /* Static, so that objects that are alive at exit do not count as leaks. */
 static cradle_heap *heap;
@@ -422,6 +539,169 @@ static cradle_mutator *mutator;
 static void free_heap(void) {
   cradle_mutator_free(mutator);
   cradle_heap_free(heap);
+}
+
+/* Standard error, from catch_errors to caught_errors, which returns what was written: at most 64 KiB. */
+typedef struct caught {
+  int ends[2], kept;
+} caught;
+
+static caught catch_errors(void) {
+  caught stream;
+  fflush(NULL);
+  assert_int_equal(pipe(stream.ends), 0);
+  stream.kept = dup(STDERR_FILENO);
+  dup2(stream.ends[1], STDERR_FILENO);
+  close(stream.ends[1]);
+  return stream;
+}
+
+static const char *caught_errors(const caught *stream) {
+  static char text[8192];
+  dup2(stream->kept, STDERR_FILENO);
+  close(stream->kept);
+  ssize_t length = read(stream->ends[0], text, sizeof text - 1);
+  text[length < 0 ? 0 : length] = '\0';
+  close(stream->ends[0]);
+  return text;
+}
+
+/* A heap's summary if the heap ended with these statistics. Pauses are sent if unit_ns is not 0. */
+static const char *summary_of(const cradle_statistics *statistics, uint64_t unit_ns) {
+  cradle_options options;
+  size_t passed_on = 0;
+  const cradle_event end = {.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed = {statistics}};
+  cradle_options_init(&options);
+  cradle_heap *of = cradle_heap_new(&options, NULL);
+  crd_summary *summary = crd_summary_new((cradle_listener){count_event, &passed_on});
+  cradle_listener listener = crd_summary_listener(summary);
+  crd_summary_hand_over(summary, of);
+  if (unit_ns != 0) send_shared_pauses(listener, unit_ns);
+  caught stream = catch_errors();
+  listener.function(listener.data, &end); /* frees the summary */
+  const char *text = caught_errors(&stream);
+  assert_int_equal(passed_on, unit_ns != 0 ? SHARED + 1 : 1);
+  cradle_heap_free(of);
+  return text;
+}
+
+static void assert_summary(const cradle_statistics *statistics, uint64_t unit_ns, const char *words) {
+  char wanted[4096];
+  snprintf(wanted, sizeof wanted, "cradle: statistics of a heap, process %d\n%s", (int)getpid(), words);
+  assert_string_equal(summary_of(statistics, unit_ns), wanted);
+}
+
+static void the_summary_of_nothing(void **state) {
+  (void)state;
+  cradle_statistics none = {.wall_ns = 0};
+  assert_summary(&none, 0,
+                 "  pauses              0\n"
+                 "  time                0.0 us, 0.00 % of it in pauses\n"
+                 "  utilisation         100.0 % at worst in 1 ms, 100.0 % in 10 ms, 100.0 % in 100 ms\n"
+                 "  minor collections   0\n"
+                 "  major collections   0\n"
+                 "  allocated           0 bytes, promoted 0 bytes in 0 objects: 0.00 % of the nursery survived\n"
+                 "  memory used         0 bytes at most, 0 bytes in the end\n"
+                 "  nursery             0 bytes; arenas 0, 0 at most\n"
+                 "  huge pages          not known\n");
+  none.pages_known = true;
+  assert_non_null(strstr(summary_of(&none, 0), "  huge pages          0.0 % of 0 bytes resident in arenas\n"));
+}
+
+static void the_summary_of_one_of_each(void **state) {
+  (void)state;
+  const cradle_statistics ones = {
+      .wall_ns = 1,
+      .minor_collections = 1,
+      .major_collections = 1,
+      .major_steps = 1,
+      .compactions = 1,
+      .minor_causes = {[CRADLE_CAUSE_MAJOR] = 1},
+      .major_causes = {[CRADLE_CAUSE_REQUEST] = 1},
+      .pauses = 1,
+      .pages_known = true,
+      .resident_bytes = 1,
+      .huge_bytes = 1,
+  };
+  assert_summary(
+      &ones, 0,
+      "  pauses              1: p50 0.0 us, p90 0.0 us, p99 0.0 us, p99.9 0.0 us, p99.99 0.0 us, max 0.0 us\n"
+      "  time                0.0 us, 0.00 % of it in pauses\n"
+      "  utilisation         100.0 % at worst in 1 ms, 100.0 % in 10 ms, 100.0 % in 100 ms\n"
+      "  minor collections   1: 1 before a major collection; 0.0 us, the longest 0.0 us\n"
+      "  major collections   1: 1 request; 1 increments, 0.0 us, the longest 0.0 us\n"
+      "  compactions         1; 0.0 us\n"
+      "  allocated           0 bytes, promoted 0 bytes in 0 objects: 0.00 % of the nursery survived\n"
+      "  memory used         0 bytes at most, 0 bytes in the end; live 0 bytes after the last major "
+      "collection, 0 bytes at most\n"
+      "  nursery             0 bytes; arenas 0, 0 at most\n"
+      "  huge pages          100.0 % of 1 bytes resident in arenas\n");
+}
+
+/* Times and sizes on both sides of where the unit changes. */
+static void the_summary_of_much(void **state) {
+  (void)state;
+  const cradle_statistics much = {
+      .wall_ns = 1000000000,
+      .minor_collections = 123,
+      .major_collections = 45,
+      .major_steps = 678,
+      .compactions = 9,
+      .minor_causes = {[CRADLE_CAUSE_NURSERY_FULL] = 100, [CRADLE_CAUSE_PIN] = 23},
+      .major_causes = {[CRADLE_CAUSE_THRESHOLD] = 40, [CRADLE_CAUSE_LARGE] = 3, [CRADLE_CAUSE_MEMORY] = 2},
+      .minor_ns = 999999999,
+      .minor_max_ns = 1000000,
+      .major_ns = 12345000000,
+      .major_max_ns = 999949,
+      .compact_ns = 7000000,
+      .pauses = SHARED,
+      .pause_max_ns = 6000,
+      .gc_share = 0.125,
+      .allocated_bytes = (uint64_t)1 << 50,
+      .promoted_bytes = (uint64_t)5 << 39,
+      .promoted_objects = 77,
+      .survival = 0.5,
+      .used_peak_bytes = 1024,
+      .used_bytes = 1023,
+      .live_bytes = (uint64_t)1 << 20,
+      .live_peak_bytes = ((uint64_t)1 << 30) - 1,
+      .nursery_bytes = (uint64_t)4 << 20,
+      .arenas_committed = 3,
+      .arenas_peak = 5,
+      .pages_known = true,
+      .resident_bytes = (uint64_t)1 << 30,
+      .huge_bytes = (uint64_t)3 << 28,
+  };
+  assert_summary(
+      &much, 1000,
+      "  pauses              10000: p50 1.0 us, p90 2.0 us, p99 3.0 us, p99.9 4.0 us, p99.99 5.1 us, max 6.0 us\n"
+      "  time                1.000 s, 12.50 % of it in pauses\n"
+      "  utilisation         99.4 % at worst in 1 ms, 99.9 % in 10 ms, 100.0 % in 100 ms\n"
+      "  minor collections   123: 100 nursery full, 23 before a pin; 1000.00 ms, the longest 1.00 ms\n"
+      "  major collections   45: 40 threshold, 3 large allocation, 2 out of memory; 678 increments, 12.345 s, the "
+      "longest 999.9 us\n"
+      "  compactions         9; 7.00 ms\n"
+      "  allocated           1024.00 TiB, promoted 2.50 TiB in 77 objects: 50.00 % of the nursery survived\n"
+      "  memory used         1.00 KiB at most, 1023 bytes in the end; live 1.00 MiB after the last major collection, "
+      "1024.00 MiB at most\n"
+      "  nursery             4.00 MiB; arenas 3, 5 at most\n"
+      "  huge pages          75.0 % of 1.00 GiB resident in arenas\n");
+}
+
+/* Its maker frees the summary of a heap that was not made. */
+static void a_heap_that_was_not_made_has_no_summary(void **state) {
+  (void)state;
+  const cradle_statistics none = {.wall_ns = 0};
+  const cradle_event end = {.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed = {&none}};
+  size_t passed_on = 0;
+  crd_summary *summary = crd_summary_new((cradle_listener){count_event, &passed_on});
+  cradle_listener listener = crd_summary_listener(summary);
+  caught stream = catch_errors();
+  send_pause_to(listener, 1, 2);
+  listener.function(listener.data, &end);
+  assert_string_equal(caught_errors(&stream), "");
+  assert_int_equal(passed_on, 2);
+  crd_summary_free(summary);
 }
 
 /* Runs a heap in its own process; returns what the process wrote to standard error. */
@@ -443,10 +723,11 @@ static char *errors_of_run(const char *wanted, int end) {
     options.type_count = TYPE_COUNT;
     heap = cradle_heap_new_from_environment(&options, NULL);
     mutator = cradle_mutator_new(heap);
-    allocate(mutator);
+    if (end != FRESH) allocate(mutator);
     if (end == FORKED && fork() == 0) exit(0);
+    if (end == FREED_IN_CHILD && fork() == 0) free_heap(), _exit(0);
     if (end == FREED) free_heap();
-    if (end == FORKED) wait(NULL);
+    if (end == FORKED || end == FREED_IN_CHILD) wait(NULL);
     exit(0);
   }
   close(pipe_ends[1]);
@@ -468,7 +749,7 @@ static int summaries_in(const char *text) {
 
 static void the_summary_is_printed_once(void **state) {
   (void)state;
-  for (int end = FREED; end <= FORKED; end++) {
+  for (int end = FREED; end < ENDS; end++) {
     const char *text = errors_of_run("1", end);
     if (summaries_in(text) != 1) fail_msg("end %d: %s", end, text);
     assert_non_null(strstr(text, "p99.99"));
@@ -477,6 +758,14 @@ static void the_summary_is_printed_once(void **state) {
     if (end == FREED && strstr(text, "huge pages          not known") == NULL)
       assert_non_null(strstr(text, " resident in arenas\n"));
   }
+}
+
+static void a_heap_that_did_nothing_has_a_summary(void **state) {
+  (void)state;
+  const char *text = errors_of_run("1", FRESH);
+  assert_int_equal(summaries_in(text), 1);
+  assert_non_null(strstr(text, "  pauses              0\n"));
+  assert_null(strstr(text, "  nursery             0 bytes"));
 }
 
 static int status_of_a_child(void) {
@@ -594,18 +883,29 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(quantiles_are_within_a_bucket),
       cmocka_unit_test(the_ends_of_the_histogram),
+      cmocka_unit_test(quantiles_of_small_values_are_exact),
+      cmocka_unit_test(values_are_read_back_as_the_end_of_their_bucket),
       cmocka_unit_test(utilisation_is_at_most_a_slot_too_low),
       cmocka_unit_test(a_pause_as_long_as_the_window_leaves_nothing),
       cmocka_unit_test(pauses_are_what_their_events_say),
+      cmocka_unit_test(each_quantile_is_that_of_its_name),
+      cmocka_unit_test(each_utilisation_is_that_of_its_window),
+      cmocka_unit_test(no_time_is_in_two_pauses),
       cmocka_unit_test(the_statistics_are_what_the_events_come_to),
       cmocka_unit_test(a_heap_that_nobody_listens_to_is_counted_too),
       cmocka_unit_test(the_last_class_has_the_largest_small_objects),
       cmocka_unit_test(structures_of_other_sizes_are_filled),
+      /* first, because a summary here would make all that follow end after what their processes register */
       cmocka_unit_test(the_summary_is_printed_once),
+      cmocka_unit_test(a_heap_that_did_nothing_has_a_summary),
       cmocka_unit_test(what_is_printed_waits_for_room),
       cmocka_unit_test(a_child_does_not_wait_for_a_thread_that_it_has_not),
       cmocka_unit_test(another_spelling_of_1_asks_for_it),
       cmocka_unit_test(the_summary_is_not_printed_unasked),
+      cmocka_unit_test(the_summary_of_nothing),
+      cmocka_unit_test(the_summary_of_one_of_each),
+      cmocka_unit_test(the_summary_of_much),
+      cmocka_unit_test(a_heap_that_was_not_made_has_no_summary),
   };
   atexit(end_with_yields); /* registered before the heaps' own functions, so it runs after them */
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,7 @@ class Build:
             shutil.rmtree(self.build, ignore_errors=True)
             subprocess.run(["meson", "setup", self.build, self.copy, *OPTIONS, *arguments], check=True, stdout=subprocess.DEVNULL)
         else:
-            subprocess.run(["meson", "configure", self.build, *arguments], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(["meson", "setup", "--reconfigure", self.build, self.copy, *arguments], check=True, stdout=subprocess.DEVNULL)
 
     def make(self, programs, say):
         """Compiles the copy. If a line's guards do not compile, they are left out. Returns the mutants that remain."""

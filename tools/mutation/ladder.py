@@ -17,9 +17,9 @@ UNITS = (
     "fork", "full_stack", "gc_off", "handle", "hardware", "histogram", "identity", "inspect", "instruments", "kit", "leaks",
     "log", "log_files", "log_forms", "log_heaps", "log_lines", "major", "mark", "marker", "memory", "memory-faults", "misuse",
     "more_rights", "no_room", "objects", "old", "out_file", "out_of_memory", "outgrow", "pacing", "pages", "pages-faults",
-    "pin", "places", "prebuilt", "promote", "ranges", "roots", "rounds", "sample", "second-core", "show", "spans", "starved",
-    "state", "statistics", "structures", "supply", "threads", "typed", "typed-checked", "units", "verifier", "verifier_lists",
-    "watching", "watermark", "weak", "weak_set")
+    "pin", "places", "prebuilt", "profile_text", "promote", "ranges", "roots", "rounds", "sample", "second-core", "show",
+    "spans", "start", "starved", "state", "statistics", "structures", "supply", "threads", "typed", "typed-checked", "units",
+    "verifier", "verifier_lists", "watching", "watermark", "weak", "weak_set")
 # Scripts that run such programs and read what they write.
 SCRIPTS = ("cradle-heap", "list-options", "profile", "report")
 MODEL = ["--seed", "3", "--ops", "4000", "--nursery", "8192", "--verify", "1"]

@@ -264,7 +264,11 @@ static void it_grows_where_the_oldest_die(void **state) {
   heap->adapt.ages = (crd_ages){0, 0, 0, 0};
   collect(1, 500);
   assert_int_equal(heap->nursery.bytes, BASE);
-  the_oldest_live(4, 50);
+  the_oldest_live(7, 50); /* 2.2 deviations below 0.75 */
+  heap->adapt.ages = (crd_ages){0, 0, 0, 0};
+  collect(1, 500);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  the_oldest_live(6, 50); /* 2.7 */
   heap->adapt.ages = (crd_ages){0, 0, 0, 0};
   collect(1, 500);
   assert_int_equal(heap->nursery.bytes, 2 * BASE);
@@ -440,6 +444,21 @@ static void it_shrinks_to_the_base_when_little_survives(void **state) {
   assert_int_equal(heap->nursery.bytes, BASE);
   collect(50 * DECISION, 1);
   assert_int_equal(heap->nursery.bytes, BASE);
+}
+
+/* Little survives, so the program will not soon need the half that it gives up. */
+static void shrinking_to_the_base_gives_pages_back(void **state) {
+  (void)state;
+  crd_nursery *nursery = &heap->nursery;
+  assert_true(crd_nursery_resize(heap, 2 * BASE, "test"));
+  sanitize_used(nursery->start, nursery->committed_bytes);
+  memset(nursery->start, 1, 2 * BASE);
+  collect(DECISION, 1);
+  assert_int_equal(nursery->bytes, BASE);
+  assert_string_equal(reason, "little survives");
+  assert_int_equal(nursery->start[BASE - 1], 1);
+  assert_int_equal(nursery->start[2 * BASE - 1], 0);
+  sanitize_unused(nursery->start, nursery->committed_bytes);
 }
 
 /* Collections that began with a nearly empty nursery say little about its size. */
@@ -645,6 +664,7 @@ int main(void) {
       TEST(it_grows_only_where_twice_as_long_is_well_within_the_target),
       TEST(what_dies_young_calls_for_no_trial),
       TEST(it_shrinks_to_the_base_when_little_survives),
+      TEST(shrinking_to_the_base_gives_pages_back),
       TEST(what_was_asked_for_early_does_not_count),
       TEST(pauses_above_the_target_halve_it_at_once),
       TEST(no_halving_goes_below_the_least),

@@ -111,6 +111,58 @@ static void a_set_that_is_used_without_collections(void **state) {
   fixture_close(&f);
 }
 
+/* Sets that the program frees leave nothing behind, whether they held objects or not. */
+static void sets_that_come_and_go(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    pair *p = new_pair(&f, NULL);
+    CRADLE_ROOT(f.m, p);
+    cradle_weak_set_free(cradle_weak_set_new(f.m, NULL, NULL));
+    size_t before = allocated_bytes();
+    for (int i = 0; i < 5000; i++) {
+      cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
+      if (i % 2 == 0) cradle_weak_set_add(set, 42, p);
+      cradle_weak_set_free(set);
+    }
+    assert_true(allocated_bytes() < before + ((size_t)32 << 10));
+  }
+  fixture_close(&f);
+}
+
+/* The program adds to a set that is full while the collection that found objects dead has not come to the set yet. The
+ * set grows without the dead, and the program hears how many they were. */
+static void the_dead_that_growing_leaves_out_are_counted(void **state) {
+  (void)state;
+  enum { FULL = 48, DEAD = 20, HOLDERS = 100 };
+  fixture f;
+  swept told = {0, 0};
+  services_open(&f);
+  cradle_weak_set *set = cradle_weak_set_new(f.m, count_swept, &told);
+  if (!f.stressed) {
+    vector *keep = cradle_new_array(f.m, T_VECTOR, FULL + HOLDERS);
+    CRADLE_ROOT(f.m, keep);
+    for (size_t i = 0; i < FULL + HOLDERS; i++) {
+      void *object = i < FULL ? (void *)new_pair(&f, NULL) : new_weak(&f, NULL); /* holders are looked at first */
+      cradle_store(f.m, keep, &keep->item[i], object);
+      if (i < FULL) cradle_weak_set_add(set, i, object);
+    }
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    for (size_t i = 0; i < DEAD; i++) cradle_store(f.m, keep, &keep->item[i], NULL);
+    while (fixture_stats(&f).phase != CRADLE_PHASE_CLEARING) assert_false(cradle_collect_step(f.m, 0));
+    cradle_weak_set_add(set, FULL, keep->item[FULL]);
+    assert_int_equal(set_count(set), FULL - DEAD + 1);
+    assert_int_equal(told.removed, 0);
+    while (!cradle_collect_step(f.m, 0)) continue;
+    assert_int_equal(set_count(set), FULL - DEAD + 1);
+    assert_int_equal(told.removed, DEAD);
+    assert_int_equal(told.calls, 1);
+  }
+  cradle_weak_set_free(set);
+  fixture_close(&f);
+}
+
 /* A set grows and is searched between the increments of clearing. */
 static void a_set_in_use_while_it_is_cleared(void **state) {
   (void)state;
@@ -152,6 +204,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_intern_table),
       cmocka_unit_test(a_set_that_is_used_without_collections),
+      cmocka_unit_test(sets_that_come_and_go),
+      cmocka_unit_test(the_dead_that_growing_leaves_out_are_counted),
       cmocka_unit_test(a_set_in_use_while_it_is_cleared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

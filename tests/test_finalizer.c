@@ -150,6 +150,73 @@ static void referrers_come_first(void **state) {
     }
 }
 
+typedef struct traced {
+  uint64_t header;
+  final *hidden;
+} traced;
+static void trace_hidden(void *object, cradle_visitor *visitor) {
+  cradle_visit_reference(visitor, &((traced *)object)->hidden);
+}
+
+/* The ways in which an object can lead to one that was registered before it. */
+enum { BY_ITEM, BY_VALUE_ITEM, BY_CALLBACK, BY_PAIR, AS_KEY, LEADS };
+
+/* An object that leads to the other, which lives until the caller drops both. */
+static void *new_leader(fixture *f, int leads, uint32_t traced_type, final *to, vector *keep) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(f->m, to);
+  CRADLE_ROOT(f->m, keep);
+  if (leads == BY_ITEM) {
+    vector *items = cradle_new_array(f->m, T_VECTOR, 3);
+    items->item[2] = to;
+    return items;
+  }
+  if (leads == BY_VALUE_ITEM) {
+    values *items = cradle_new_array(f->m, T_VALUES, 3);
+    items->item[2] = (uintptr_t)to;
+    return items;
+  }
+  if (leads == BY_CALLBACK) {
+    traced *object = CRADLE_NEW(f->m, traced, traced_type);
+    object->hidden = to;
+    return object;
+  }
+  pair *key = new_pair(f, NULL);
+  CRADLE_ROOT(f->m, key);
+  ephemeron *e = new_ephemeron(f, key, to);
+  cradle_store(f->m, keep, &keep->item[0], leads == AS_KEY ? (void *)e : key);
+  return leads == AS_KEY ? (void *)key : e;
+}
+
+static void referrers_of_every_kind_come_first(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++)
+    for (int leads = 0; leads < LEADS; leads++) {
+      fixture f;
+      services_open(&f);
+      uint32_t traced_type =
+          cradle_type_add(f.heap, &(cradle_type){.name = "traced", .size = sizeof(traced), .trace = trace_hidden});
+      if (!f.stressed) { /* under stress they need not die in the same collection */
+        vector *keep = cradle_new_array(f.m, T_VECTOR, 1);
+        CRADLE_ROOT(f.m, keep);
+        final *last = new_final(&f, 7, NULL);
+        CRADLE_ROOT(f.m, last);
+        void *first = new_leader(&f, leads, traced_type, last, keep);
+        CRADLE_ROOT(f.m, first);
+        cradle_finalizer_register(f.m, first, QUEUE);
+        uint32_t type = cradle_type_of(first);
+        age_for(&f, way);
+        first = last = NULL;
+        collect_by(&f, way);
+        assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 2);
+        first = cradle_finalizer_next(f.m, QUEUE);
+        if (cradle_type_of(first) != type) fail_msg("kind %d, way %d: the referrer came last", leads, way);
+        last = cradle_finalizer_next(f.m, QUEUE);
+        assert_int_equal(last->number, 7);
+      }
+      fixture_close(&f);
+    }
+}
+
 /* Random graphs: whoever leads to another and is not led to by it comes first. */
 static void random_graphs_come_in_order(void **state) {
   (void)state;
@@ -633,6 +700,7 @@ int main(void) {
       cmocka_unit_test(it_can_be_registered_again),
       cmocka_unit_test(many_are_registered_late),
       cmocka_unit_test(referrers_come_first),
+      cmocka_unit_test(referrers_of_every_kind_come_first),
       cmocka_unit_test(random_graphs_come_in_order),
       cmocka_unit_test(a_finalizer_may_allocate_resurrect_and_longjmp),
       cmocka_unit_test(what_it_leads_to_is_marked),

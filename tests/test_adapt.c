@@ -225,6 +225,46 @@ static void a_chosen_size_has_its_share(void **state) {
   heap->options.heap_max_bytes = 0;
 }
 
+/* The first size, and the reason that the log gives for it. */
+static void a_first_size_has_a_reason(void **state) {
+  (void)state;
+  static const struct {
+    size_t asked, l2, max, memory, chosen;
+    cradle_gc gc;
+    const char *reason;
+  } cases[] = {
+      {.asked = 100001, .l2 = MIB, .chosen = 100008, .reason = "asked for"},
+      {.l2 = MIB, .chosen = 4 * MIB, .reason = "4 x L2"},
+      {.l2 = 8 * MIB, .chosen = 32 * MIB, .reason = "4 x L2"},
+      {.l2 = 8 * MIB + 1, .chosen = 32 * MIB, .reason = "4 x L2, cut to 32 MiB"},
+      {.l2 = 64 << 10, .chosen = 256 << 10, .reason = "4 x L2"},
+      {.l2 = (64 << 10) - 1, .chosen = 256 << 10, .reason = "4 x L2, raised to 256 KiB"},
+      {.l2 = MIB, .max = 32 * MIB, .chosen = 4 * MIB, .reason = "4 x L2"},
+      {.l2 = MIB,
+       .max = 16 * MIB,
+       .chosen = 2 * MIB,
+       .reason = "4 x L2, cut to its share of the maximum heap or of the quarantine"},
+      {.gc = CRADLE_GC_OFF, .asked = MIB, .chosen = MIB, .reason = "asked for"},
+      {.gc = CRADLE_GC_OFF, .chosen = CRADLE_NURSERY_MAX_BYTES, .reason = "collection is off"},
+      {.gc = CRADLE_GC_OFF, .memory = 64 * MIB, .chosen = 48 * MIB, .reason = "collection is off"},
+      {.gc = CRADLE_GC_OFF, .memory = 64 * MIB, .max = 32 * MIB, .chosen = 24 * MIB, .reason = "collection is off"},
+      {.gc = CRADLE_GC_OFF, .max = 16 * MIB, .chosen = 12 * MIB, .reason = "collection is off"},
+      {.gc = CRADLE_GC_OFF, .max = 12 * MIB, .chosen = 8 * MIB, .reason = "collection is off"}, /* leaves two arenas */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    cradle_options options;
+    cradle_options_init(&options);
+    options.nursery_bytes = cases[i].asked;
+    options.heap_max_bytes = cases[i].max;
+    options.gc = cases[i].gc;
+    cradle_hardware machine = {.page_bytes = 4096, .l2_bytes = cases[i].l2, .memory_bytes = cases[i].memory};
+    const char *why = "";
+    size_t chosen = crd_nursery_choose(&options, &machine, &why);
+    if (chosen != cases[i].chosen || strcmp(why, cases[i].reason) != 0)
+      fail_msg("case %zu: %zu bytes, \"%s\"", i, chosen, why);
+  }
+}
+
 static void a_size_that_is_asked_for_stays(void **state) {
   (void)state;
   for (int way = 0; way < 3; way++) {
@@ -648,6 +688,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(bounds_come_from_the_caches),
       TEST(a_chosen_size_has_its_share),
+      TEST(a_first_size_has_a_reason),
       TEST(a_size_that_is_asked_for_stays),
       TEST(it_stays_within_the_maximum_heap),
       TEST(many_roots_make_it_larger),

@@ -87,6 +87,27 @@ static void it_can_be_registered_again(void **state) {
   fixture_close(&f);
 }
 
+/* A heap whose types have no finalizer has lists for other services only, until the program registers an object. */
+static void the_first_finalizer_may_come_after_a_destructor(void **state) {
+  (void)state;
+  fixture f;
+  int closed = 0;
+  fixture_open(&f);
+  {
+    uint32_t type = cradle_type_add(f.heap, &service_types[T_FILE - T_COUNT]);
+    file *object = CRADLE_NEW_REGISTERED(f.m, file, type);
+    object->closed = &closed;
+    CRADLE_ROOT(f.m, object);
+    cradle_finalizer_register(f.m, new_pair(&f, NULL), QUEUE);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 1);
+    assert_int_equal(cradle_type_of(cradle_finalizer_next(f.m, QUEUE)), T_PAIR);
+    assert_int_equal(closed, 0);
+  }
+  fixture_close(&f);
+  assert_int_equal(closed, 1);
+}
+
 /* Drains the queue and writes the delivered numbers to order. */
 static size_t drain(fixture *f, uint64_t *order, size_t most) {
   size_t count = 0;
@@ -698,6 +719,7 @@ int main(void) {
       cmocka_unit_test(a_dead_object_comes_back_once),
       cmocka_unit_test(a_young_object_comes_back_from_a_minor_collection),
       cmocka_unit_test(it_can_be_registered_again),
+      cmocka_unit_test(the_first_finalizer_may_come_after_a_destructor),
       cmocka_unit_test(many_are_registered_late),
       cmocka_unit_test(referrers_come_first),
       cmocka_unit_test(referrers_of_every_kind_come_first),

@@ -1,9 +1,7 @@
 /* Tests weak sets: tables that do not keep their objects alive. */
 #include <stdio.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
+#include "tests/allocated.h"
 #include "tests/services.h"
 
 typedef struct swept {
@@ -76,16 +74,6 @@ static void an_intern_table(void **state) {
     cradle_weak_set_free(set);
     fixture_close(&f);
   }
-}
-
-/* Bytes that malloc has in use; 0 where malloc does not report them. */
-static size_t allocated_bytes(void) {
-#if defined(__GLIBC__) /* since 2.33, which is older than Debian 12 */
-  struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-#else
-  return 0;
-#endif
 }
 
 /* The list of places with young objects does not grow with objects that were removed again. */

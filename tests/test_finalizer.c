@@ -1,6 +1,9 @@
 /* Finalizers, destructors and external sizes. */
 #include "tests/services.h"
 
+#include "gc/collect.h"
+#include "gc/heap.h"
+
 /* --- finalizers --- */
 
 static void a_dead_object_comes_back_once(void **state) {
@@ -401,6 +404,26 @@ static void what_waits_in_any_queue_lives(void **state) {
   fixture_close(&f);
 }
 
+/* Compaction moves it, and the queue follows. */
+static void what_waits_in_any_queue_moves(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++)
+    cradle_finalizer_register(f.m, new_final(&f, queue, NULL), queue);
+  cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+  uint64_t moved = fixture_stats(&f).moved_old_objects;
+  crd_collect_major(f.heap, CRADLE_CAUSE_STRESS, CRADLE_COLLECT_COMPACTING);
+  assert_true(fixture_stats(&f).moved_old_objects >= moved + CRADLE_FINALIZER_QUEUES);
+  for (int way = 0; way < WAYS; way++) collect_by(&f, way);
+  for (uint32_t queue = 2; queue <= CRADLE_FINALIZER_QUEUES; queue++) {
+    const final *object = cradle_finalizer_next(f.m, queue);
+    assert_int_equal(cradle_type_of(object), T_FINAL);
+    assert_int_equal(object->number, queue);
+  }
+  fixture_close(&f);
+}
+
 static void all_are_queued_at_the_end_of_a_program(void **state) {
   (void)state;
   fixture f;
@@ -728,6 +751,7 @@ int main(void) {
       cmocka_unit_test(what_it_leads_to_is_marked),
       cmocka_unit_test(many_in_several_queues),
       cmocka_unit_test(what_waits_in_any_queue_lives),
+      cmocka_unit_test(what_waits_in_any_queue_moves),
       cmocka_unit_test(all_are_queued_at_the_end_of_a_program),
       cmocka_unit_test(a_destructor_runs_once),
       cmocka_unit_test(a_heap_that_is_freed_half_way),

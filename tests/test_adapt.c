@@ -416,6 +416,48 @@ static void ages_are_counted_where_objects_are_allocated(void **state) {
   assert_null(strstr(reason, "the oldest die"));
 }
 
+/* Samples are as far apart as was asked for, and as many as the table takes. Those that survive and those of the
+ * nursery's first quarter are counted. */
+CRADLE_UNCHECKED_COLLECTION static void each_sample_is_counted(void **state) {
+  (void)state;
+  static const size_t apart[] = {0, 4 << 10, 16 << 10, 64 << 10};
+  crd_nursery *nursery = &heap->nursery;
+  cradle_mutator *m = cradle_mutator_new(heap);
+  for (size_t way = 0; way < sizeof apart / sizeof *apart; way++) {
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
+    nursery->sample_bytes = apart[way];
+    nursery->first_looks = 100; /* looks at the first objects one by one, as in a new heap */
+    nursery->look = m->free;
+    crd_nursery_set_top(heap);
+    for (size_t bytes = 0; bytes < BASE / 2; bytes += 16) (void)cradle_new(m, 0, 16);
+    uint32_t count = nursery->sample_count, most = apart[way] == 0 ? 0 : (uint32_t)(BASE / 2 / apart[way]);
+    if (most > NURSERY_SAMPLES)
+      assert_int_equal(count, NURSERY_SAMPLES);
+    else
+      assert_in_range(count, most - most / 8, most);
+    size_t pushed = 0;
+    crd_ages ages = {.seen = count};
+    for (uint32_t i = 0; i < count; i++) {
+      uintptr_t from = i == 0 ? (uintptr_t)nursery->start : nursery->samples[i - 1] + apart[way];
+      assert_true(nursery->samples[i] >= from);
+      bool old = nursery->samples[i] - (uintptr_t)nursery->start < BASE / 8;
+      ages.old_seen += old;
+      if (i % 3 != 0) continue;
+      cradle_push(m, (void *)nursery->samples[i]);
+      pushed++;
+      ages.kept++;
+      ages.old_kept += old;
+    }
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
+    cradle_pop_many(m, pushed);
+    assert_int_equal(nursery->ages.seen, ages.seen);
+    assert_int_equal(nursery->ages.kept, ages.kept);
+    assert_int_equal(nursery->ages.old_seen, ages.old_seen);
+    assert_int_equal(nursery->ages.old_kept, ages.old_kept);
+  }
+  cradle_mutator_free(m);
+}
+
 static void a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long(void **state) {
   (void)state;
   for (int before = DECISION, wait = FIRST_WAIT; wait <= 8 * FIRST_WAIT; before = wait, wait *= 2) {
@@ -700,6 +742,7 @@ int main(void) {
       TEST(where_all_survives_there_is_no_trial_and_no_larger_size),
       TEST(where_the_oldest_die_pauses_may_be_longer),
       TEST(ages_are_counted_where_objects_are_allocated),
+      TEST(each_sample_is_counted),
       TEST(a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long),
       TEST(a_trial_that_finds_no_memory_waits),
       TEST(it_grows_only_where_twice_as_long_is_well_within_the_target),

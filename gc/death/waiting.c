@@ -63,10 +63,9 @@ static void split_one(crd_watch *watch) {
   while (number != 0) {
     cradle_word *entry = entry_at(watch, number), next = entry[NEXT];
     cradle_word *bucket = bucket_of(watch, entry[OBJECT]);
-    if (entry[OBJECT] != 0) { /* entries that were taken leave the chain */
-      entry[NEXT] = *bucket;
-      *bucket = number;
-    }
+    ASSERT(entry[OBJECT] != 0, "[watch.2] an entry that was taken is in a bucket");
+    entry[NEXT] = *bucket;
+    *bucket = number;
     number = next;
   }
   if (watch->split == watch->full) {

@@ -119,6 +119,30 @@ static void sets_that_come_and_go(void **state) {
   fixture_close(&f);
 }
 
+/* A place may go to another object when the program adds or removes, so the iteration must not go on. */
+static void a_change_ends_an_iteration(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
+  {
+    pair *p = new_pair(&f, NULL);
+    CRADLE_ROOT(f.m, p);
+    f.checkpoint = cradle_checkpoint_save(f.m);
+    for (int removes = 0; removes < 2; removes++) {
+      cradle_weak_cursor cursor = {0, 0};
+      (void)cradle_weak_set_next(set, &cursor);
+      if (removes)
+        assert_true(cradle_weak_set_remove(set, 1, p));
+      else
+        cradle_weak_set_add(set, 1, p);
+      ASSERT_MISUSE(&f, "changed by the program since the iteration began", (void)cradle_weak_set_next(set, &cursor));
+    }
+  }
+  cradle_weak_set_free(set);
+  fixture_close(&f);
+}
+
 /* The program adds to a set that is full while the collection that found objects dead has not come to the set yet. The
  * set grows without the dead, and the program hears how many they were. */
 static void the_dead_that_growing_leaves_out_are_counted(void **state) {
@@ -193,6 +217,7 @@ int main(void) {
       cmocka_unit_test(an_intern_table),
       cmocka_unit_test(a_set_that_is_used_without_collections),
       cmocka_unit_test(sets_that_come_and_go),
+      cmocka_unit_test(a_change_ends_an_iteration),
       cmocka_unit_test(the_dead_that_growing_leaves_out_are_counted),
       cmocka_unit_test(a_set_in_use_while_it_is_cleared),
   };

@@ -175,6 +175,47 @@ static void the_dead_that_growing_leaves_out_are_counted(void **state) {
   fixture_close(&f);
 }
 
+static void smallest_increments(cradle_options *options) {
+  fixture_unstress(options);
+  options->stress_period = UINT64_C(1) << 40; /* none comes, but increments are the smallest */
+}
+
+/* Sets with more places than an increment looks at: no dead object stays in them. */
+static void large_sets_are_cleared_over_several_increments(void **state) {
+  (void)state;
+  enum { COUNT = 1000 };
+  fixture f;
+  swept told = {0, 0};
+  services_open_with(&f, smallest_increments);
+  cradle_weak_set *set = cradle_weak_set_new(f.m, count_swept, &told), *last = cradle_weak_set_new(f.m, NULL, NULL);
+  {
+    vector *keep = cradle_new_array(f.m, T_VECTOR, COUNT);
+    CRADLE_ROOT(f.m, keep);
+    for (size_t i = 0; i < COUNT; i++) {
+      pair *p = new_pair(&f, NULL);
+      cradle_store(f.m, keep, &keep->item[i], p);
+      cradle_weak_set_add(set, i, p);
+      cradle_weak_set_add(last, i, p);
+    }
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    for (size_t i = 0; i < COUNT / 2; i++) cradle_store(f.m, keep, &keep->item[i], NULL);
+    int increments = 0; /* of clearing */
+    while (set_count(set) != COUNT / 2 || fixture_stats(&f).phase == CRADLE_PHASE_CLEARING) {
+      cradle_safepoint_request(f.m);
+      cradle_safepoint(f.m);
+      increments += fixture_stats(&f).phase == CRADLE_PHASE_CLEARING;
+    }
+    assert_true(increments > 3);
+    assert_heap_sound(f.heap);
+    assert_int_equal(set_count(last), COUNT / 2);
+    assert_int_equal(told.removed, COUNT / 2);
+    assert_int_equal(told.calls, 1);
+  }
+  cradle_weak_set_free(set);
+  cradle_weak_set_free(last);
+  fixture_close(&f);
+}
+
 /* A set grows and is searched between the increments of clearing. */
 static void a_set_in_use_while_it_is_cleared(void **state) {
   (void)state;
@@ -219,6 +260,7 @@ int main(void) {
       cmocka_unit_test(sets_that_come_and_go),
       cmocka_unit_test(a_change_ends_an_iteration),
       cmocka_unit_test(the_dead_that_growing_leaves_out_are_counted),
+      cmocka_unit_test(large_sets_are_cleared_over_several_increments),
       cmocka_unit_test(a_set_in_use_while_it_is_cleared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

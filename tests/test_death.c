@@ -335,12 +335,44 @@ static void all_that_a_collection_queues_appears_at_once(void **state) {
   fixture_close(&f);
 }
 
+/* There is room in each queue for all finalizers: for those on their way to it, and for those registered meanwhile. */
+static void finalizers_are_registered_while_others_are_on_their_way(void **state) {
+  (void)state;
+  enum { DUE = 2500, MORE = 8000 };
+  fixture f;
+  services_open(&f);
+  if (!f.stressed) {
+    vector *due = cradle_new_array(f.m, T_VECTOR, DUE);
+    CRADLE_ROOT(f.m, due);
+    for (size_t i = 0; i < DUE; i++) {
+      final *object = new_final(&f, i, NULL);
+      cradle_store(f.m, due, &due->item[i], object);
+    }
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    due = NULL;
+    const crd_services *services = f.heap->services;
+    while (candidates_count(&services->major.candidates) < DUE) assert_false(cradle_collect_step(f.m, 0));
+    pair *p = new_pair(&f, NULL);
+    CRADLE_ROOT(f.m, p);
+    for (size_t i = 0; i < MORE; i++) cradle_finalizer_register(f.m, p, QUEUE);
+    assert_int_equal(candidates_count(&services->major.candidates), DUE);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR); /* ends the one under way */
+    p = NULL;
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
+    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), DUE + MORE);
+    for (size_t i = 0; i < DUE; i++) assert_int_equal(((final *)cradle_finalizer_next(f.m, QUEUE))->number, i);
+    for (size_t i = 0; i < MORE; i++) assert_int_equal(cradle_type_of(cradle_finalizer_next(f.m, QUEUE)), T_PAIR);
+  }
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lists_give_their_memory_back),
       cmocka_unit_test(a_freed_heap_leaves_no_memory_behind),
       cmocka_unit_test(many_finalizers_are_due_over_many_increments),
       cmocka_unit_test(all_that_a_collection_queues_appears_at_once),
+      cmocka_unit_test(finalizers_are_registered_while_others_are_on_their_way),
       cmocka_unit_test(what_was_destroyed_is_not_traced),
       cmocka_unit_test(open_headers_are_passed_by),
       cmocka_unit_test(an_array_becomes_shorter_between_increments),

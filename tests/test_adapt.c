@@ -28,10 +28,16 @@
 static cradle_heap *heap;
 /* Why the size changed last. */
 static const char *reason;
+/* The last note, and how many there were. */
+static cradle_event last_note;
+static int notes;
 
 static void note_reason(void *data, const cradle_event *event) {
   (void)data;
   if (event->kind == CRADLE_EVENT_NURSERY_SIZED) reason = event->u.nursery.reason;
+  if (event->kind != CRADLE_EVENT_NOTE) return;
+  last_note = *event;
+  notes++;
 }
 
 static int open_heap(void **state) {
@@ -165,6 +171,27 @@ static void pages_of_the_pool_are_kept(void **state) {
   assert_false(cradle_fork_prepare(pooled, &error));
   assert_non_null(strstr(error.message, "memory of the reserved huge-page pool is in use"));
   cradle_heap_free(pooled);
+}
+
+/* As if the reserved pool had refused three arenas: the next collection says so, once. */
+static void a_pool_that_is_empty_is_told_once(void **state) {
+  (void)state;
+  for (int transparent = 0; transparent < 2; transparent++) {
+    heap->old.arenas.backing.transparent = transparent;
+    heap->old.arenas.pool_refusals = 0;
+    heap->pool_noted = false;
+    notes = 0;
+    crd_nursery_hand_out(heap, BASE);
+    assert_int_equal(notes, 0);
+    heap->old.arenas.pool_refusals = 3;
+    for (int i = 0; i < 3; i++) crd_nursery_hand_out(heap, BASE);
+    assert_int_equal(notes, 1);
+    assert_string_equal(last_note.u.note.text, transparent
+                                                   ? "the huge-page pool refused arenas: transparent huge pages instead"
+                                                   : "the huge-page pool refused arenas: base pages instead");
+    assert_int_equal(last_note.u.note.wanted, 3);
+    assert_int_equal(last_note.u.note.got, 0);
+  }
 }
 
 /* The memory that a shrinking nursery leaves goes to the arenas. */
@@ -735,6 +762,7 @@ int main(void) {
       TEST(it_stays_within_the_maximum_heap),
       TEST(many_roots_make_it_larger),
       cmocka_unit_test(pages_of_the_pool_are_kept),
+      TEST(a_pool_that_is_empty_is_told_once),
       TEST(in_a_maximum_heap_the_rest_goes_back),
       TEST(a_maximum_that_comes_later_has_the_rest_go_back),
       TEST(it_grows_while_that_lets_more_die),

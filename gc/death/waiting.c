@@ -34,16 +34,14 @@ static void empty(crd_watch *watch) {
   memset(watch->buckets.base, 0, FIRST_BUCKETS * sizeof *watch->buckets.base);
 }
 
-bool crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes) {
+void crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes) {
   /* Buckets come last, so a table that has them has all. */
-  if (watch->buckets.limit != watch->buckets.base) return true;
+  if (watch->buckets.limit != watch->buckets.base) return;
   if (watch->entries.base == NULL && !crd_word_stack_init(&watch->entries, max_bytes, page_bytes, "cradle services"))
-    return false;
+    return;
   if (watch->buckets.base == NULL && !crd_word_stack_init(&watch->buckets, max_bytes, page_bytes, "cradle services"))
-    return false;
-  if (!crd_word_stack_grow(&watch->buckets)) return false;
-  empty(watch);
-  return true;
+    return;
+  if (crd_word_stack_grow(&watch->buckets)) empty(watch);
 }
 
 void crd_watch_clear(crd_watch *watch) {

@@ -34,7 +34,6 @@
 size_t crd_nursery_most(const cradle_options *options) {
   size_t most = CRADLE_NURSERY_CHOSEN_MAX_BYTES, max = options->heap_max_bytes;
   if (max != 0 && max / MAXIMUM_SHARE < most) most = align_down(max / MAXIMUM_SHARE, SHARE_STEP_BYTES);
-  if (options->quarantine == 0) return most;
   size_t each = CRADLE_QUARANTINE_MAX_BYTES / (options->quarantine + 2) & ~(ARENA_BYTES - 1); /* whole pages */
   return each < most ? each : most;
 }

@@ -12,6 +12,7 @@
 
 #include "gc/heap.h"
 #include "gc/base/sanitizers.h"
+#include "gc/object/poison.h"
 
 #define MIB ((size_t)1 << 20)
 /* The size that the heap starts from, so that the machine's caches do not matter. */
@@ -171,6 +172,35 @@ static void pages_of_the_pool_are_kept(void **state) {
   assert_false(cradle_fork_prepare(pooled, &error));
   assert_non_null(strstr(error.message, "memory of the reserved huge-page pool is in use"));
   cradle_heap_free(pooled);
+}
+
+/* Whatever a stale reference leads to in the emptied nursery is seen under stress, to the last word. */
+CRADLE_UNCHECKED_COLLECTION static void under_stress_all_that_was_filled_is_poisoned(void **state) {
+  (void)state;
+  enum { COUNT = 1001 };
+  static const cradle_type type = {.name = "nothing", .size = 16};
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = &type;
+  options.type_count = 1;
+  options.nursery_bytes = MIB;
+  options.stress_period = UINT64_C(1) << 40; /* none comes */
+  cradle_heap *stressed = cradle_heap_new(&options, NULL);
+  cradle_mutator *m = stressed == NULL ? NULL : cradle_mutator_new(stressed);
+  assert_non_null(m);
+  cradle_push(m, cradle_new(m, 0, 16));
+  for (int i = 1; i < COUNT; i++) (void)cradle_new(m, 0, 16);
+  cradle_word *start = words_of(stressed->nursery.start);
+  size_t words = (size_t)(words_of(m->free) - start), poisoned = 0;
+  assert_int_equal(words, 2 * COUNT);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+  sanitize_used(start, words * 8);
+  while (poisoned < words && start[poisoned] == POISON_NURSERY) poisoned++;
+  sanitize_unused(start, words * 8);
+  cradle_pop(m);
+  cradle_mutator_free(m);
+  cradle_heap_free(stressed);
+  assert_int_equal(poisoned, words);
 }
 
 /* As if the reserved pool had refused three arenas: the next collection says so, once. */
@@ -762,6 +792,7 @@ int main(void) {
       TEST(it_stays_within_the_maximum_heap),
       TEST(many_roots_make_it_larger),
       cmocka_unit_test(pages_of_the_pool_are_kept),
+      cmocka_unit_test(under_stress_all_that_was_filled_is_poisoned),
       TEST(a_pool_that_is_empty_is_told_once),
       TEST(in_a_maximum_heap_the_rest_goes_back),
       TEST(a_maximum_that_comes_later_has_the_rest_go_back),

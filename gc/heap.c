@@ -134,10 +134,10 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   /* crd_adapt_init takes the base from here, and the largest size it finds is reserved below. */
   heap->nursery.bytes = bytes;
   crd_adapt_init(heap);
-  bool ready = crd_nursery_init(heap, bytes, collection_is_off(heap) ? bytes : heap->adapt.max);
+  bool ready = crd_nursery_init(heap, collection_is_off(heap) ? bytes : heap->adapt.max);
   /* Where nothing is collected, the nursery's size is a share of the machine's memory, which the system may refuse. */
   for (; !ready && collection_is_off(heap) && heap->options.nursery_bytes == 0 && bytes > NURSERY_HALVED_MIN_BYTES;
-       ready = crd_nursery_init(heap, bytes, bytes))
+       ready = crd_nursery_init(heap, bytes))
     heap->nursery.bytes = bytes /= 2;
   if (!ready)
     return heap->options.quarantine == 0

@@ -12,6 +12,7 @@
 
 #include "gc/heap.h"
 #include "gc/base/sanitizers.h"
+#include "gc/object/poison.h"
 
 #define MIB ((size_t)1 << 20)
 /* The size that the heap starts from, so that the machine's caches do not matter. */
@@ -28,10 +29,16 @@
 static cradle_heap *heap;
 /* Why the size changed last. */
 static const char *reason;
+/* The last note, and how many there were. */
+static cradle_event last_note;
+static int notes;
 
 static void note_reason(void *data, const cradle_event *event) {
   (void)data;
   if (event->kind == CRADLE_EVENT_NURSERY_SIZED) reason = event->u.nursery.reason;
+  if (event->kind != CRADLE_EVENT_NOTE) return;
+  last_note = *event;
+  notes++;
 }
 
 static int open_heap(void **state) {
@@ -167,6 +174,56 @@ static void pages_of_the_pool_are_kept(void **state) {
   cradle_heap_free(pooled);
 }
 
+/* Whatever a stale reference leads to in the emptied nursery is seen under stress, to the last word. */
+CRADLE_UNCHECKED_COLLECTION static void under_stress_all_that_was_filled_is_poisoned(void **state) {
+  (void)state;
+  enum { COUNT = 1001 };
+  static const cradle_type type = {.name = "nothing", .size = 16};
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = &type;
+  options.type_count = 1;
+  options.nursery_bytes = MIB;
+  options.stress_period = UINT64_C(1) << 40; /* none comes */
+  cradle_heap *stressed = cradle_heap_new(&options, NULL);
+  cradle_mutator *m = stressed == NULL ? NULL : cradle_mutator_new(stressed);
+  assert_non_null(m);
+  cradle_push(m, cradle_new(m, 0, 16));
+  for (int i = 1; i < COUNT; i++) (void)cradle_new(m, 0, 16);
+  cradle_word *start = words_of(stressed->nursery.start);
+  size_t words = (size_t)(words_of(m->free) - start), poisoned = 0;
+  assert_int_equal(words, 2 * COUNT);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+  sanitize_used(start, words * 8);
+  while (poisoned < words && start[poisoned] == POISON_NURSERY) poisoned++;
+  sanitize_unused(start, words * 8);
+  cradle_pop(m);
+  cradle_mutator_free(m);
+  cradle_heap_free(stressed);
+  assert_int_equal(poisoned, words);
+}
+
+/* As if the reserved pool had refused three arenas: the next collection says so, once. */
+static void a_pool_that_is_empty_is_told_once(void **state) {
+  (void)state;
+  for (int transparent = 0; transparent < 2; transparent++) {
+    heap->old.arenas.backing.transparent = transparent;
+    heap->old.arenas.pool_refusals = 0;
+    heap->pool_noted = false;
+    notes = 0;
+    crd_nursery_hand_out(heap, BASE);
+    assert_int_equal(notes, 0);
+    heap->old.arenas.pool_refusals = 3;
+    for (int i = 0; i < 3; i++) crd_nursery_hand_out(heap, BASE);
+    assert_int_equal(notes, 1);
+    assert_string_equal(last_note.u.note.text, transparent
+                                                   ? "the huge-page pool refused arenas: transparent huge pages instead"
+                                                   : "the huge-page pool refused arenas: base pages instead");
+    assert_int_equal(last_note.u.note.wanted, 3);
+    assert_int_equal(last_note.u.note.got, 0);
+  }
+}
+
 /* The memory that a shrinking nursery leaves goes to the arenas. */
 static void in_a_maximum_heap_the_rest_goes_back(void **state) {
   (void)state;
@@ -225,6 +282,46 @@ static void a_chosen_size_has_its_share(void **state) {
   heap->options.heap_max_bytes = 0;
 }
 
+/* The first size, and the reason that the log gives for it. */
+static void a_first_size_has_a_reason(void **state) {
+  (void)state;
+  static const struct {
+    size_t asked, l2, max, memory, chosen;
+    cradle_gc gc;
+    const char *reason;
+  } cases[] = {
+      {.asked = 100001, .l2 = MIB, .chosen = 100008, .reason = "asked for"},
+      {.l2 = MIB, .chosen = 4 * MIB, .reason = "4 x L2"},
+      {.l2 = 8 * MIB, .chosen = 32 * MIB, .reason = "4 x L2"},
+      {.l2 = 8 * MIB + 1, .chosen = 32 * MIB, .reason = "4 x L2, cut to 32 MiB"},
+      {.l2 = 64 << 10, .chosen = 256 << 10, .reason = "4 x L2"},
+      {.l2 = (64 << 10) - 1, .chosen = 256 << 10, .reason = "4 x L2, raised to 256 KiB"},
+      {.l2 = MIB, .max = 32 * MIB, .chosen = 4 * MIB, .reason = "4 x L2"},
+      {.l2 = MIB,
+       .max = 16 * MIB,
+       .chosen = 2 * MIB,
+       .reason = "4 x L2, cut to its share of the maximum heap or of the quarantine"},
+      {.gc = CRADLE_GC_OFF, .asked = MIB, .chosen = MIB, .reason = "asked for"},
+      {.gc = CRADLE_GC_OFF, .chosen = CRADLE_NURSERY_MAX_BYTES, .reason = "collection is off"},
+      {.gc = CRADLE_GC_OFF, .memory = 64 * MIB, .chosen = 48 * MIB, .reason = "collection is off"},
+      {.gc = CRADLE_GC_OFF, .memory = 64 * MIB, .max = 32 * MIB, .chosen = 24 * MIB, .reason = "collection is off"},
+      {.gc = CRADLE_GC_OFF, .max = 16 * MIB, .chosen = 12 * MIB, .reason = "collection is off"},
+      {.gc = CRADLE_GC_OFF, .max = 12 * MIB, .chosen = 8 * MIB, .reason = "collection is off"}, /* leaves two arenas */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    cradle_options options;
+    cradle_options_init(&options);
+    options.nursery_bytes = cases[i].asked;
+    options.heap_max_bytes = cases[i].max;
+    options.gc = cases[i].gc;
+    cradle_hardware machine = {.page_bytes = 4096, .l2_bytes = cases[i].l2, .memory_bytes = cases[i].memory};
+    const char *why = "";
+    size_t chosen = crd_nursery_choose(&options, &machine, &why);
+    if (chosen != cases[i].chosen || strcmp(why, cases[i].reason) != 0)
+      fail_msg("case %zu: %zu bytes, \"%s\"", i, chosen, why);
+  }
+}
+
 static void a_size_that_is_asked_for_stays(void **state) {
   (void)state;
   for (int way = 0; way < 3; way++) {
@@ -264,7 +361,11 @@ static void it_grows_where_the_oldest_die(void **state) {
   heap->adapt.ages = (crd_ages){0, 0, 0, 0};
   collect(1, 500);
   assert_int_equal(heap->nursery.bytes, BASE);
-  the_oldest_live(4, 50);
+  the_oldest_live(7, 50); /* 2.2 deviations below 0.75 */
+  heap->adapt.ages = (crd_ages){0, 0, 0, 0};
+  collect(1, 500);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  the_oldest_live(6, 50); /* 2.7 */
   heap->adapt.ages = (crd_ages){0, 0, 0, 0};
   collect(1, 500);
   assert_int_equal(heap->nursery.bytes, 2 * BASE);
@@ -372,6 +473,48 @@ static void ages_are_counted_where_objects_are_allocated(void **state) {
   assert_null(strstr(reason, "the oldest die"));
 }
 
+/* Samples are as far apart as was asked for, and as many as the table takes. Those that survive and those of the
+ * nursery's first quarter are counted. */
+CRADLE_UNCHECKED_COLLECTION static void each_sample_is_counted(void **state) {
+  (void)state;
+  static const size_t apart[] = {0, 4 << 10, 16 << 10, 64 << 10};
+  crd_nursery *nursery = &heap->nursery;
+  cradle_mutator *m = cradle_mutator_new(heap);
+  for (size_t way = 0; way < sizeof apart / sizeof *apart; way++) {
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
+    nursery->sample_bytes = apart[way];
+    nursery->first_looks = 100; /* looks at the first objects one by one, as in a new heap */
+    nursery->look = m->free;
+    crd_nursery_set_top(heap);
+    for (size_t bytes = 0; bytes < BASE / 2; bytes += 16) (void)cradle_new(m, 0, 16);
+    uint32_t count = nursery->sample_count, most = apart[way] == 0 ? 0 : (uint32_t)(BASE / 2 / apart[way]);
+    if (most > NURSERY_SAMPLES)
+      assert_int_equal(count, NURSERY_SAMPLES);
+    else
+      assert_in_range(count, most - most / 8, most);
+    size_t pushed = 0;
+    crd_ages ages = {.seen = count};
+    for (uint32_t i = 0; i < count; i++) {
+      uintptr_t from = i == 0 ? (uintptr_t)nursery->start : nursery->samples[i - 1] + apart[way];
+      assert_true(nursery->samples[i] >= from);
+      bool old = nursery->samples[i] - (uintptr_t)nursery->start < BASE / 8;
+      ages.old_seen += old;
+      if (i % 3 != 0) continue;
+      cradle_push(m, (void *)nursery->samples[i]);
+      pushed++;
+      ages.kept++;
+      ages.old_kept += old;
+    }
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
+    cradle_pop_many(m, pushed);
+    assert_int_equal(nursery->ages.seen, ages.seen);
+    assert_int_equal(nursery->ages.kept, ages.kept);
+    assert_int_equal(nursery->ages.old_seen, ages.old_seen);
+    assert_int_equal(nursery->ages.old_kept, ages.old_kept);
+  }
+  cradle_mutator_free(m);
+}
+
 static void a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long(void **state) {
   (void)state;
   for (int before = DECISION, wait = FIRST_WAIT; wait <= 8 * FIRST_WAIT; before = wait, wait *= 2) {
@@ -440,6 +583,21 @@ static void it_shrinks_to_the_base_when_little_survives(void **state) {
   assert_int_equal(heap->nursery.bytes, BASE);
   collect(50 * DECISION, 1);
   assert_int_equal(heap->nursery.bytes, BASE);
+}
+
+/* Little survives, so the program will not soon need the half that it gives up. */
+static void shrinking_to_the_base_gives_pages_back(void **state) {
+  (void)state;
+  crd_nursery *nursery = &heap->nursery;
+  assert_true(crd_nursery_resize(heap, 2 * BASE, "test"));
+  sanitize_used(nursery->start, nursery->committed_bytes);
+  memset(nursery->start, 1, 2 * BASE);
+  collect(DECISION, 1);
+  assert_int_equal(nursery->bytes, BASE);
+  assert_string_equal(reason, "little survives");
+  assert_int_equal(nursery->start[BASE - 1], 1);
+  assert_int_equal(nursery->start[2 * BASE - 1], 0);
+  sanitize_unused(nursery->start, nursery->committed_bytes);
 }
 
 /* Collections that began with a nearly empty nursery say little about its size. */
@@ -629,10 +787,13 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(bounds_come_from_the_caches),
       TEST(a_chosen_size_has_its_share),
+      TEST(a_first_size_has_a_reason),
       TEST(a_size_that_is_asked_for_stays),
       TEST(it_stays_within_the_maximum_heap),
       TEST(many_roots_make_it_larger),
       cmocka_unit_test(pages_of_the_pool_are_kept),
+      cmocka_unit_test(under_stress_all_that_was_filled_is_poisoned),
+      TEST(a_pool_that_is_empty_is_told_once),
       TEST(in_a_maximum_heap_the_rest_goes_back),
       TEST(a_maximum_that_comes_later_has_the_rest_go_back),
       TEST(it_grows_while_that_lets_more_die),
@@ -640,11 +801,13 @@ int main(void) {
       TEST(where_all_survives_there_is_no_trial_and_no_larger_size),
       TEST(where_the_oldest_die_pauses_may_be_longer),
       TEST(ages_are_counted_where_objects_are_allocated),
+      TEST(each_sample_is_counted),
       TEST(a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long),
       TEST(a_trial_that_finds_no_memory_waits),
       TEST(it_grows_only_where_twice_as_long_is_well_within_the_target),
       TEST(what_dies_young_calls_for_no_trial),
       TEST(it_shrinks_to_the_base_when_little_survives),
+      TEST(shrinking_to_the_base_gives_pages_back),
       TEST(what_was_asked_for_early_does_not_count),
       TEST(pauses_above_the_target_halve_it_at_once),
       TEST(no_halving_goes_below_the_least),

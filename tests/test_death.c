@@ -1,4 +1,5 @@
 /* The order of death from the inside: its stages between increments, and the memory of its lists. */
+#include "tests/allocated.h"
 #include "tests/services.h"
 
 #include "gc/platform/pages.h"
@@ -60,6 +61,63 @@ static void lists_give_their_memory_back(void **state) {
     assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), KEPT);
   }
   fixture_close(&f);
+}
+
+static void quarantine(cradle_options *options) {
+  options->quarantine = 2;
+}
+
+/* Uses every table that a heap has, and frees the heap with all of it. */
+static void live_and_die(void (*change)(cradle_options *options)) CRADLE_MAY_COLLECT {
+  enum { COUNT = 40 };
+  static pair prebuilt[COUNT];
+  static void *globals[COUNT];
+  static cradle_handle handles[COUNT];
+  fixture f;
+  services_open_with(&f, change);
+  cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL), *last = NULL;
+  {
+    vector *keep = cradle_new_array(f.m, T_VECTOR, COUNT);
+    CRADLE_ROOT(f.m, keep);
+    for (size_t i = 0; i < COUNT; i++) {
+      pair *p = new_pair(&f, NULL);
+      cradle_store(f.m, keep, &keep->item[i], p);
+      (void)cradle_id(f.m, p);
+      handles[i] = cradle_handle_new(f.m, p);
+      cradle_weak_set_add(set, i, p);
+      p = cradle_pin(f.m, p);
+      assert_ptr_equal(cradle_handle_get(f.m, handles[i]), p);
+      (void)new_ephemeron(&f, keep->item[i], keep);
+      (void)new_final(&f, i, NULL);
+      (void)new_file(&f, NULL, 0);
+      prebuilt[i] = (pair){.header = T_PAIR};
+      cradle_prebuilt_add(f.heap, &prebuilt[i]);
+      globals[i] = NULL;
+      cradle_global_root_add(f.heap, &globals[i], CRADLE_KIND_REFERENCE);
+    }
+    last = cradle_weak_set_new(f.m, NULL, NULL);
+    cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
+    assert_int_equal(set_count(set), COUNT);
+    assert_int_equal(set_count(last), 0);
+  }
+  cradle_weak_set_free(set);
+  cradle_weak_set_free(last);
+  fixture_close(&f);
+}
+
+/* malloc counts what it keeps for the next caller as in use, so only growth that repeats is a leak. */
+static void a_freed_heap_leaves_no_memory_behind(void **state) {
+  (void)state;
+  enum { LIVES = 20 };
+  for (int way = 0; way < 2; way++) {
+    bool grows = true;
+    for (int life = 0; life < LIVES && grows; life++) {
+      size_t before = allocated_bytes();
+      live_and_die(way == 0 ? NULL : quarantine);
+      grows = allocated_bytes() > before;
+    }
+    assert_false(grows);
+  }
 }
 
 /* If the time is always over when the clock is read, an increment handles as many objects as there are between two
@@ -277,11 +335,44 @@ static void all_that_a_collection_queues_appears_at_once(void **state) {
   fixture_close(&f);
 }
 
+/* There is room in each queue for all finalizers: for those on their way to it, and for those registered meanwhile. */
+static void finalizers_are_registered_while_others_are_on_their_way(void **state) {
+  (void)state;
+  enum { DUE = 2500, MORE = 8000 };
+  fixture f;
+  services_open(&f);
+  if (!f.stressed) {
+    vector *due = cradle_new_array(f.m, T_VECTOR, DUE);
+    CRADLE_ROOT(f.m, due);
+    for (size_t i = 0; i < DUE; i++) {
+      final *object = new_final(&f, i, NULL);
+      cradle_store(f.m, due, &due->item[i], object);
+    }
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    due = NULL;
+    const crd_services *services = f.heap->services;
+    while (candidates_count(&services->major.candidates) < DUE) assert_false(cradle_collect_step(f.m, 0));
+    pair *p = new_pair(&f, NULL);
+    CRADLE_ROOT(f.m, p);
+    for (size_t i = 0; i < MORE; i++) cradle_finalizer_register(f.m, p, QUEUE);
+    assert_int_equal(candidates_count(&services->major.candidates), DUE);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR); /* ends the one under way */
+    p = NULL;
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
+    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), DUE + MORE);
+    for (size_t i = 0; i < DUE; i++) assert_int_equal(((final *)cradle_finalizer_next(f.m, QUEUE))->number, i);
+    for (size_t i = 0; i < MORE; i++) assert_int_equal(cradle_type_of(cradle_finalizer_next(f.m, QUEUE)), T_PAIR);
+  }
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lists_give_their_memory_back),
+      cmocka_unit_test(a_freed_heap_leaves_no_memory_behind),
       cmocka_unit_test(many_finalizers_are_due_over_many_increments),
       cmocka_unit_test(all_that_a_collection_queues_appears_at_once),
+      cmocka_unit_test(finalizers_are_registered_while_others_are_on_their_way),
       cmocka_unit_test(what_was_destroyed_is_not_traced),
       cmocka_unit_test(open_headers_are_passed_by),
       cmocka_unit_test(an_array_becomes_shorter_between_increments),

@@ -178,6 +178,7 @@ static void pairs_that_change_while_marking(void **state) {
       cradle_store(f.m, table, &table->item[i].value, value);
     }
     uint64_t random = 1;
+    uint32_t rounds = 0; /* in which holders were scanned again, of the collections so far */
     for (int round = 0; round < 30; round++) do {
         for (int n = 0; n < 3; n++) {
           random = random * 6364136223846793005u + 1442695040888963407u;
@@ -194,7 +195,11 @@ static void pairs_that_change_while_marking(void **state) {
           cradle_store(f.m, spare, &spare->value, NULL);
         }
         assert_heap_sound(f.heap);
+        rounds += f.heap->services->scan.rounds;
       } while (!cradle_collect_step(f.m, 0));
+    assert_true(rounds > 0 || f.stressed);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL); /* each collection counts its own rounds */
+    if (!f.stressed) assert_int_equal(f.heap->services->scan.rounds, 0);
     for (size_t i = 0; i < COUNT; i++) {
       assert_int_equal(cradle_type_of(table->item[i].key), T_PAIR);
       assert_int_equal(cradle_type_of(((pair *)table->item[i].value)->first), T_PAIR);
@@ -238,6 +243,47 @@ static void values_that_change_their_holder_while_marking(void **state) {
     }
     for (size_t i = 0; i < count; i++) {
       ephemeron *e = holders->item[i];
+      assert_ptr_equal(e->key, keys->item[i]);
+      assert_int_equal(cradle_type_of(((pair *)e->value)->first), T_PAIR);
+    }
+  }
+  fixture_close(&f);
+}
+
+/* Before each increment, values that only dead keys kept come under living keys, so holders are scanned again in more
+ * rounds than go in pieces. */
+static void values_that_come_late_while_marking(void **state) {
+  (void)state;
+  enum { LIVING = 100, DEAD = 200, AT_ONCE = 2 };
+  fixture f;
+  services_open(&f);
+  if (!f.stressed) {
+    vector *keys = cradle_new_array(f.m, T_VECTOR, LIVING + DEAD), *holders = NULL;
+    CRADLE_ROOT(f.m, keys);
+    CRADLE_ROOT(f.m, holders);
+    holders = cradle_new_array(f.m, T_VECTOR, LIVING + DEAD);
+    for (size_t i = 0; i < LIVING + DEAD; i++) {
+      pair *key = new_pair(&f, NULL);
+      cradle_store(f.m, keys, &keys->item[i], key);
+      pair *value = new_pair(&f, new_pair(&f, NULL));
+      ephemeron *e = new_ephemeron(&f, keys->item[i], value);
+      cradle_store(f.m, holders, &holders->item[i], e);
+    }
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    for (size_t i = LIVING; i < LIVING + DEAD; i++) cradle_store(f.m, keys, &keys->item[i], NULL);
+    do (void)cradle_collect_step(f.m, 0);
+    while (f.heap->major.phase == MAJOR_MARKING && !f.heap->major.watching);
+    size_t moved = 0;
+    for (; f.heap->major.phase == MAJOR_MARKING; (void)cradle_collect_step(f.m, 0))
+      for (int n = 0; n < AT_ONCE && moved < DEAD; n++, moved++) {
+        ephemeron *from = holders->item[LIVING + moved], *to = holders->item[moved % LIVING];
+        cradle_store(f.m, to, &to->value, from->value);
+        cradle_store(f.m, from, &from->value, NULL);
+      }
+    assert_true(f.heap->services->scan.rounds > 3); /* from the fourth on, a round scans everything at once */
+    while (!cradle_collect_step(f.m, 0)) continue;
+    for (size_t i = 0; i < LIVING; i++) {
+      const ephemeron *e = holders->item[i];
       assert_ptr_equal(e->key, keys->item[i]);
       assert_int_equal(cradle_type_of(((pair *)e->value)->first), T_PAIR);
     }
@@ -386,6 +432,7 @@ int main(void) {
       cmocka_unit_test(a_long_chain_in_the_worst_order),
       cmocka_unit_test(pairs_that_change_while_marking),
       cmocka_unit_test(values_that_change_their_holder_while_marking),
+      cmocka_unit_test(values_that_come_late_while_marking),
       cmocka_unit_test(a_key_that_a_finalizer_brings_back_keeps_its_value),
       cmocka_unit_test(a_pair_that_is_cut_off_while_marking),
       cmocka_unit_test(a_pair_that_is_cut_off_while_its_key_comes_back),

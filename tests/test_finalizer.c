@@ -1,6 +1,9 @@
 /* Finalizers, destructors and external sizes. */
 #include "tests/services.h"
 
+#include "gc/collect.h"
+#include "gc/heap.h"
+
 /* --- finalizers --- */
 
 static void a_dead_object_comes_back_once(void **state) {
@@ -87,6 +90,27 @@ static void it_can_be_registered_again(void **state) {
   fixture_close(&f);
 }
 
+/* A heap whose types have no finalizer has lists for other services only, until the program registers an object. */
+static void the_first_finalizer_may_come_after_a_destructor(void **state) {
+  (void)state;
+  fixture f;
+  int closed = 0;
+  fixture_open(&f);
+  {
+    uint32_t type = cradle_type_add(f.heap, &service_types[T_FILE - T_COUNT]);
+    file *object = CRADLE_NEW_REGISTERED(f.m, file, type);
+    object->closed = &closed;
+    CRADLE_ROOT(f.m, object);
+    cradle_finalizer_register(f.m, new_pair(&f, NULL), QUEUE);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 1);
+    assert_int_equal(cradle_type_of(cradle_finalizer_next(f.m, QUEUE)), T_PAIR);
+    assert_int_equal(closed, 0);
+  }
+  fixture_close(&f);
+  assert_int_equal(closed, 1);
+}
+
 /* Drains the queue and writes the delivered numbers to order. */
 static size_t drain(fixture *f, uint64_t *order, size_t most) {
   size_t count = 0;
@@ -146,6 +170,73 @@ static void referrers_come_first(void **state) {
         for (size_t at = 0; at < cases[i].count; at++)
           if (order[at] != cases[i].order[at])
             fail_msg("case %zu, way %d: object %d came at place %zu", i, way, (int)order[at], at);
+      fixture_close(&f);
+    }
+}
+
+typedef struct traced {
+  uint64_t header;
+  void *hidden;
+} traced;
+static void trace_hidden(void *object, cradle_visitor *visitor) {
+  cradle_visit_reference(visitor, &((traced *)object)->hidden);
+}
+
+/* The ways in which an object can lead to one that was registered before it. */
+enum { BY_ITEM, BY_VALUE_ITEM, BY_CALLBACK, BY_PAIR, AS_KEY, LEADS };
+
+/* An object that leads to the other, which lives until the caller drops both. */
+static void *new_leader(fixture *f, int leads, uint32_t traced_type, void *to, vector *keep) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(f->m, to);
+  CRADLE_ROOT(f->m, keep);
+  if (leads == BY_ITEM) {
+    vector *items = cradle_new_array(f->m, T_VECTOR, 3);
+    items->item[2] = to;
+    return items;
+  }
+  if (leads == BY_VALUE_ITEM) {
+    values *items = cradle_new_array(f->m, T_VALUES, 3);
+    items->item[2] = (uintptr_t)to;
+    return items;
+  }
+  if (leads == BY_CALLBACK) {
+    traced *object = CRADLE_NEW(f->m, traced, traced_type);
+    object->hidden = to;
+    return object;
+  }
+  pair *key = new_pair(f, NULL);
+  CRADLE_ROOT(f->m, key);
+  ephemeron *e = new_ephemeron(f, key, to);
+  cradle_store(f->m, keep, &keep->item[0], leads == AS_KEY ? (void *)e : key);
+  return leads == AS_KEY ? (void *)key : e;
+}
+
+static void referrers_of_every_kind_come_first(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++)
+    for (int leads = 0; leads < LEADS; leads++) {
+      fixture f;
+      services_open(&f);
+      uint32_t traced_type =
+          cradle_type_add(f.heap, &(cradle_type){.name = "traced", .size = sizeof(traced), .trace = trace_hidden});
+      if (!f.stressed) { /* under stress they need not die in the same collection */
+        vector *keep = cradle_new_array(f.m, T_VECTOR, 1);
+        CRADLE_ROOT(f.m, keep);
+        string *last = cradle_new_array(f.m, T_STRING, 7); /* leads nowhere */
+        CRADLE_ROOT(f.m, last);
+        cradle_finalizer_register(f.m, last, QUEUE);
+        void *first = new_leader(&f, leads, traced_type, last, keep);
+        CRADLE_ROOT(f.m, first);
+        cradle_finalizer_register(f.m, first, QUEUE);
+        age_for(&f, way);
+        first = last = NULL;
+        collect_by(&f, way);
+        assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 2);
+        first = cradle_finalizer_next(f.m, QUEUE);
+        if (cradle_type_of(first) == T_STRING) fail_msg("kind %d, way %d: the referrer came last", leads, way);
+        last = cradle_finalizer_next(f.m, QUEUE);
+        assert_int_equal(cradle_type_of(last), T_STRING);
+      }
       fixture_close(&f);
     }
 }
@@ -310,6 +401,26 @@ static void what_waits_in_any_queue_lives(void **state) {
       collect_by(&f, BY_MAJOR);
       assert_int_equal(closed, 1);
     }
+  fixture_close(&f);
+}
+
+/* Compaction moves it, and the queue follows. */
+static void what_waits_in_any_queue_moves(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++)
+    cradle_finalizer_register(f.m, new_final(&f, queue, NULL), queue);
+  cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+  uint64_t moved = fixture_stats(&f).moved_old_objects;
+  crd_collect_major(f.heap, CRADLE_CAUSE_STRESS, CRADLE_COLLECT_COMPACTING);
+  assert_true(fixture_stats(&f).moved_old_objects >= moved + CRADLE_FINALIZER_QUEUES);
+  for (int way = 0; way < WAYS; way++) collect_by(&f, way);
+  for (uint32_t queue = 2; queue <= CRADLE_FINALIZER_QUEUES; queue++) {
+    const final *object = cradle_finalizer_next(f.m, queue);
+    assert_int_equal(cradle_type_of(object), T_FINAL);
+    assert_int_equal(object->number, queue);
+  }
   fixture_close(&f);
 }
 
@@ -631,13 +742,16 @@ int main(void) {
       cmocka_unit_test(a_dead_object_comes_back_once),
       cmocka_unit_test(a_young_object_comes_back_from_a_minor_collection),
       cmocka_unit_test(it_can_be_registered_again),
+      cmocka_unit_test(the_first_finalizer_may_come_after_a_destructor),
       cmocka_unit_test(many_are_registered_late),
       cmocka_unit_test(referrers_come_first),
+      cmocka_unit_test(referrers_of_every_kind_come_first),
       cmocka_unit_test(random_graphs_come_in_order),
       cmocka_unit_test(a_finalizer_may_allocate_resurrect_and_longjmp),
       cmocka_unit_test(what_it_leads_to_is_marked),
       cmocka_unit_test(many_in_several_queues),
       cmocka_unit_test(what_waits_in_any_queue_lives),
+      cmocka_unit_test(what_waits_in_any_queue_moves),
       cmocka_unit_test(all_are_queued_at_the_end_of_a_program),
       cmocka_unit_test(a_destructor_runs_once),
       cmocka_unit_test(a_heap_that_is_freed_half_way),

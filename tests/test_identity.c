@@ -254,6 +254,12 @@ static void ids_that_never_were(void **state) {
   assert_null(cradle_object_of_id(f.m, UINT64_MAX));
 }
 
+static void null_has_no_id(void **state) {
+  (void)state;
+  ASSERT_MISUSE(&f, "cradle_id: the object is NULL", (void)cradle_id(f.m, NULL));
+  ASSERT_MISUSE(&f, "cradle_try_id: the object is NULL", assert_int_equal(cradle_try_id(f.m, NULL), 0));
+}
+
 /* An entry that has used all its generations is never taken again: ids never repeat. */
 static void an_id_never_comes_back(void **state) {
   (void)state;
@@ -355,6 +361,7 @@ int main(void) {
       WITH_FIXTURE(the_dead_have_no_id_while_some_come_back),
       WITH_FIXTURE(an_object_found_by_its_id_while_marking_lives),
       WITH_FIXTURE(ids_that_never_were),
+      WITH_FIXTURE(null_has_no_id),
       WITH_FIXTURE(an_id_never_comes_back),
       WITH_FIXTURE(without_room_there_is_no_id),
       WITH_FIXTURE(the_verifier_finds_ids_that_are_wrong),

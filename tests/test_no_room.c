@@ -1,6 +1,7 @@
 /* Memory for the collector's own tables is refused. The plain function must call the out-of-memory handler with a
  * message that names the function. Its cradle_try_ twin must return NULL, 0 or false and call no handler. Afterwards
  * both must work. */
+#include "tests/allocated.h"
 #include "tests/heap_fixture.h"
 
 /* The library's growing arrays, maps, weak sets and services, compiled here so that the test can refuse them memory. */
@@ -8,8 +9,9 @@ static bool refusing;
 static void *may_realloc(void *memory, size_t bytes) {
   return refusing ? NULL : realloc(memory, bytes);
 }
+static int granted; /* so many calls of calloc are not refused */
 static void *may_calloc(size_t count, size_t bytes) {
-  return refusing ? NULL : calloc(count, bytes);
+  return refusing && granted-- <= 0 ? NULL : calloc(count, bytes);
 }
 #define realloc may_realloc
 #define calloc may_calloc
@@ -224,6 +226,25 @@ static void the_try_twin_says_so_and_calls_nobody(void **state) {
   }
 }
 
+/* Memory for the set is there, memory for its places is not. */
+static void a_set_without_places_is_not_made(void **state) {
+  open_heap(state);
+  assert_true(try_make_set());
+  size_t before = allocated_bytes();
+  for (int i = 0; i < 1000; i++) {
+    refusing = true;
+    granted = 1;
+    cradle_weak_set *made = cradle_try_weak_set_new(f.m, NULL, NULL);
+    refusing = false;
+    assert_null(made);
+    assert_int_equal(granted, -1);
+  }
+  granted = 0;
+  assert_true(allocated_bytes() < before + ((size_t)8 << 10));
+  assert_true(try_make_set());
+  close_heap(state);
+}
+
 /* A heap without a mutator calls its handlers, too. */
 CRADLE_UNCHECKED_COLLECTION static void without_a_mutator(void **state) {
   open_heap(state);
@@ -254,6 +275,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_handler_is_told_which_function_and_what),
       cmocka_unit_test(the_try_twin_says_so_and_calls_nobody),
+      cmocka_unit_test(a_set_without_places_is_not_made),
       cmocka_unit_test(without_a_mutator),
       cmocka_unit_test(without_ids),
   };

@@ -275,6 +275,7 @@ static void misuse_is_named(void **state) {
   cradle_push(f.m, p);
   ASSERT_MISUSE(&f, "the object is NULL", assert_null(cradle_pin(f.m, NULL)));
   ASSERT_MISUSE(&f, "cradle_unpin: NULL: it is not pinned (any more)", cradle_unpin(f.m, NULL));
+  ASSERT_MISUSE(&f, "it is not pinned (any more)", cradle_unpin(f.m, new_pair(&f))); /* young */
   ASSERT_MISUSE(&f, "descriptor says 24", (void)cradle_new_pinned(f.m, T_PAIR, 16));
   ASSERT_MISUSE(&f, "cradle_new_pinned_array: the descriptor of type 0 (pair) has no items",
                 (void)cradle_new_pinned_array(f.m, T_PAIR, 1));

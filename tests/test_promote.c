@@ -1,6 +1,9 @@
 /* Tests promotion: the order in which survivors lie in memory, and what must hold in any order. */
 #include "tests/heap_fixture.h"
 
+#include "gc/heap.h"
+#include "gc/platform/pages.h"
+
 /* Added to the fixture's types. A value with bit 0 set is not a reference. */
 enum { WIDE = 7, T_WIDE = T_COUNT, T_TAGGED, T_MIXED, T_OWNER, T_ALL };
 typedef struct wide {
@@ -222,6 +225,44 @@ static void arrays_inside_arrays_survive(void **state) {
     assert_int_equal(depth, DEPTH);
   }
   fixture_close(&f);
+}
+
+/* A value array is read past words that lie near no young object. That is right whether the system puts the nursery
+ * below the old generation or above it. */
+static void values_are_followed_wherever_the_nursery_lies(void **state) {
+  (void)state;
+  enum { ITEMS = 500 };
+  const size_t hole = (size_t)4 << 30; /* the nursery fits, the addresses of the old generation do not */
+  bool lay_above = false;
+  for (int above = 0; above < 2; above++)
+    for (int large = 0; large < 2; large++) {
+      fixture f;
+      void *space = above ? crd_pages_reserve(hole, 4096, NULL) : NULL;
+      void *below = above ? crd_pages_reserve((size_t)1 << 20, 4096, NULL) : NULL;
+      if (space != NULL) (void)crd_pages_unreserve(space, hole);
+      open_types(&f, (size_t)1 << 20);
+      lay_above |= f.heap->old.arenas.base < (uintptr_t)f.heap->nursery.start;
+      {
+        values *items = cradle_new_array(f.m, T_VALUES, ITEMS);
+        CRADLE_ROOT(f.m, items);
+        vector *other = cradle_new_array(f.m, T_VECTOR, large ? 100000 : 1);
+        CRADLE_ROOT(f.m, other);
+        for (size_t i = 0; i < ITEMS; i += 3) {
+          pair *p = cradle_new(f.m, T_PAIR, sizeof *p);
+          items->item[i] = (uintptr_t)p;
+          items->item[i + 1] = 8 * i + 1;
+        }
+        cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+        for (size_t i = 0; i < ITEMS; i += 3) {
+          assert_false(heap_is_young(f.heap, items->item[i]));
+          assert_int_equal(cradle_type_of((void *)(uintptr_t)items->item[i]), T_PAIR);
+          assert_true(items->item[i + 1] == 8 * i + 1);
+        }
+      }
+      fixture_close(&f);
+      if (below != NULL) (void)crd_pages_unreserve(below, (size_t)1 << 20);
+    }
+  if (!lay_above) print_message("skipped: the system did not put a nursery above the old generation\n");
 }
 
 /* --- callbacks --- */
@@ -482,6 +523,7 @@ int main(void) {
       cmocka_unit_test(tagged_pairs_lie_in_the_order_of_a_walk),
       cmocka_unit_test(what_an_item_leads_to_lies_behind_it),
       cmocka_unit_test(arrays_inside_arrays_survive),
+      cmocka_unit_test(values_are_followed_wherever_the_nursery_lies),
       cmocka_unit_test(no_callback_runs_within_another),
       cmocka_unit_test(what_survivors_of_an_unmarked_object_hold_is_marked),
       cmocka_unit_test(marking_tells_all_bytes_of_what_it_marks),

@@ -136,6 +136,35 @@ static void finalizers_without_an_order(void **state) {
     }
 }
 
+/* Objects that lead to others registered before them, and no memory for one of the order's stacks. Without ephemerons,
+ * nothing else has the order given up. */
+static void without_an_order_finalizers_come_as_registered(void **state) {
+  (void)state;
+  enum { COUNT = 20 };
+  for (unsigned which = 0; which <= STACKS; which++)
+    for (int way = 0; way < WAYS; way++) {
+      fixture f;
+      starved s;
+      services_open(&f);
+      if (!f.stressed) {
+        final *last = NULL;
+        CRADLE_ROOT(f.m, last);
+        for (size_t i = 0; i < COUNT; i++) last = new_final(&f, i, last);
+        age_for(&f, way);
+        last = NULL;
+        starve(&f, which == 0 ? 0 : 1u << (which - 1), &s);
+        collect_by(&f, way);
+        feed(&f, &s);
+        assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), COUNT);
+        for (size_t i = 0; i < COUNT; i++) {
+          const final *object = cradle_finalizer_next(f.m, QUEUE);
+          assert_int_equal(object->number, which == 0 ? COUNT - 1 - i : i);
+        }
+      }
+      fixture_close(&f);
+    }
+}
+
 /* --- what the program sees while the collector finds finalizers --- */
 
 enum { LINKS = 3000 };
@@ -536,6 +565,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(chains_by_passes),
       cmocka_unit_test(finalizers_without_an_order),
+      cmocka_unit_test(without_an_order_finalizers_come_as_registered),
       cmocka_unit_test(a_key_is_seen_with_all_that_it_leads_to),
       cmocka_unit_test(a_value_is_seen_when_it_is_reached),
       cmocka_unit_test(a_key_that_is_rooted_late_keeps_its_value),

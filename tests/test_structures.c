@@ -289,6 +289,32 @@ static void slots_are_recorded_and_raw_words_are_not(void **state) {
   }
 }
 
+/* Nor are slots recorded that get no reference, or one to an old object. */
+static void a_slot_that_holds_nothing_young_is_not_recorded(void **state) {
+  (void)state;
+  if (f.stressed) {
+    print_message("not under stress: marking would need the slots\n");
+    skip();
+  }
+  for (int kind = 0; kind < HEADED; kind++) {
+    size_t words = words_of_item(kind);
+    array *object = new_array(kind, 1000);
+    CRADLE_ROOT(f.m, object);
+    string *text = new_string(1);
+    CRADLE_ROOT(f.m, text);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+    cradle_statistics before = fixture_stats(&f);
+    uint64_t items[2 * sizeof(wide) / 8] = {0};
+    for (size_t i = 0; i < words; i++)
+      items[i] = sort_of(kind, i) == VALUE ? value_of(text) : (uint64_t)(uintptr_t)text;
+    for (size_t i = 0; i < 2 * words; i++) cradle_store_value(f.m, object, &object->words[i], items[i]);
+    cradle_copy_slots(f.m, object, &object->words[700 * words], items, 2 * words);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+    assert_int_equal(fixture_stats(&f).recorded_slots, before.recorded_slots);
+    assert_int_equal(fixture_stats(&f).remembered_objects, before.remembered_objects);
+  }
+}
+
 /* When half of the slots were stored into, the array is remembered as a whole. */
 static void an_array_with_many_stores_is_remembered(void **state) {
   (void)state;
@@ -560,6 +586,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       EACH_ENCODING(each_word_is_what_its_type_says),
       EACH_ENCODING(slots_are_recorded_and_raw_words_are_not),
+      EACH_ENCODING(a_slot_that_holds_nothing_young_is_not_recorded),
       EACH_ENCODING(an_array_with_many_stores_is_remembered),
       EACH_ENCODING(a_store_without_the_barrier_is_found),
       EACH_ENCODING(marking_goes_on_between_two_items),

@@ -1,9 +1,7 @@
 /* Tests weak sets: tables that do not keep their objects alive. */
 #include <stdio.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
+#include "tests/allocated.h"
 #include "tests/services.h"
 
 typedef struct swept {
@@ -78,16 +76,6 @@ static void an_intern_table(void **state) {
   }
 }
 
-/* Bytes that malloc has in use; 0 where malloc does not report them. */
-static size_t allocated_bytes(void) {
-#if defined(__GLIBC__) /* since 2.33, which is older than Debian 12 */
-  struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-#else
-  return 0;
-#endif
-}
-
 /* The list of places with young objects does not grow with objects that were removed again. */
 static void a_set_that_is_used_without_collections(void **state) {
   (void)state;
@@ -108,6 +96,123 @@ static void a_set_that_is_used_without_collections(void **state) {
     assert_int_equal(set_count(set), 1);
     cradle_weak_set_free(set);
   }
+  fixture_close(&f);
+}
+
+/* Sets that the program frees leave nothing behind, whether they held objects or not. */
+static void sets_that_come_and_go(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  {
+    pair *p = new_pair(&f, NULL);
+    CRADLE_ROOT(f.m, p);
+    cradle_weak_set_free(cradle_weak_set_new(f.m, NULL, NULL));
+    size_t before = allocated_bytes();
+    for (int i = 0; i < 5000; i++) {
+      cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
+      if (i % 2 == 0) cradle_weak_set_add(set, 42, p);
+      cradle_weak_set_free(set);
+    }
+    assert_true(allocated_bytes() < before + ((size_t)32 << 10));
+  }
+  fixture_close(&f);
+}
+
+/* A place may go to another object when the program adds or removes, so the iteration must not go on. */
+static void a_change_ends_an_iteration(void **state) {
+  (void)state;
+  fixture f;
+  services_open(&f);
+  cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
+  {
+    pair *p = new_pair(&f, NULL);
+    CRADLE_ROOT(f.m, p);
+    f.checkpoint = cradle_checkpoint_save(f.m);
+    for (int removes = 0; removes < 2; removes++) {
+      cradle_weak_cursor cursor = {0, 0};
+      (void)cradle_weak_set_next(set, &cursor);
+      if (removes)
+        assert_true(cradle_weak_set_remove(set, 1, p));
+      else
+        cradle_weak_set_add(set, 1, p);
+      ASSERT_MISUSE(&f, "changed by the program since the iteration began", (void)cradle_weak_set_next(set, &cursor));
+    }
+  }
+  cradle_weak_set_free(set);
+  fixture_close(&f);
+}
+
+/* The program adds to a set that is full while the collection that found objects dead has not come to the set yet. The
+ * set grows without the dead, and the program hears how many they were. */
+static void the_dead_that_growing_leaves_out_are_counted(void **state) {
+  (void)state;
+  enum { FULL = 48, DEAD = 20, HOLDERS = 100 };
+  fixture f;
+  swept told = {0, 0};
+  services_open(&f);
+  cradle_weak_set *set = cradle_weak_set_new(f.m, count_swept, &told);
+  if (!f.stressed) {
+    vector *keep = cradle_new_array(f.m, T_VECTOR, FULL + HOLDERS);
+    CRADLE_ROOT(f.m, keep);
+    for (size_t i = 0; i < FULL + HOLDERS; i++) {
+      void *object = i < FULL ? (void *)new_pair(&f, NULL) : new_weak(&f, NULL); /* holders are looked at first */
+      cradle_store(f.m, keep, &keep->item[i], object);
+      if (i < FULL) cradle_weak_set_add(set, i, object);
+    }
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    for (size_t i = 0; i < DEAD; i++) cradle_store(f.m, keep, &keep->item[i], NULL);
+    while (fixture_stats(&f).phase != CRADLE_PHASE_CLEARING) assert_false(cradle_collect_step(f.m, 0));
+    cradle_weak_set_add(set, FULL, keep->item[FULL]);
+    assert_int_equal(set_count(set), FULL - DEAD + 1);
+    assert_int_equal(told.removed, 0);
+    while (!cradle_collect_step(f.m, 0)) continue;
+    assert_int_equal(set_count(set), FULL - DEAD + 1);
+    assert_int_equal(told.removed, DEAD);
+    assert_int_equal(told.calls, 1);
+  }
+  cradle_weak_set_free(set);
+  fixture_close(&f);
+}
+
+static void smallest_increments(cradle_options *options) {
+  fixture_unstress(options);
+  options->stress_period = UINT64_C(1) << 40; /* none comes, but increments are the smallest */
+}
+
+/* Sets with more places than an increment looks at: no dead object stays in them. */
+static void large_sets_are_cleared_over_several_increments(void **state) {
+  (void)state;
+  enum { COUNT = 1000 };
+  fixture f;
+  swept told = {0, 0};
+  services_open_with(&f, smallest_increments);
+  cradle_weak_set *set = cradle_weak_set_new(f.m, count_swept, &told), *last = cradle_weak_set_new(f.m, NULL, NULL);
+  {
+    vector *keep = cradle_new_array(f.m, T_VECTOR, COUNT);
+    CRADLE_ROOT(f.m, keep);
+    for (size_t i = 0; i < COUNT; i++) {
+      pair *p = new_pair(&f, NULL);
+      cradle_store(f.m, keep, &keep->item[i], p);
+      cradle_weak_set_add(set, i, p);
+      cradle_weak_set_add(last, i, p);
+    }
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    for (size_t i = 0; i < COUNT / 2; i++) cradle_store(f.m, keep, &keep->item[i], NULL);
+    int increments = 0; /* of clearing */
+    while (set_count(set) != COUNT / 2 || fixture_stats(&f).phase == CRADLE_PHASE_CLEARING) {
+      cradle_safepoint_request(f.m);
+      cradle_safepoint(f.m);
+      increments += fixture_stats(&f).phase == CRADLE_PHASE_CLEARING;
+    }
+    assert_true(increments > 3);
+    assert_heap_sound(f.heap);
+    assert_int_equal(set_count(last), COUNT / 2);
+    assert_int_equal(told.removed, COUNT / 2);
+    assert_int_equal(told.calls, 1);
+  }
+  cradle_weak_set_free(set);
+  cradle_weak_set_free(last);
   fixture_close(&f);
 }
 
@@ -152,6 +257,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_intern_table),
       cmocka_unit_test(a_set_that_is_used_without_collections),
+      cmocka_unit_test(sets_that_come_and_go),
+      cmocka_unit_test(a_change_ends_an_iteration),
+      cmocka_unit_test(the_dead_that_growing_leaves_out_are_counted),
+      cmocka_unit_test(large_sets_are_cleared_over_several_increments),
       cmocka_unit_test(a_set_in_use_while_it_is_cleared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,6 @@
 
 void crd_list_each_stored(crd_death *death, int kind, void (*visit)(crd_death *death, cradle_word *holder)) {
   const crd_list *list = &death->heap->services->lists[kind];
-  if (list_is_empty(list)) return;
   if (death->stored.all) {
     for (const cradle_word *entry = list->words.base; entry < list->young; entry++)
       if (list_has(list, entry)) visit(death, object_at(*entry));

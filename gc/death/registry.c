@@ -123,7 +123,6 @@ void crd_registry_distribute(crd_death *death) {
   crd_word_stack fresh = crd_registry_fresh(heap);
   cradle_word *to = fresh.base;
   *unlisted = (crd_unlisted){to, to, 0};
-  if (fresh.base == NULL) return;
   ASSERT(fresh.top >= fresh.base && fresh.top <= fresh.limit,
          "[services.3] more objects were registered than there was room for");
   for (const cradle_word *entry = to; entry < fresh.top; entry++) {

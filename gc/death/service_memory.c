@@ -60,7 +60,7 @@ bool crd_services_room(const cradle_heap *heap, crd_word_stack *stack, size_t wo
 }
 
 void crd_services_reach_room(cradle_heap *heap, crd_death *death) {
-  (void)crd_watch_init(&death->watch, list_bytes(heap), heap->hardware.page_bytes);
+  crd_watch_init(&death->watch, list_bytes(heap), heap->hardware.page_bytes);
   crd_reach *reach = &death->reach;
   crd_word_stack *stacks[] = {&reach->slots, &reach->open, &reach->path, &reach->members};
   for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) (void)crd_services_room(heap, stacks[i], 1);

@@ -34,16 +34,14 @@ static void empty(crd_watch *watch) {
   memset(watch->buckets.base, 0, FIRST_BUCKETS * sizeof *watch->buckets.base);
 }
 
-bool crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes) {
+void crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes) {
   /* Buckets come last, so a table that has them has all. */
-  if (watch->buckets.limit != watch->buckets.base) return true;
+  if (watch->buckets.limit != watch->buckets.base) return;
   if (watch->entries.base == NULL && !crd_word_stack_init(&watch->entries, max_bytes, page_bytes, "cradle services"))
-    return false;
+    return;
   if (watch->buckets.base == NULL && !crd_word_stack_init(&watch->buckets, max_bytes, page_bytes, "cradle services"))
-    return false;
-  if (!crd_word_stack_grow(&watch->buckets)) return false;
-  empty(watch);
-  return true;
+    return;
+  if (crd_word_stack_grow(&watch->buckets)) empty(watch);
 }
 
 void crd_watch_clear(crd_watch *watch) {
@@ -63,10 +61,9 @@ static void split_one(crd_watch *watch) {
   while (number != 0) {
     cradle_word *entry = entry_at(watch, number), next = entry[NEXT];
     cradle_word *bucket = bucket_of(watch, entry[OBJECT]);
-    if (entry[OBJECT] != 0) { /* entries that were taken leave the chain */
-      entry[NEXT] = *bucket;
-      *bucket = number;
-    }
+    ASSERT(entry[OBJECT] != 0, "[watch.2] an entry that was taken is in a bucket");
+    entry[NEXT] = *bucket;
+    *bucket = number;
     number = next;
   }
   if (watch->split == watch->full) {

@@ -46,9 +46,9 @@ static inline cradle_word waiting_candidate_number(cradle_word what) {
 
 /* --- the table --- */
 
-/* Gets address space, less if the system refuses. Called again, asks only for what was refused before. false:
- * additions will fail. The owner of the table frees its stacks. */
-bool crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes);
+/* Gets address space, less if the system refuses. Called again, asks only for what was refused before. As long as
+ * something is refused, additions fail. The owner of the table frees its stacks. */
+void crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes);
 
 /* false: memory was refused, nothing was added. */
 bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what);

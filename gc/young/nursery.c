@@ -34,7 +34,6 @@
 size_t crd_nursery_most(const cradle_options *options) {
   size_t most = CRADLE_NURSERY_CHOSEN_MAX_BYTES, max = options->heap_max_bytes;
   if (max != 0 && max / MAXIMUM_SHARE < most) most = align_down(max / MAXIMUM_SHARE, SHARE_STEP_BYTES);
-  if (options->quarantine == 0) return most;
   size_t each = CRADLE_QUARANTINE_MAX_BYTES / (options->quarantine + 2) & ~(ARENA_BYTES - 1); /* whole pages */
   return each < most ? each : most;
 }
@@ -98,19 +97,18 @@ static size_t full_bytes(size_t bytes) {
 }
 
 /* Puts the nursery at base. Nothing is handed out yet. */
-static void begin_at(crd_nursery *nursery, char *base, size_t bytes) {
+static void begin_at(crd_nursery *nursery, char *base) {
   nursery->start = nursery->end = nursery->slack_end = nursery->look = base;
   nursery->first_looks = FIRST_LOOKS;
-  nursery->bytes = bytes;
 }
 
 /* Under quarantine the nursery is a window that moves through a larger block. */
-static bool init_quarantined(cradle_heap *heap, size_t bytes) {
+static bool init_quarantined(cradle_heap *heap) {
   crd_nursery *nursery = &heap->nursery;
-  char *base = crd_quarantine_init(heap, full_bytes(bytes));
+  char *base = crd_quarantine_init(heap, full_bytes(nursery->bytes));
   if (base == NULL) return false;
   nursery->backing = crd_backing_choose(CRADLE_HUGEPAGES_OFF, &heap->hardware);
-  begin_at(nursery, base, bytes);
+  begin_at(nursery, base);
   nursery->reserved_bytes = nursery->committed_bytes = heap->quarantine.bytes / (heap->options.quarantine + 2);
   sanitize_pool_begin(heap);
   return true;
@@ -127,12 +125,12 @@ static char *reserve_in_pool(crd_nursery *nursery, size_t bytes) {
 /* Nothing is populated: each page comes when it is first touched, and a huge page then comes whole.
  * docs/design/pages.md says why. If address space for the largest size is refused, the nursery gets only what it
  * needs now, and cannot grow. */
-bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
-  if (heap->options.quarantine != 0) return init_quarantined(heap, bytes);
+bool crd_nursery_init(cradle_heap *heap, size_t max) {
+  if (heap->options.quarantine != 0) return init_quarantined(heap);
   crd_nursery *nursery = &heap->nursery;
   nursery->backing = crd_backing_choose(heap->options.hugepages_nursery, &heap->hardware);
   nursery->lead_bytes = nursery->backing.transparent && !nursery->backing.pool ? LEAD_BYTES : 0;
-  size_t head = head_bytes(nursery), committed = whole_pages(nursery, full_bytes(bytes));
+  size_t head = head_bytes(nursery), committed = whole_pages(nursery, full_bytes(nursery->bytes));
   size_t reserved = whole_pages(nursery, full_bytes(max));
   char *place = reserve_in_pool(nursery, committed);
   if (place != NULL) reserved = committed;
@@ -146,7 +144,7 @@ bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max) {
     return false;
   }
   crd_pages_name(base, reserved, NURSERY_NAME);
-  begin_at(nursery, base, bytes);
+  begin_at(nursery, base);
   nursery->reserved_bytes = reserved;
   sanitize_unused(base, committed);
   sanitize_pool_begin(heap);
@@ -198,7 +196,6 @@ void crd_nursery_fini(cradle_heap *heap) {
   sanitize_used(nursery->start, nursery->committed_bytes);
   size_t head = head_bytes(nursery);
   crd_pages_unreserve(nursery->start - head, head + nursery->reserved_bytes);
-  nursery->start = NULL;
 }
 
 void crd_nursery_discard(cradle_heap *heap) {

@@ -53,8 +53,9 @@ typedef struct crd_nursery {
 /* The largest size that is chosen when the options give none. */
 size_t crd_nursery_most(const cradle_options *options);
 size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *hardware, const char **reason);
-/* Reserves address space for a nursery of up to `max` bytes, and commits enough for one of `bytes`. */
-bool crd_nursery_init(cradle_heap *heap, size_t bytes, size_t max);
+/* Reserves address space for a nursery of up to `max` bytes, and commits enough for its size, which the caller has
+ * stored in it. */
+bool crd_nursery_init(cradle_heap *heap, size_t max);
 void crd_nursery_fini(cradle_heap *heap);
 /* Changes the size of an empty nursery; the next hand_out uses it. false: memory was refused, nothing changed.
  * Memory that a smaller nursery does not use keeps its pages, because the nursery may soon grow again; discard_rest

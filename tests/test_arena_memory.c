@@ -21,6 +21,7 @@
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)
 #define PIECE ARENA_BYTES /* in which metadata is committed */
+#define BASE_PAGE_MOST ((size_t)64 << 10)
 #define CAPACITY_MOST 1600
 
 /* --- the system --- */
@@ -45,8 +46,8 @@ static crd_arenas arenas;
 
 static struct {
   unsigned count[CALLS];
-  unsigned first[CALLS], last[CALLS]; /* these calls are refused, counted from 1 */
-  size_t above[CALLS];                /* if they are for more bytes than this */
+  unsigned first[CALLS], last[CALLS]; /* these calls are refused, counted from 1; first 0: none */
+  size_t most[CALLS];                 /* calls for more bytes are refused, too; 0: none are */
   struct {
     char *address;
     size_t size;
@@ -57,27 +58,31 @@ static struct {
   } arena[CAPACITY_MOST];
   size_t meta_bytes; /* committed, from the first byte on */
   int meta_advice;
+  bool meta_named;
+  uintptr_t populated_from, populated_to; /* of the metadata, by the last call */
 } the;
 
+/* Counts anew. */
 static void refuse_between(call which, unsigned first, unsigned last) {
   the.count[which] = 0;
   the.first[which] = first;
   the.last[which] = last;
-  the.above[which] = 0;
-}
-static void refuse_above(call which, size_t bytes) {
-  refuse_between(which, 1, UINT32_MAX);
-  the.above[which] = bytes;
+  the.most[which] = 0;
 }
 static void refuse(call which) {
-  refuse_above(which, 0);
+  refuse_between(which, 1, UINT32_MAX);
 }
 static void allow(call which) {
   refuse_between(which, 0, 0);
 }
+static void refuse_above(call which, size_t bytes) {
+  allow(which);
+  the.most[which] = bytes;
+}
 static bool agrees(call which, size_t size) {
   unsigned number = ++the.count[which];
-  return number < the.first[which] || number > the.last[which] || size <= the.above[which];
+  if (the.most[which] != 0 && size > the.most[which]) return false;
+  return the.first[which] == 0 || number < the.first[which] || number > the.last[which];
 }
 
 static bool is_in_arenas(const void *address) {
@@ -120,7 +125,7 @@ void *crd_pages_reserve(size_t size, size_t alignment, void *hint) {
 bool crd_pages_unreserve(void *address, size_t size) {
   size_t i = 0;
   while (i < 8 && (the.reserved[i].address != address || the.reserved[i].size != size)) i++;
-  assert_true(i < 8); /* it is reserved */
+  assert_true(address != NULL && i < 8); /* it is reserved */
   the.reserved[i].address = NULL;
   the.count[UNRESERVE]++;
   return munmap(address, size) == 0;
@@ -204,20 +209,26 @@ void crd_pages_advise_huge(void *address, size_t size, bool wanted) {
 }
 
 void crd_pages_name(void *address, size_t size, const char *name) {
-  if (!is_in_arenas(address)) return;
-  assert_string_equal(name, ARENAS_NAME);
-  EACH_ARENA(i, address, size) the.arena[i].named = true;
+  if (is_in_arenas(address)) {
+    assert_string_equal(name, ARENAS_NAME);
+    EACH_ARENA(i, address, size) the.arena[i].named = true;
+  } else if (is_in_meta(address)) {
+    assert_true((void *)arenas.meta == address && size == arenas.meta_bytes);
+    assert_string_equal(name, METADATA_NAME);
+    the.meta_named = true;
+  }
 }
 
-/* Metadata that is to be populated must be committed. */
+/* Metadata that is to be populated must be committed, and whole pages of any size. */
 bool crd_pages_populate(void *address, size_t size) {
   if (!agrees(POPULATE, size)) return false;
   if (is_in_arenas(address)) {
     EACH_ARENA(i, address, size) the.arena[i].populated = true;
   } else {
-    size_t from = (uintptr_t)address - (uintptr_t)arenas.meta;
-    assert_true(is_in_meta(address) && from + size <= the.meta_bytes);
-    assert_true((uintptr_t)address % 4096 == 0 && size % 4096 == 0);
+    assert_true(is_in_meta(address) && (uintptr_t)address - (uintptr_t)arenas.meta + size <= the.meta_bytes);
+    assert_true((uintptr_t)address % BASE_PAGE_MOST == 0 && size % BASE_PAGE_MOST == 0);
+    the.populated_from = (uintptr_t)address;
+    the.populated_to = the.populated_from + size;
   }
   return true;
 }
@@ -257,18 +268,17 @@ static bool init(cradle_hugepages policy, size_t bytes) {
   options.reserve_bytes = bytes;
   options.hugepages_arenas = policy;
   memset(the.arena, 0, sizeof the.arena);
+  memset(&arenas, 0xa5, sizeof arenas);
   the.meta_bytes = 0;
+  the.meta_named = false;
   return crd_arenas_init(&arenas, &options, &hardware);
 }
 
 static int begin(void **state) {
   (void)state;
   memset(&the, 0, sizeof the);
-  memset(&arenas, 0, sizeof arenas);
-  hardware = (cradle_hardware){.page_bytes = 4096,
-                               .thp_page_bytes = 2 * MIB,
-                               .pool_page_bytes = 2 * MIB,
-                               .thp_mode = CRADLE_THP_MADVISE};
+  hardware = (cradle_hardware){
+      .page_bytes = 4096, .thp_page_bytes = 2 * MIB, .pool_page_bytes = 2 * MIB, .thp_mode = CRADLE_THP_MADVISE};
   return 0;
 }
 
@@ -278,6 +288,8 @@ static void check(void) {
   if (fault != NULL) fail_msg("%s", fault);
   int advice = arenas.backing.transparent && !arenas.waits ? HUGE_WANTED : HUGE_UNWANTED;
   assert_int_equal(arenas.meta_committed, the.meta_bytes);
+  assert_int_equal(the.meta_advice, advice);
+  assert_true(the.meta_named);
   for (uint32_t i = 0; i < arenas.capacity; i++) {
     assert_int_equal(the.arena[i].memory, arenas.states[i] != ARENA_RESERVED);
     assert_int_equal(the.arena[i].pool, (arenas.origins[i] & ARENA_FROM_POOL) != 0);
@@ -323,6 +335,7 @@ static uint32_t reserved_of(uint32_t asked, uint32_t most) {
   refuse_above(RESERVE, most * ARENA_BYTES);
   if (init(CRADLE_HUGEPAGES_OFF, asked * ARENA_BYTES)) {
     capacity = arenas.capacity;
+    assert_true(capacity > 0);
     assert_int_equal(arenas.limit, capacity);
     assert_int_equal(arenas.bytes, capacity * ARENA_BYTES);
     check();
@@ -341,6 +354,7 @@ static void half_of_what_is_refused_is_asked_for(void **state) {
   assert_int_equal(reserved_of(64, 63), 16); /* 32 would be given: half of it is left to the process */
   assert_int_equal(reserved_of(64, 20), 8);
   assert_int_equal(reserved_of(24, 20), 12); /* half of it would be too little */
+  assert_int_equal(reserved_of(22, 20), 11);
   assert_int_equal(reserved_of(62, 40), 15); /* whole arenas */
   assert_int_equal(reserved_of(64, 8), 8);
   assert_int_equal(reserved_of(64, 7), 0);
@@ -355,8 +369,12 @@ static void what_was_reserved_before_a_refusal_goes_back(void **state) {
       for (unsigned last = first; last <= 4; last++) {
         refuse_between(calls[c], first, last);
         bool made = init(CRADLE_HUGEPAGES_AUTO, 64 * ARENA_BYTES);
-        if (made) check();
-        if (!made) assert_true(is_nothing_reserved());
+        if (made) {
+          assert_true(arenas.capacity >= 8);
+          check();
+        } else {
+          assert_true(is_nothing_reserved());
+        }
         crd_arenas_fini(&arenas);
         assert_true(is_nothing_reserved());
         allow(calls[c]);
@@ -365,6 +383,12 @@ static void what_was_reserved_before_a_refusal_goes_back(void **state) {
   assert_false(init(CRADLE_HUGEPAGES_AUTO, 64 * ARENA_BYTES));
   refuse_between(RESERVE, 3, 3); /* the states */
   assert_false(init(CRADLE_HUGEPAGES_AUTO, 64 * ARENA_BYTES));
+  allow(COMMIT_OTHER);
+  refuse_above(RESERVE, 63 * ARENA_BYTES);
+  the.first[RESERVE] = the.last[RESERVE] = 4; /* the half of what was given, after that was given back */
+  assert_false(init(CRADLE_HUGEPAGES_AUTO, 64 * ARENA_BYTES));
+  assert_true(is_nothing_reserved());
+  crd_arenas_fini(&arenas);
 }
 
 /* --- advice --- */
@@ -413,6 +437,7 @@ static void metadata_comes_before_its_arenas(void **state) {
   allow(COMMIT_META);
   fill(FIRST_PIECE);
   assert_int_equal(the.meta_bytes, PIECE);
+  assert_int_equal(the.count[COMMIT_META], 1);
   refuse(COMMIT_META);
   assert_int_equal(take(1), PAGE_NONE);
   assert_int_equal(arenas.committed_count, FIRST_PIECE);
@@ -447,22 +472,40 @@ static void neighbours_are_committed_together_or_one_by_one(void **state) {
   close_arenas();
 }
 
-/* Four arenas for a long run, of which the second and the fourth must be committed. */
+/* Four arenas for a long run, of which the second and the fourth must be committed; a lower one need not. */
 static void a_long_run_commits_what_is_missing(void **state) {
   (void)state;
-  for (uint32_t room = 1; room <= 2; room++) {
-    open_arenas(CRADLE_HUGEPAGES_OFF, 8 * ARENA_BYTES);
-    fill(7);
-    empty(1, 4);
-    assert_int_equal(crd_arenas_release_at(&arenas, 2, 1, 0), 1);
-    assert_int_equal(crd_arenas_release_at(&arenas, 4, 1, 0), 1);
-    assert_int_equal(arenas.committed_count, 5);
+  for (uint32_t room = 1; room <= 3; room++) {
+    open_arenas(CRADLE_HUGEPAGES_OFF, 10 * ARENA_BYTES);
+    fill(9);
+    empty(0, 1);
+    empty(2, 4);
+    assert_int_equal(crd_arenas_release_at(&arenas, 0, 1, 0), 1);
+    assert_int_equal(crd_arenas_release_at(&arenas, 3, 1, 0), 1);
+    assert_int_equal(crd_arenas_release_at(&arenas, 5, 1, 0), 1);
+    assert_int_equal(arenas.committed_count, 6);
     check();
-    arenas.limit = 5 + room;
-    assert_int_equal(take(4 * ARENA_PAGES), room == 2 ? ARENA_PAGES : PAGE_NONE);
-    assert_int_equal(arenas.committed_count, 5 + room);
+    arenas.limit = 6 + room;
+    refuse_between(COMMIT, 1, 1);
+    assert_int_equal(take(4 * ARENA_PAGES), PAGE_NONE);
+    assert_int_equal(arenas.committed_count, 6);
+    check();
+    assert_int_equal(take(4 * ARENA_PAGES), room == 1 ? PAGE_NONE : 2 * ARENA_PAGES);
+    assert_int_equal(arenas.committed_count, 6 + (room == 1 ? 1 : 2));
     close_arenas();
   }
+}
+
+static void no_more_is_committed_than_asked_for(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_OFF, 16 * ARENA_BYTES);
+  assert_true(crd_arenas_commit_at(&arenas, 3, 2));
+  assert_int_equal(the.count[COMMIT], 1);
+  for (uint32_t i = 0; i < 16; i++) assert_int_equal(arenas.states[i] == ARENA_FREE, i == 3 || i == 4);
+  check();
+  assert_true(crd_arenas_commit_at(&arenas, 3, 2));
+  assert_int_equal(the.count[COMMIT], 1);
+  close_arenas();
 }
 
 static void the_lowest_reserved_arenas_come_first(void **state) {
@@ -478,6 +521,22 @@ static void the_lowest_reserved_arenas_come_first(void **state) {
   assert_int_equal(arenas.committed_end, 12);
   assert_false(crd_arenas_ensure_free(&arenas, 11));
   assert_int_equal(arenas.committed_count, 16);
+  close_arenas();
+}
+
+/* Also where it lies below all others that are free [arena.3]. */
+static void what_is_committed_again_is_found(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_OFF, 16 * ARENA_BYTES);
+  fill(8);
+  empty(2, 1);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 1);
+  empty(5, 2);
+  assert_int_equal(take(ARENA_PAGES), 5 * ARENA_PAGES);
+  assert_true(crd_arenas_ensure_free(&arenas, 2));
+  assert_int_equal(arenas.states[2], ARENA_FREE);
+  check();
+  assert_int_equal(take(ARENA_PAGES), 2 * ARENA_PAGES);
   close_arenas();
 }
 
@@ -567,6 +626,8 @@ static void other_arenas_go_without_the_gigantic_page(void **state) {
   assert_int_equal(arenas.committed_end, GIGANTIC);
   assert_int_equal(arenas.free_count, GIGANTIC);
   check();
+  assert_true(crd_arenas_ensure_free(&arenas, GIGANTIC + 1));
+  assert_int_equal(crd_arenas_release(&arenas, GIGANTIC, UINT32_MAX), 1);
   assert_true(crd_arenas_ensure_free(&arenas, GIGANTIC + 4));
   assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), GIGANTIC + 4);
   close_arenas();
@@ -596,6 +657,23 @@ static void where_no_gigantic_page_fits_there_are_others(void **state) {
   fill(4); /* behind them the reservation ends */
   assert_int_equal(the.count[COMMIT_POOL], 4);
   assert_int_equal(take(1), PAGE_NONE);
+  close_arenas();
+  open_arenas(CRADLE_HUGEPAGES_OFF, GIB);
+  assert_true(crd_arenas_ensure_free(&arenas, 1)); /* nothing asks for it */
+  assert_int_equal(arenas.committed_count, 1);
+  close_arenas();
+  open_arenas(CRADLE_HUGEPAGES_1G, 2 * GIB);
+  refuse_between(COMMIT_POOL, 1, 1);
+  assert_true(crd_arenas_ensure_free(&arenas, 2)); /* not from the second arena on */
+  assert_int_equal(arenas.committed_count, 2);
+  assert_int_equal(arenas.pool_count, 2);
+  refuse(COMMIT_POOL);
+  fill(GIGANTIC);
+  empty(0, GIGANTIC - 1);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), GIGANTIC - 1);
+  allow(COMMIT_POOL);
+  assert_true(crd_arenas_ensure_free(&arenas, 1)); /* the last of the first 1 GiB is committed already */
+  assert_int_equal(arenas.committed_count, 2);
   close_arenas();
   open_arenas(CRADLE_HUGEPAGES_1G, GIB);
   assert_true(crd_arenas_ensure_free(&arenas, 1)); /* one that fits exactly */
@@ -639,7 +717,13 @@ static void metadata_is_populated_too(void **state) {
   (void)state;
   open_arenas(CRADLE_HUGEPAGES_OFF, 128 * ARENA_BYTES);
   assert_true(crd_arenas_ensure_free(&arenas, 128));
-  for (uint32_t i = 0; i < 128; i++) assert_true(crd_arenas_populate(&arenas, i));
+  for (uint32_t i = 0; i < 128; i++) {
+    assert_true(crd_arenas_populate(&arenas, i));
+    assert_true(the.populated_from <= (uintptr_t)&arenas.meta[i]);
+    assert_true(the.populated_from + BASE_PAGE_MOST > (uintptr_t)&arenas.meta[i]);
+    assert_true(the.populated_to >= (uintptr_t)&arenas.meta[i + 1]);
+    assert_true(the.populated_to < (uintptr_t)&arenas.meta[i + 1] + BASE_PAGE_MOST);
+  }
   close_arenas();
 }
 
@@ -680,6 +764,21 @@ static void only_the_arenas_asked_for_go(void **state) {
   close_arenas();
 }
 
+/* [supply.1] */
+static void what_is_being_populated_stays(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_OFF, 64 * ARENA_BYTES);
+  fill(8);
+  empty(0, 8);
+  arenas.supply.first = 3;
+  arenas.supply.count = 2;
+  crd_arenas_discard_free(&arenas);
+  for (uint32_t i = 0; i < 8; i++) assert_int_equal((arenas.origins[i] & ARENA_TOUCHED) != 0, i == 3 || i == 4);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 6);
+  for (uint32_t i = 0; i < 8; i++) assert_int_equal(arenas.states[i] == ARENA_FREE, i == 3 || i == 4);
+  close_arenas();
+}
+
 /* As when the process has as many mappings as it may. */
 static void what_cannot_go_back_stays(void **state) {
   (void)state;
@@ -702,27 +801,39 @@ static void what_cannot_go_back_stays(void **state) {
 /* [arena_memory.1] A piece of the metadata is dropped when the last arena with metadata in it has gone. */
 static void metadata_is_dropped_piece_by_piece(void **state) {
   (void)state;
-  enum { SECOND_PIECE = 26, ON_BOTH = 25 }; /* the first arena that lies in the second piece alone, and one in both */
+  enum { ON_BOTH = 25 }; /* its metadata lies in the first piece and in the second, which the 26 above it fill */
   open_arenas(CRADLE_HUGEPAGES_OFF, 60 * ARENA_BYTES);
   fill(60);
-  empty(SECOND_PIECE, 1);
-  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 1);
+  empty(ON_BOTH + 1, 26);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 26);
   assert_int_equal(the.count[DISCARD_META], 0);
-  empty(0, ON_BOTH);
+  empty(1, ON_BOTH);
   assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), ON_BOTH);
-  assert_int_equal(the.count[DISCARD_META], 0);
-  empty(ON_BOTH, 1);
-  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 1);
-  assert_int_equal(the.count[DISCARD_META], 1);
+  assert_int_equal(the.count[DISCARD_META], 1); /* the second; an arena is left in the first */
   check();
-  empty(SECOND_PIECE + 1, 60 - SECOND_PIECE - 1);
-  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 60 - SECOND_PIECE - 1);
-  assert_int_equal(the.count[DISCARD_META], 3); /* the third has no other arenas */
+  empty(ON_BOTH + 27, 60 - ON_BOTH - 27);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 60 - ON_BOTH - 27);
+  assert_int_equal(the.count[DISCARD_META], 2); /* the third, behind whose arenas the reservation ends */
+  empty(0, 1);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 1);
+  assert_int_equal(the.count[DISCARD_META], 3);
+  assert_int_equal(arenas.committed_end, 0);
   fill(60);
   refuse(DISCARD_META);
   empty(0, 60);
   assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 60);
   fill(60);
+  close_arenas();
+}
+
+/* The metadata of 128 arenas ends where the fifth piece does. */
+static void a_piece_may_end_with_an_arena(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_OFF, 130 * ARENA_BYTES);
+  fill(130);
+  empty(102, 26);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 26);
+  assert_int_equal(the.count[DISCARD_META], 1);
   close_arenas();
 }
 
@@ -742,12 +853,12 @@ static void contents_are_dropped_where_they_can_be(void **state) {
   allow(COMMIT_POOL);
   arenas.pool_skip = 0;
   fill(2);
-  empty(0, 2);
+  empty(0, 1);
   empty(3, 6);
   crd_arenas_discard_free(&arenas);
-  assert_int_equal(the.count[DISCARD], 2); /* 0 to 1, 3 to 6; 7 to 8 are of the pool */
+  assert_int_equal(the.count[DISCARD], 2); /* 0, and 3 to 6 in one call; 7 and 8 are of the pool */
   for (uint32_t i = 0; i < 9; i++)
-    assert_int_equal((arenas.origins[i] & ARENA_TOUCHED) != 0, i == 2 || i >= 7);
+    assert_int_equal((arenas.origins[i] & ARENA_TOUCHED) != 0, i == 1 || i == 2 || i >= 7);
   assert_true(is_clean(0));
   assert_false(is_clean(0));
   refuse(DISCARD);
@@ -756,7 +867,7 @@ static void contents_are_dropped_where_they_can_be(void **state) {
   allow(DISCARD);
   crd_arenas_discard_free(&arenas);
   assert_true(is_clean(0));
-  fill(6);
+  fill(5);
   bool clean;
   assert_int_equal(crd_arenas_take(&arenas, 1, 0, &clean) / ARENA_PAGES, 7);
   assert_false(clean);
@@ -825,25 +936,30 @@ static void a_clock_that_goes_back_ends_the_epoch(void **state) {
 
 static void what_came_empty_goes_if_others_come(void **state) {
   (void)state;
-  for (uint32_t more = 0; more <= 2; more++) {
-    open_arenas(CRADLE_HUGEPAGES_OFF, 64 * ARENA_BYTES);
-    assert_true(crd_closed_runs_init(&arenas, 4096));
-    fill(6);
-    empty(1, 2);
-    empty(5, 1);
-    arenas.limit = 6 + more;
-    crd_arenas_quarantine(&arenas, 0, 4, 2);
-    uint32_t gone = more == 0 ? 1 : 2; /* with one more, three are free and two are kept */
-    assert_int_equal(arenas.given_back_total, gone);
-    assert_int_equal(arenas.states[2], ARENA_RESERVED); /* the highest first */
-    assert_int_equal(arenas.states[1], gone == 2 ? ARENA_RESERVED : ARENA_FREE);
-    assert_int_equal(arenas.states[5], ARENA_FREE);
-    assert_int_equal(arenas.free_count, 2);
-    check();
-    crd_arenas_quarantine(&arenas, 3, 2, 2); /* none of them is empty */
-    assert_int_equal(arenas.given_back_total, gone);
-    close_arenas();
-  }
+  for (uint32_t more = 0; more <= 2; more++)
+    for (uint32_t exact = 0; exact < 2; exact++) {
+      open_arenas(CRADLE_HUGEPAGES_OFF, 64 * ARENA_BYTES);
+      assert_true(crd_closed_runs_init(&arenas, 4096));
+      fill(6);
+      empty(1, 2);
+      empty(5, 1);
+      arenas.limit = 6 + more;
+      crd_arenas_quarantine(&arenas, exact, exact ? 2 : 5, 2); /* 1 to 2, or 0 to 4 */
+      uint32_t gone = more == 0 ? 1 : 2;                       /* with one more, three are free and two are kept */
+      assert_int_equal(arenas.given_back_total, gone);
+      assert_int_equal(arenas.states[2], ARENA_RESERVED); /* the highest first */
+      assert_int_equal(arenas.states[1], gone == 2 ? ARENA_RESERVED : ARENA_FREE);
+      assert_int_equal(arenas.states[5], ARENA_FREE);
+      assert_int_equal(arenas.free_count, 2);
+      check();
+      uint32_t committed = arenas.committed_count;
+      crd_arenas_quarantine(&arenas, 3, 2, 4); /* none of them is empty, so nothing takes their place */
+      assert_int_equal(arenas.given_back_total, gone);
+      assert_int_equal(arenas.committed_count, committed);
+      crd_arenas_quarantine(&arenas, 4, 2, 1); /* one is */
+      assert_int_equal(arenas.given_back_total, gone + 1);
+      close_arenas();
+    }
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, begin)
@@ -857,7 +973,9 @@ int main(void) {
       TEST(metadata_comes_before_its_arenas),
       TEST(neighbours_are_committed_together_or_one_by_one),
       TEST(a_long_run_commits_what_is_missing),
+      TEST(no_more_is_committed_than_asked_for),
       TEST(the_lowest_reserved_arenas_come_first),
+      TEST(what_is_committed_again_is_found),
       TEST(a_pool_that_refused_is_left_alone_for_a_while),
       TEST(without_a_pool_nothing_is_asked_of_it),
       TEST(a_gigantic_page_comes_and_goes_whole),
@@ -868,8 +986,10 @@ int main(void) {
       TEST(metadata_is_populated_too),
       TEST(what_is_kept_is_the_lowest),
       TEST(only_the_arenas_asked_for_go),
+      TEST(what_is_being_populated_stays),
       TEST(what_cannot_go_back_stays),
       TEST(metadata_is_dropped_piece_by_piece),
+      TEST(a_piece_may_end_with_an_arena),
       TEST(contents_are_dropped_where_they_can_be),
       TEST(released_arenas_are_clean),
       TEST(the_most_of_two_epochs_is_kept),

@@ -195,14 +195,14 @@ static void a_sawtooth_does_not_give_and_take_within_a_second(void **state) {
   (void)state;
   static const uint64_t periods[] = {100, 300, 700, 1000, 1500, 1900, 2500, 3000, 3900, 4100, 7000, 12000};
   static crd_arenas arenas;
-  static uint64_t gone_at[200];
+  static uint64_t gone_at[50];
   for (size_t p = 0; p < sizeof periods / sizeof *periods; p++) {
     uint64_t period = periods[p] * MS;
-    open_arenas(&arenas, 200 * ARENA_BYTES);
+    open_arenas(&arenas, 50 * ARENA_BYTES);
     memset(gone_at, 0, sizeof gone_at);
-    for (uint64_t at = 0; at < 60 * SECOND; at += 20 * MS) {
-      static uint8_t before[200];
-      use(&arenas, 20 + (uint32_t)(150 * (at % period) / period));
+    for (uint64_t at = 0; at < 30 * SECOND; at += 20 * MS) {
+      static uint8_t before[50];
+      use(&arenas, 5 + (uint32_t)(30 * (at % period) / period));
       memcpy(before, arenas.states, arenas.capacity);
       crd_arenas_settle(&arenas, 4, SECOND + at, UINT32_MAX);
       for (uint32_t i = 0; i < arenas.capacity; i++) {
@@ -394,7 +394,7 @@ static void mappings_stay_merged(void **state) {
     print_message("skipped: /proc/self/maps cannot be read\n");
     skip();
   }
-  for (int cycle = 0; cycle < 1000; cycle++) {
+  for (int cycle = 0; cycle < 250; cycle++) {
     use(&arenas, next_random(&seed) % 100);
     for (uint32_t i = 0; i < arenas.used_end; i += 1 + next_random(&seed) % 40)
       if (arenas.states[i] == ARENA_USED && arenas.meta[i].free_pages == 0) {

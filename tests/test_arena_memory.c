@@ -962,6 +962,40 @@ static void what_came_empty_goes_if_others_come(void **state) {
     }
 }
 
+/* Commits go round in a small part of the reservation, because each arena that was ever committed has metadata. */
+static void rounds_leave_most_of_the_reservation_alone(void **state) {
+  (void)state;
+  uint32_t end = 0;
+  open_arenas(CRADLE_HUGEPAGES_OFF, 1024 * ARENA_BYTES);
+  assert_true(crd_closed_runs_init(&arenas, 4096));
+  fill(3);
+  for (uint32_t i = 0; i < 400; i++) {
+    uint32_t first = take(ARENA_PAGES) / ARENA_PAGES;
+    empty(first, 1);
+    crd_arenas_quarantine(&arenas, first, 1, 1);
+    if (first >= end) end = first + 1;
+  }
+  assert_in_range(end, 200, 300);
+  close_arenas();
+}
+
+/* Neighbours that are committed together go round, too: the first three times they lie behind one another. */
+static void long_runs_go_round(void **state) {
+  (void)state;
+  enum { LONG = 100 };
+  open_arenas(CRADLE_HUGEPAGES_OFF, 1024 * ARENA_BYTES);
+  assert_true(crd_closed_runs_init(&arenas, 4096));
+  fill(1);
+  for (uint32_t i = 0; i < 3; i++) {
+    uint32_t first = take(LONG * ARENA_PAGES) / ARENA_PAGES;
+    assert_int_equal(first, 1 + i * LONG);
+    empty(first, LONG);
+    crd_arenas_quarantine(&arenas, first, LONG, 0);
+  }
+  assert_int_equal(take(LONG * ARENA_PAGES) / ARENA_PAGES, 1);
+  close_arenas();
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 
 int main(void) {
@@ -995,6 +1029,8 @@ int main(void) {
       TEST(the_most_of_two_epochs_is_kept),
       TEST(a_clock_that_goes_back_ends_the_epoch),
       TEST(what_came_empty_goes_if_others_come),
+      TEST(rounds_leave_most_of_the_reservation_alone),
+      TEST(long_runs_go_round),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

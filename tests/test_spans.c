@@ -128,6 +128,120 @@ static void what_is_retired_has_only_the_bits_of_its_objects(void **state) {
   }
 }
 
+/* --- rounds of the second core [span.8] --- */
+
+static void begin_round(void) {
+  if (old->late_runs.base == NULL)
+    assert_true(crd_word_stack_init(&old->late_runs, (size_t)1 << 20, 4096, "late runs"));
+  old->born_marked = old->marked_beside = true;
+}
+
+static void end_round(void) {
+  old->marked_beside = false;
+  crd_old_write_late_runs(old);
+  assert_true(word_stack_is_empty(&old->late_runs));
+}
+
+/* Frees everything: what is marked outlives one sweep. */
+static void free_all(void) {
+  crd_swept swept = {0, 0, 0};
+  crd_old_retire(old);
+  assert_null(crd_old_check(old));
+  old->born_marked = false;
+  for (uint32_t i = 0, at = 0; i < 2; i++, at = 0) {
+    crd_sweep_begin(old);
+    assert_true(crd_sweep_some(old, &at, (crd_remains){0}, UINT64_MAX, &swept));
+  }
+  assert_int_equal(old->used_bytes, 0);
+  crd_word_stack_fini(&old->late_runs);
+}
+
+/* Every of-th place of the span has its allocation bit (of 0: none). With `taken` all the others have both bits. */
+static void assert_bits(uint32_t page, const crd_size_class *class, uint32_t of, bool taken) {
+  span_bits bits = old_bits_of(old, page, class->pages);
+  for (uint32_t word = 0; word < bits.words * 64; word++) {
+    uint32_t place = word / class->words;
+    bool starts = word % class->words == 0 && place < class->objects, kept = starts && of != 0 && place % of == 0;
+    assert_int_equal(bits.allocated[word / 64] >> (word % 64) & 1, kept || (starts && taken));
+    assert_int_equal(bits.marks[word / 64] >> (word % 64) & 1, starts && taken && !kept);
+  }
+}
+
+static void a_span_opened_in_a_round_has_all_its_bits(void **state) {
+  (void)state;
+  for (uint32_t c = 0; c < old->classes.count; c++) {
+    const crd_size_class *class = &old->classes.of[c];
+    begin_round();
+    char *first = old_take_small(old, c, 0);
+    assert_bits(page_of(first), class, 0, true);
+    assert_true(word_stack_is_empty(&old->late_runs));
+    assert_ptr_equal(old_take_small(old, c, 0), first + class->bytes);
+    end_round();
+    assert_bits(page_of(first), class, 0, true);
+    crd_old_retire(old);
+    assert_int_equal(old->class_used[c], 2 * class->bytes);
+    free_all();
+  }
+}
+
+/* Keeps every fourth object of a span and sweeps the others. */
+static char *span_with_gaps(uint32_t size_class) {
+  enum { OF = 4 };
+  const crd_size_class *class = &old->classes.of[size_class];
+  crd_swept swept = {0, 0, 0};
+  uint32_t at = 0;
+  char *first = take_some(class->bytes, class->objects);
+  for (uint32_t i = 0; i < class->objects; i += OF) old_mark(old, (uintptr_t)first + i * class->bytes);
+  crd_sweep_begin(old);
+  assert_true(crd_sweep_some(old, &at, (crd_remains){0}, UINT64_MAX, &swept));
+  assert_bits(page_of(first), class, OF, false);
+  return first;
+}
+
+static void what_is_taken_in_a_round_gets_its_bits_after_it(void **state) {
+  (void)state;
+  enum { OF = 4 };
+  for (uint32_t c = 0; c < old->classes.count; c++) {
+    const crd_size_class *class = &old->classes.of[c];
+    char *first = span_with_gaps(c);
+    begin_round();
+    for (uint32_t i = 0; i < class->objects; i++)
+      if (i % OF != 0) assert_ptr_equal(old_take_small(old, c, 0), first + i * class->bytes);
+    assert_int_equal(word_stack_count(&old->late_runs), (class->objects + OF - 2) / OF);
+    assert_bits(page_of(first), class, OF, false);
+    end_round();
+    assert_bits(page_of(first), class, OF, true);
+    assert_int_equal(old->class_used[c], class->objects * class->bytes);
+    free_all();
+  }
+}
+
+/* Once no run can be noted, spans with gaps wait in their list. */
+static void a_round_that_can_note_nothing_takes_new_spans(void **state) {
+  (void)state;
+  enum { BYTES = 48, OF = 4 };
+  uint32_t c = old_class_of(old, BYTES);
+  const crd_size_class *class = &old->classes.of[c];
+  char *first = span_with_gaps(c);
+  begin_round();
+  assert_ptr_equal(old_take_small(old, c, 0), first + BYTES);
+  crd_word_stack full = old->late_runs;
+  old->late_runs = (crd_word_stack){NULL, NULL, NULL, NULL};
+  for (uint32_t i = 2; i < OF; i++) assert_ptr_equal(old_take_small(old, c, 0), first + i * BYTES);
+  char *next = old_take_small(old, c, 0);
+  assert_true(page_of(next) != page_of(first));
+  assert_bits(page_of(next), class, 0, true);
+  assert_int_equal(old->allocators[c].partial, page_of(first));
+  for (uint32_t i = 1; i < class->objects; i++) assert_ptr_equal(old_take_small(old, c, 0), next + i * BYTES);
+  char *third = old_take_small(old, c, 0);
+  assert_true(page_of(third) != page_of(first) && page_of(third) != page_of(next));
+  old->late_runs = full;
+  end_round();
+  crd_old_retire(old);
+  assert_int_equal(old_take_small(old, c, 0) - third, BYTES);
+  free_all();
+}
+
 /* --- large objects --- */
 
 static void a_large_object_is_as_it_was_asked_for(void **state) {
@@ -303,10 +417,17 @@ static void the_reserve_is_what_promotion_can_need(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(every_free_place_is_found_in_order),    TEST(what_is_retired_has_only_the_bits_of_its_objects),
-      TEST(a_large_object_is_as_it_was_asked_for), TEST(young_large_objects_are_listed),
-      TEST(an_object_begins_where_its_bit_is),     TEST(a_walk_visits_every_object),
-      TEST(the_check_names_what_is_broken),        TEST(the_reserve_is_what_promotion_can_need),
+      TEST(every_free_place_is_found_in_order),
+      TEST(what_is_retired_has_only_the_bits_of_its_objects),
+      TEST(a_span_opened_in_a_round_has_all_its_bits),
+      TEST(what_is_taken_in_a_round_gets_its_bits_after_it),
+      TEST(a_round_that_can_note_nothing_takes_new_spans),
+      TEST(a_large_object_is_as_it_was_asked_for),
+      TEST(young_large_objects_are_listed),
+      TEST(an_object_begins_where_its_bit_is),
+      TEST(a_walk_visits_every_object),
+      TEST(the_check_names_what_is_broken),
+      TEST(the_reserve_is_what_promotion_can_need),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

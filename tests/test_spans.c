@@ -285,6 +285,51 @@ static void young_large_objects_are_listed(void **state) {
   assert_null(crd_old_check(old));
 }
 
+static size_t count_words(const cradle_word *words, size_t bytes, cradle_word wanted) {
+  size_t count = 0;
+  for (size_t i = 0; i < bytes / 8; i++) count += words[i] == wanted;
+  return count;
+}
+
+/* All of its pages, those in whole arenas and the rest. */
+static void a_buried_object_is_poison(void **state) {
+  (void)state;
+  const size_t sizes[] = {3 * PAGE_BYTES, ARENA_BYTES, ARENA_BYTES + PAGE_BYTES, 2 * ARENA_BYTES + 3 * PAGE_BYTES};
+  const crd_remains remains = {.poison = UINT64_C(0xdead0001dead0001)};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    cradle_word *object = crd_old_take_large(old, sizes[i], false, false, 0);
+    assert_non_null(object);
+    crd_old_bury_large(old, page_of(object), remains);
+    assert_int_equal(count_words(object, sizes[i], remains.poison), sizes[i] / 8);
+    assert_int_equal(old->used_bytes + old->large_bytes, 0);
+    assert_null(crd_old_check(old));
+    object = crd_old_take_large(old, sizes[i], false, true, 0);
+    crd_old_bury_large(old, page_of(object), (crd_remains){.poison = 0});
+    assert_int_equal(count_words(object, sizes[i], 0), sizes[i] / 8);
+  }
+}
+
+/* The arenas of one above 32 MiB go back to the system, but for the reserve. */
+static void a_very_large_object_gives_its_arenas_back(void **state) {
+  (void)state;
+  const size_t most = (size_t)32 << 20;
+  for (uint32_t reserve = 0; reserve < 3; reserve += 2)
+    for (int poisoned = 0; poisoned < 2; poisoned++) {
+      const crd_remains remains = {.poison = poisoned ? UINT64_C(0xdead0001dead0001) : 0};
+      old->reserve = reserve;
+      void *object = crd_old_take_large(old, most, false, false, 0);
+      uint32_t committed = old->arenas.committed_count;
+      crd_old_bury_large(old, page_of(object), remains);
+      assert_int_equal(old->arenas.committed_count, committed);
+      object = crd_old_take_large(old, most + 1, false, false, 0);
+      committed = old->arenas.committed_count;
+      assert_true(committed >= 17);
+      crd_old_bury_large(old, page_of(object), remains);
+      assert_int_equal(old->arenas.committed_count, committed - 17 + reserve);
+      assert_null(crd_old_check(old));
+    }
+}
+
 /* --- what is an object --- */
 
 static void an_object_begins_where_its_bit_is(void **state) {
@@ -424,6 +469,8 @@ int main(void) {
       TEST(a_round_that_can_note_nothing_takes_new_spans),
       TEST(a_large_object_is_as_it_was_asked_for),
       TEST(young_large_objects_are_listed),
+      TEST(a_buried_object_is_poison),
+      TEST(a_very_large_object_gives_its_arenas_back),
       TEST(an_object_begins_where_its_bit_is),
       TEST(a_walk_visits_every_object),
       TEST(the_check_names_what_is_broken),

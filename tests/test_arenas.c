@@ -35,8 +35,16 @@ static void open_arenas(crd_arenas *arenas, size_t reserve) {
   assert_true(crd_arenas_init(arenas, &options, &hardware));
 }
 
+/* The bits that say which lists are not empty. */
+static void assert_listed(const crd_arenas *arenas) {
+  for (int room = 0; room < ARENA_BUCKETS; room++)
+    for (int longest = 0; longest < ARENA_BUCKETS; longest++)
+      assert_int_equal(arenas->listed[room] >> longest & 1, arenas->lists[room][longest] != ARENA_NONE);
+}
+
 static void close_arenas(crd_arenas *arenas) {
   assert_null(crd_arenas_check(arenas));
+  assert_listed(arenas);
   crd_closed_runs_fini(arenas);
   crd_arenas_fini(arenas);
 }

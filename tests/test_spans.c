@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "gc/platform/hardware.h"
+#include "gc/old/arena_memory.h"
 #include "gc/old/span_check.h"
 #include "gc/old/sweep.h"
 
@@ -330,6 +331,18 @@ static void a_very_large_object_gives_its_arenas_back(void **state) {
     }
 }
 
+static void only_its_own_arenas_go_back(void **state) {
+  (void)state;
+  assert_true(crd_arenas_ensure_free(&old->arenas, 20));
+  for (uint32_t less = 0; less < 2; less++) {
+    void *object = crd_old_take_large(old, 17 * ARENA_BYTES - less * PAGE_BYTES, false, false, 0);
+    assert_int_equal(page_of(object), 0);
+    crd_old_bury_large(old, 0, (crd_remains){.poison = 0});
+    assert_int_equal(old->arenas.committed_count, 3);
+    assert_true(crd_arenas_ensure_free(&old->arenas, 20));
+  }
+}
+
 /* --- what is an object --- */
 
 static void an_object_begins_where_its_bit_is(void **state) {
@@ -471,6 +484,7 @@ int main(void) {
       TEST(young_large_objects_are_listed),
       TEST(a_buried_object_is_poison),
       TEST(a_very_large_object_gives_its_arenas_back),
+      TEST(only_its_own_arenas_go_back),
       TEST(an_object_begins_where_its_bit_is),
       TEST(a_walk_visits_every_object),
       TEST(the_check_names_what_is_broken),

@@ -986,6 +986,7 @@ static void long_runs_go_round(void **state) {
   open_arenas(CRADLE_HUGEPAGES_OFF, 1024 * ARENA_BYTES);
   assert_true(crd_closed_runs_init(&arenas, 4096));
   fill(1);
+  arenas.limit = 1 + LONG;
   for (uint32_t i = 0; i < 3; i++) {
     uint32_t first = take(LONG * ARENA_PAGES) / ARENA_PAGES;
     assert_int_equal(first, 1 + i * LONG);

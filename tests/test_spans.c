@@ -129,6 +129,49 @@ static void what_is_retired_has_only_the_bits_of_its_objects(void **state) {
   }
 }
 
+/* The rest of each allocator's run: its allocation bits are set, and no object is there. */
+static void an_unfilled_rest_is_known(void **state) {
+  (void)state;
+  enum { BYTES = 48 };
+  const crd_size_class *class = &old->classes.of[old_class_of(old, BYTES)],
+                       *last = &old->classes.of[old->classes.count - 1];
+  assert_int_equal(crd_old_unfilled_bytes(old), 0);
+  char *first = take_some(BYTES, 3), *least = take_some(16, 1), *most = take_some(last->bytes, 1);
+  assert_int_equal(crd_old_unfilled_bytes(old), (class->objects - 3) * BYTES + (old->classes.of[0].objects - 1) * 16 +
+                                                    (last->objects - 1) * last->bytes);
+  const crd_page *span = entry_of(first);
+  for (uint32_t i = 0; i < class->objects; i++)
+    assert_int_equal(old_is_unfilled(old, span, (uintptr_t)first + i * BYTES), i >= 3);
+  assert_false(old_is_unfilled(old, span, (uintptr_t)first + class->objects * BYTES));
+  assert_false(old_is_unfilled(old, entry_of(least), (uintptr_t)least));
+  assert_false(old_is_unfilled(old, entry_of(most), (uintptr_t)most));
+  uintptr_t large = (uintptr_t)crd_old_take_large(old, 3 * PAGE_BYTES, false, false, 0);
+  assert_false(old_is_unfilled(old, entry_of((void *)large), large));
+  old_mark(old, large);
+  assert_true(old_is_marked(old, large));
+  old_unmark(old, large);
+  assert_false(old_is_marked(old, large));
+  crd_old_retire(old);
+  assert_int_equal(crd_old_unfilled_bytes(old), 0);
+}
+
+/* Each refusal is told, and afterwards the allocator works. */
+static void without_memory_there_is_no_place(void **state) {
+  (void)state;
+  enum { BYTES = 48 };
+  uint32_t c = old_class_of(old, BYTES);
+  old->arenas.limit = 0;
+  for (int i = 0; i < 3; i++) assert_null(old_take_small(old, c, 0));
+  assert_null(crd_old_take_large(old, 3 * PAGE_BYTES, true, false, 0));
+  assert_int_equal(old->used_bytes, 0);
+  assert_null(crd_old_check(old));
+  old->arenas.limit = 1;
+  assert_non_null(old_take_small(old, c, 0));
+  assert_null(crd_old_take_large(old, ARENA_BYTES, true, false, 0));
+  crd_old_retire(old);
+  assert_null(crd_old_check(old));
+}
+
 /* --- rounds of the second core [span.8] --- */
 
 static void begin_round(void) {
@@ -394,6 +437,30 @@ static void a_walk_visits_every_object(void **state) {
   assert_int_equal(crd_old_next_span(old, page_of(large) + 1), PAGE_NONE);
 }
 
+static void a_walk_passes_over_arenas_without_objects(void **state) {
+  (void)state;
+  enum { BYTES = 8200 };
+  void *first = crd_old_take_large(old, ARENA_BYTES, false, false, 0),
+       *gap = crd_old_take_large(old, 3 * ARENA_BYTES, false, false, 0),
+       *last = crd_old_take_large(old, ARENA_BYTES - PAGE_BYTES, false, false, 0);
+  void *end = crd_old_take_large(old, PAGE_BYTES, false, false, 0); /* the last page of all */
+  assert_int_equal(page_of(end), 5 * ARENA_PAGES - 1);
+  crd_old_free_large(old, page_of(gap));
+  assert_int_equal(crd_old_next_span(old, 0), page_of(first));
+  assert_int_equal(crd_old_next_span(old, 1), page_of(last));
+  assert_int_equal(crd_old_next_span(old, 2 * ARENA_PAGES + 5), page_of(last));
+  assert_int_equal(crd_old_next_span(old, page_of(last) + 1), page_of(end));
+  assert_int_equal(crd_old_next_span(old, page_of(end)), page_of(end));
+  assert_int_equal(crd_old_next_span(old, page_of(end) + 1), PAGE_NONE);
+  crd_old_free_large(old, page_of(first));
+  assert_int_equal(crd_old_next_span(old, 0), page_of(last));
+  char *small = take_some(BYTES, 4); /* over all pages of its span */
+  crd_old_retire(old);
+  for (uint32_t i = 0; i < 4; i++) assert_true(crd_old_is_object(old, (uintptr_t)small + i * BYTES));
+  assert_false(crd_old_is_object(old, (uintptr_t)small + 4));
+  assert_int_equal(crd_old_count_taken(old, page_of(small)), 4);
+}
+
 /* --- the check --- */
 
 static void assert_fault(const char *words) {
@@ -477,6 +544,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(every_free_place_is_found_in_order),
       TEST(what_is_retired_has_only_the_bits_of_its_objects),
+      TEST(an_unfilled_rest_is_known),
+      TEST(without_memory_there_is_no_place),
+      TEST(a_walk_passes_over_arenas_without_objects),
       TEST(a_span_opened_in_a_round_has_all_its_bits),
       TEST(what_is_taken_in_a_round_gets_its_bits_after_it),
       TEST(a_round_that_can_note_nothing_takes_new_spans),

@@ -55,6 +55,38 @@ static char *take_some(size_t bytes, uint32_t count) {
   return first;
 }
 
+/* --- size classes --- */
+
+/* [size_class.1] With the smallest objects of its class, a span of so many pages has four places and little waste. */
+static bool suits(uint32_t pages, uint32_t smallest, uint32_t bytes) {
+  uint32_t objects = pages * PAGE_BYTES / bytes;
+  return objects >= 4 && (pages * PAGE_BYTES - objects * smallest) * 8 <= pages * PAGE_BYTES;
+}
+
+/* Whatever was there before. */
+static void the_table_is_made_anew(void **state) {
+  (void)state;
+  static crd_size_classes classes;
+  memset(&classes, 0xa5, sizeof classes);
+  crd_size_classes_init(&classes);
+  assert_int_equal(classes.count, old->classes.count);
+  uint32_t below = CRADLE_OBJECT_MIN_BYTES - 8, total = 0;
+  for (uint32_t c = 0; c < classes.count; c++) {
+    const crd_size_class *class = &classes.of[c];
+    for (uint32_t pages = SPAN_MIN_PAGES; pages <= class->pages; pages++)
+      assert_int_equal(suits(pages, below + 8, class->bytes), pages == class->pages); /* the shortest that suits */
+    for (uint32_t words = below / 8 + 1; words <= class->words; words++) assert_int_equal(classes.by_words[words], c);
+    for (uint32_t bit = 0; bit < 64; bit++) assert_int_equal(class->pattern >> bit & 1, bit % class->words == 0);
+    assert_int_equal(class->words, class->bytes / 8);
+    assert_int_equal(class->objects, class->pages * PAGE_BYTES / class->bytes);
+    below = class->bytes;
+    total += class->pages * PAGE_BYTES;
+  }
+  assert_int_equal(below, SMALL_MAX_BYTES);
+  assert_int_equal(classes.by_words[0] + classes.by_words[1], 0); /* sizes below the smallest object */
+  assert_int_equal(classes.span_bytes_total, total);
+}
+
 /* --- runs of free places --- */
 
 /* Takes all places of a span, keeps those whose number modulo `of` is less than `kept`, frees the others and takes them
@@ -542,6 +574,7 @@ static void the_reserve_is_what_promotion_can_need(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      TEST(the_table_is_made_anew),
       TEST(every_free_place_is_found_in_order),
       TEST(what_is_retired_has_only_the_bits_of_its_objects),
       TEST(an_unfilled_rest_is_known),

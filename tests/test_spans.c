@@ -30,8 +30,9 @@ static int open_old(void **state) {
 static int close_old(void **state) {
   (void)state;
   crd_old_fini(old);
+  bool gone = old->arenas.base == 0;
   free(old);
-  return 0;
+  return gone ? 0 : 1;
 }
 
 static uint32_t page_of(const void *address) {
@@ -208,7 +209,7 @@ static void without_memory_there_is_no_place(void **state) {
 
 static void begin_round(void) {
   if (old->late_runs.base == NULL)
-    assert_true(crd_word_stack_init(&old->late_runs, (size_t)1 << 20, 4096, "late runs"));
+    assert_true(crd_word_stack_init(&old->late_runs, (size_t)1 << 20, (size_t)64 << 10, "late runs"));
   old->born_marked = old->marked_beside = true;
 }
 
@@ -292,6 +293,21 @@ static void what_is_taken_in_a_round_gets_its_bits_after_it(void **state) {
   }
 }
 
+/* More than 128 Ki runs are not noted. */
+static void the_notes_of_a_round_have_a_bound(void **state) {
+  (void)state;
+  enum { BYTES = 48, MOST = 1 << 17 };
+  char *first = span_with_gaps(old_class_of(old, BYTES));
+  begin_round();
+  for (uint32_t i = 0; i < MOST; i++) assert_true(word_stack_push(&old->late_runs, 0));
+  char *place = old_take_small(old, old_class_of(old, BYTES), 0);
+  assert_true(page_of(place) != page_of(first));
+  assert_int_equal(word_stack_count(&old->late_runs), MOST);
+  old->late_runs.top = old->late_runs.base;
+  end_round();
+  free_all();
+}
+
 /* Once no run can be noted, spans with gaps wait in their list. */
 static void a_round_that_can_note_nothing_takes_new_spans(void **state) {
   (void)state;
@@ -327,6 +343,9 @@ static void a_large_object_is_as_it_was_asked_for(void **state) {
   assert_null(crd_old_take_large(old, (size_t)1 << 60, false, false, 0));
   assert_null(crd_old_take_large(old, BYTES, false, false, old->arenas.capacity)); /* this many arenas must stay free */
   assert_int_equal(old->used_bytes, 0);
+  void *most = crd_old_take_large(old, old->arenas.bytes, false, false, 0);
+  assert_int_equal(page_of(most), 0);
+  crd_old_free_large(old, 0);
   char *object = crd_old_take_large(old, BYTES, false, false, 0);
   assert_int_equal(old->used_bytes, 6 * PAGE_BYTES);
   assert_int_equal(old->large_bytes, 6 * PAGE_BYTES);
@@ -356,6 +375,11 @@ static void young_large_objects_are_listed(void **state) {
   assert_int_equal(old->young_large, page_of(second));
   assert_int_equal(entry_of(second)->next, page_of(first));
   assert_int_equal(entry_of(first)->next, PAGE_NONE);
+  assert_true(old_is_young_large(old, (uintptr_t)first) && old_is_young_large(old, (uintptr_t)second));
+  assert_false(old_is_young_large(old, (uintptr_t)grown));
+  assert_false(old_is_young_large(old, (uintptr_t)first + PAGE_BYTES));
+  assert_false(old_is_young_large(old, old->arenas.base - 8));
+  assert_false(old_is_young_large(old, old->arenas.base + old->arenas.bytes));
   assert_true(is_marked(grown));
   assert_true(is_marked(first)); /* so that the thread that marks skips it [marker.5] */
   assert_null(crd_old_check(old));
@@ -383,6 +407,16 @@ static void a_buried_object_is_poison(void **state) {
     crd_old_bury_large(old, page_of(object), (crd_remains){.poison = 0});
     assert_int_equal(count_words(object, sizes[i], 0), sizes[i] / 8);
   }
+}
+
+static void neighbours_of_a_buried_object_stay(void **state) {
+  (void)state;
+  enum { BYTES = 3 * PAGE_BYTES };
+  cradle_word *objects[4];
+  for (int i = 0; i < 4; i++) objects[i] = crd_old_take_large(old, BYTES, false, true, 0);
+  for (int i = 1; i < 4; i++) assert_int_equal(page_of(objects[i]), 3 * i);
+  crd_old_bury_large(old, page_of(objects[1]), (crd_remains){.poison = UINT64_C(0xdead0001dead0001)});
+  for (int i = 0; i < 4; i++) assert_int_equal(count_words(objects[i], BYTES, 0), i == 1 ? 0 : BYTES / 8);
 }
 
 /* The arenas of one above 32 MiB go back to the system, but for the reserve. */
@@ -516,7 +550,7 @@ static void the_check_names_what_is_broken(void **state) {
   void *large = crd_old_take_large(old, 3 * PAGE_BYTES, false, false, 0);
   crd_old_retire(old);
   crd_page *entry = entry_of(object);
-  uint32_t size_class = old_class_of(old, BYTES);
+  uint32_t size_class = old_class_of(old, BYTES), last = old->classes.count - 1;
   span_bits bits = old_bits_of(old, page_of(object), entry->pages);
   uint32_t *list = &old->allocators[size_class].partial, *least_list = &old->allocators[0].partial;
   assert_null(crd_old_check(old));
@@ -542,6 +576,7 @@ static void the_check_names_what_is_broken(void **state) {
   ASSERT_BROKEN_BY(entry->epoch--, entry->epoch++, "[span.6]");
   ASSERT_BROKEN_BY(old->class_used[size_class] += 8, old->class_used[size_class] -= 8, "a size class's counts");
   ASSERT_BROKEN_BY(old->class_used[0] += 8, old->class_used[0] -= 8, "a size class's counts");
+  ASSERT_BROKEN_BY(old->class_used[last] += 8, old->class_used[last] -= 8, "a size class's counts");
   ASSERT_BROKEN_BY(old->class_spans[size_class]--, old->class_spans[size_class]++, "a size class's counts");
   ASSERT_BROKEN_BY(old->class_spans[size_class]++, old->class_spans[size_class]--, "a size class's counts");
   ASSERT_BROKEN_BY(old->used_bytes += 8, old->used_bytes -= 8, "used bytes");
@@ -582,10 +617,12 @@ int main(void) {
       TEST(a_walk_passes_over_arenas_without_objects),
       TEST(a_span_opened_in_a_round_has_all_its_bits),
       TEST(what_is_taken_in_a_round_gets_its_bits_after_it),
+      TEST(the_notes_of_a_round_have_a_bound),
       TEST(a_round_that_can_note_nothing_takes_new_spans),
       TEST(a_large_object_is_as_it_was_asked_for),
       TEST(young_large_objects_are_listed),
       TEST(a_buried_object_is_poison),
+      TEST(neighbours_of_a_buried_object_stay),
       TEST(a_very_large_object_gives_its_arenas_back),
       TEST(only_its_own_arenas_go_back),
       TEST(an_object_begins_where_its_bit_is),

@@ -1,5 +1,5 @@
-/* The arenas' memory on a system that this test plays: it has functions of its own in place of gc/platform/pages.h. They
- * can refuse, they have a pool of huge pages, and they note which memory, advice and name each arena has. */
+/* The arenas' memory on a simulated system: this test has its own functions of gc/platform/pages.h. They can refuse,
+ * they have a pool of huge pages, and they note which memory, advice and name each arena has. */
 #if defined(__linux__)
 
 #include <setjmp.h>
@@ -676,7 +676,7 @@ static void where_no_gigantic_page_fits_there_are_others(void **state) {
   assert_int_equal(arenas.committed_count, 2);
   close_arenas();
   open_arenas(CRADLE_HUGEPAGES_1G, GIB);
-  assert_true(crd_arenas_ensure_free(&arenas, 1)); /* one that fits exactly */
+  fill(1); /* one that fits exactly */
   assert_int_equal(arenas.committed_count, GIGANTIC);
   close_arenas();
 }

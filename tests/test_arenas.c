@@ -214,6 +214,9 @@ static void the_check_names_what_is_broken(void **state) {
   ASSERT_BROKEN_BY(arenas.reserved_hint = 3, arenas.reserved_hint = 2, "reserved below the hint [arena.3]");
   ASSERT_BROKEN_BY(arenas.free_hint = 5, arenas.free_hint = 4, "FREE below the hint [arena.3]");
   ASSERT_BROKEN_BY(arenas.used_end = 0, arenas.used_end = 4, "in use at the end [arena.3]");
+  crd_arenas_give_back(&arenas, ARENA_PAGES - 1, 1);
+  assert_int_equal(arenas.states[0], ARENA_FREE);
+  ASSERT_BROKEN_BY(arenas.free_hint = 1, arenas.free_hint = 0, "FREE below the hint [arena.3]");
   close_arenas(&arenas);
 }
 

@@ -205,6 +205,24 @@ static void without_memory_there_is_no_place(void **state) {
   assert_null(crd_old_check(old));
 }
 
+/* Retiring lists a span without looking whether it has room: a full one is passed over, each time. */
+static void a_full_span_has_no_place_either(void **state) {
+  (void)state;
+  enum { BYTES = 48 };
+  uint32_t c = old_class_of(old, BYTES);
+  old->arenas.limit = 1;
+  char *first = take_some(BYTES, old->classes.of[c].objects);
+  crd_old_retire(old);
+  uint32_t rest = ARENA_PAGES - old->classes.of[c].pages;
+  assert_non_null(crd_old_take_large(old, rest * PAGE_BYTES, false, false, 0));
+  for (int i = 0; i < 3; i++) assert_null(old_take_small(old, c, 0));
+  assert_null(crd_old_check(old));
+  old->arenas.limit = 2;
+  assert_int_equal(page_of(old_take_small(old, c, 0)), page_of(first) + ARENA_PAGES);
+  crd_old_retire(old);
+  assert_null(crd_old_check(old));
+}
+
 /* --- rounds of the second core [span.8] --- */
 
 static void begin_round(void) {
@@ -259,6 +277,26 @@ static void a_span_opened_in_a_round_has_all_its_bits(void **state) {
     assert_int_equal(old->class_used[c], 2 * class->bytes);
     free_all();
   }
+}
+
+/* The places of 16 bytes fill their span, and its last bitmap word is followed by the first of the next span. */
+static void a_span_opened_in_a_round_leaves_its_neighbour_alone(void **state) {
+  (void)state;
+  crd_swept swept = {0, 0, 0};
+  uint32_t at = 0;
+  char *first = take_some(16, old->classes.of[0].objects);
+  uintptr_t large = (uintptr_t)crd_old_take_large(old, 3 * PAGE_BYTES, false, false, 0);
+  assert_int_equal(page_of((void *)large), page_of(first) + old->classes.of[0].pages);
+  crd_old_retire(old);
+  old_mark(old, large);
+  crd_sweep_begin(old);
+  assert_true(crd_sweep_some(old, &at, (crd_remains){0}, UINT64_MAX, &swept));
+  begin_round();
+  assert_ptr_equal(old_take_small(old, 0, 0), first);
+  assert_true(crd_old_is_object(old, large));
+  end_round();
+  assert_true(crd_old_is_object(old, large));
+  free_all();
 }
 
 /* Keeps every fourth object of a span and sweeps the others. */
@@ -503,6 +541,26 @@ static void a_walk_visits_every_object(void **state) {
   assert_int_equal(crd_old_next_span(old, page_of(large) + 1), PAGE_NONE);
 }
 
+static void count_object(void *context, cradle_word *object) {
+  (void)object;
+  ++*(uint32_t *)context;
+}
+
+/* A span that its objects fill to the last word, and the next one. */
+static void each_span_is_walked_by_itself(void **state) {
+  (void)state;
+  uint32_t counted = 0, objects = old->classes.of[0].objects;
+  char *first = take_some(16, objects), *next = take_some(24, 5);
+  assert_int_equal(page_of(next), page_of(first) + old->classes.of[0].pages);
+  crd_old_retire(old);
+  crd_old_each_in(old, page_of(first), false, count_object, &counted);
+  assert_int_equal(counted, objects);
+  assert_int_equal(crd_old_count_taken(old, page_of(first)), objects);
+  assert_int_equal(crd_old_count_taken(old, page_of(next)), 5);
+  crd_old_each(old, count_object, &counted);
+  assert_int_equal(counted, 2 * objects + 5);
+}
+
 static void a_walk_passes_over_arenas_without_objects(void **state) {
   (void)state;
   enum { BYTES = 8200 };
@@ -614,8 +672,11 @@ int main(void) {
       TEST(what_is_retired_has_only_the_bits_of_its_objects),
       TEST(an_unfilled_rest_is_known),
       TEST(without_memory_there_is_no_place),
+      TEST(a_full_span_has_no_place_either),
+      TEST(each_span_is_walked_by_itself),
       TEST(a_walk_passes_over_arenas_without_objects),
       TEST(a_span_opened_in_a_round_has_all_its_bits),
+      TEST(a_span_opened_in_a_round_leaves_its_neighbour_alone),
       TEST(what_is_taken_in_a_round_gets_its_bits_after_it),
       TEST(the_notes_of_a_round_have_a_bound),
       TEST(a_round_that_can_note_nothing_takes_new_spans),

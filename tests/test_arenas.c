@@ -35,8 +35,18 @@ static void open_arenas(crd_arenas *arenas, size_t reserve) {
   assert_true(crd_arenas_init(arenas, &options, &hardware));
 }
 
+/* The bits say which lists are not empty, and what is not in use has no free pages. */
+static void assert_listed(const crd_arenas *arenas) {
+  for (uint32_t i = 0; i < arenas->committed_end; i++)
+    if (arenas->states[i] != ARENA_USED) assert_true(arenas->meta[i].longest == 0 && arenas->meta[i].free_pages == 0);
+  for (int room = 0; room < ARENA_BUCKETS; room++)
+    for (int longest = 0; longest < ARENA_BUCKETS; longest++)
+      assert_int_equal(arenas->listed[room] >> longest & 1, arenas->lists[room][longest] != ARENA_NONE);
+}
+
 static void close_arenas(crd_arenas *arenas) {
   assert_null(crd_arenas_check(arenas));
+  assert_listed(arenas);
   crd_closed_runs_fini(arenas);
   crd_arenas_fini(arenas);
 }
@@ -80,6 +90,133 @@ static void a_full_arena_without_a_long_run_is_passed_over(void **state) {
   assert_int_equal(take(&arenas, 2) / ARENA_PAGES, 1);
   for (int i = 0; i < 30; i++) assert_int_equal(take(&arenas, 1) / ARENA_PAGES, 0);
   assert_int_equal(take(&arenas, 1) / ARENA_PAGES, 1);
+  close_arenas(&arenas);
+}
+
+/* The lowest hole that is long enough, wherever it lies and whatever holes there are besides. */
+static void a_run_fits_its_hole(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas(&arenas, 16 * ARENA_BYTES);
+  assert_int_equal(take(&arenas, 10), 0);
+  crd_arenas_give_back(&arenas, 1, 9);
+  assert_int_equal(take(&arenas, 5), 1);
+  crd_arenas_give_back(&arenas, 0, 1);
+  assert_int_equal(take(&arenas, ARENA_PAGES - 5),
+                   ARENA_PAGES); /* the first has two holes, and one page less in the longer */
+  assert_int_equal(take(&arenas, ARENA_PAGES - 6), 6);
+  assert_int_equal(take(&arenas, 1), 0);
+  crd_arenas_give_back(&arenas, 100, 5);
+  crd_arenas_give_back(&arenas, 300, 10);
+  crd_arenas_give_back(&arenas, 400, 7);
+  assert_int_equal(arenas.meta[0].longest, 10);
+  assert_int_equal(take(&arenas, 11), 2 * ARENA_PAGES);
+  assert_int_equal(take(&arenas, 10), 300);
+  assert_int_equal(take(&arenas, 6), 400);
+  assert_int_equal(take(&arenas, 5), 100);
+  assert_int_equal(take(&arenas, 1), 406);
+  assert_int_equal(arenas.meta[0].longest, 0);
+  close_arenas(&arenas);
+}
+
+static void the_last_page_is_a_page(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  bool clean;
+  open_arenas(&arenas, 16 * ARENA_BYTES);
+  assert_int_equal(take(&arenas, ARENA_PAGES - 1), 0);
+  assert_int_equal(arenas.meta[0].longest, 1);
+  assert_int_equal(crd_arenas_take(&arenas, 1, 0, &clean), ARENA_PAGES - 1);
+  assert_true(clean);
+  crd_arenas_give_back(&arenas, ARENA_PAGES - 1, 1);
+  assert_int_equal(arenas.meta[0].longest, 1);
+  assert_int_equal(crd_arenas_take(&arenas, 1, 0, &clean), ARENA_PAGES - 1);
+  assert_false(clean);
+  crd_arenas_give_back(&arenas, 0, ARENA_PAGES);
+  assert_int_equal(arenas.used_end, 0);
+  assert_false(arenas_contain(&arenas, arenas.base + arenas.bytes));
+  assert_true(arenas_contain(&arenas, arenas.base + arenas.bytes - 1));
+  assert_false(arenas_contain(&arenas, arenas.base - 1));
+  close_arenas(&arenas);
+}
+
+/* All arenas of the reservation can be one run, and no run is longer. */
+static void a_run_may_take_the_whole_reservation(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  bool clean;
+  for (int quarantine = 0; quarantine < 2; quarantine++) {
+    open_arenas(&arenas, 8 * ARENA_BYTES);
+    if (quarantine) assert_true(crd_closed_runs_init(&arenas, 4096));
+    assert_int_equal(crd_arenas_take(&arenas, 8 * ARENA_PAGES + 1, 0, &clean), PAGE_NONE);
+    assert_int_equal(crd_arenas_take(&arenas, 8 * ARENA_PAGES, 1, &clean), PAGE_NONE); /* one is to be kept */
+    assert_int_equal(take(&arenas, 8 * ARENA_PAGES), 0);
+    assert_int_equal(crd_arenas_take(&arenas, 1, 0, &clean), PAGE_NONE);
+    close_arenas(&arenas);
+  }
+}
+
+/* Free arenas serve together with one that is committed for the run. */
+static void a_long_run_begins_in_free_arenas(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas(&arenas, 16 * ARENA_BYTES);
+  for (int i = 0; i < 5; i++) (void)take(&arenas, ARENA_PAGES);
+  for (uint32_t i = 3; i < 5; i++) crd_arenas_give_back(&arenas, i * ARENA_PAGES, ARENA_PAGES);
+  assert_int_equal(take(&arenas, 3 * ARENA_PAGES), 3 * ARENA_PAGES);
+  assert_int_equal(arenas.committed_count, 6);
+  close_arenas(&arenas);
+}
+
+static const char *fault_of(const crd_arenas *arenas) {
+  const char *fault = crd_arenas_check(arenas);
+  return fault != NULL ? fault : "none";
+}
+
+#define ASSERT_BROKEN_BY(change, undo, words) \
+  do { \
+    change; \
+    if (strstr(fault_of(&arenas), words) == NULL) \
+      fail_msg("%s: \"%s\", without \"%s\"", #change, fault_of(&arenas), words); \
+    undo; \
+    assert_null(crd_arenas_check(&arenas)); \
+  } while (0)
+
+/* Arenas 0, 1 and 3 are in use, 2 and 4 are free, and the last is reserved. */
+static void the_check_names_what_is_broken(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas(&arenas, 8 * ARENA_BYTES);
+  for (int i = 0; i < 5; i++) (void)take(&arenas, ARENA_PAGES);
+  crd_arenas_give_back(&arenas, 0, ARENA_PAGES - 1);
+  crd_arenas_give_back(&arenas, ARENA_PAGES, 1);
+  crd_arenas_give_back(&arenas, 3 * ARENA_PAGES, 1);
+  crd_arenas_give_back(&arenas, 2 * ARENA_PAGES, ARENA_PAGES);
+  crd_arenas_give_back(&arenas, 4 * ARENA_PAGES, ARENA_PAGES);
+  crd_arena *first = &arenas.meta[0];
+  uint32_t *list = &arenas.lists[8][8], *short_list = &arenas.lists[0][0];
+  assert_true(*list == 0 && *short_list == 3);
+  ASSERT_BROKEN_BY(first->free_pages--, first->free_pages++, "do not match its map [arena.4]");
+  ASSERT_BROKEN_BY(first->longest--, first->longest++, "do not match its map [arena.4]");
+  ASSERT_BROKEN_BY(*list = ARENA_NONE, *list = 0, "lost or doubled");
+  ASSERT_BROKEN_BY(*short_list = 1, *short_list = 3, "lost or doubled");
+  ASSERT_BROKEN_BY(arenas.lists[9][9] = 0, arenas.lists[9][9] = ARENA_NONE, "lost or doubled");
+  ASSERT_BROKEN_BY(first->next = 0, first->next = ARENA_NONE, "lost or doubled");
+  ASSERT_BROKEN_BY(arenas.free_count--, arenas.free_count++, "[arena.2]");
+  ASSERT_BROKEN_BY(arenas.committed_count++, arenas.committed_count--, "[arena.2]");
+  ASSERT_BROKEN_BY(arenas.pool_count++, arenas.pool_count--, "from the pool");
+  ASSERT_BROKEN_BY(arenas.free_hint = 3, arenas.free_hint = 2, "FREE below the hint [arena.3]");
+  ASSERT_BROKEN_BY(arenas.reserved_hint = 6, arenas.reserved_hint = 5, "reserved below the hint [arena.3]");
+  ASSERT_BROKEN_BY(arenas.used_end = 3, arenas.used_end = 4, "in use at the end [arena.3]");
+  assert_int_equal(crd_arenas_release_at(&arenas, 2, 1, 0), 1);
+  assert_null(crd_arenas_check(&arenas));
+  ASSERT_BROKEN_BY(arenas.origins[2] = ARENA_TOUCHED, arenas.origins[2] = 0, "a reserved arena has an origin");
+  ASSERT_BROKEN_BY(arenas.reserved_hint = 3, arenas.reserved_hint = 2, "reserved below the hint [arena.3]");
+  ASSERT_BROKEN_BY(arenas.free_hint = 5, arenas.free_hint = 4, "FREE below the hint [arena.3]");
+  ASSERT_BROKEN_BY(arenas.used_end = 0, arenas.used_end = 4, "in use at the end [arena.3]");
+  crd_arenas_give_back(&arenas, ARENA_PAGES - 1, 1);
+  assert_int_equal(arenas.states[0], ARENA_FREE);
+  ASSERT_BROKEN_BY(arenas.free_hint = 1, arenas.free_hint = 0, "FREE below the hint [arena.3]");
   close_arenas(&arenas);
 }
 
@@ -195,14 +332,14 @@ static void a_sawtooth_does_not_give_and_take_within_a_second(void **state) {
   (void)state;
   static const uint64_t periods[] = {100, 300, 700, 1000, 1500, 1900, 2500, 3000, 3900, 4100, 7000, 12000};
   static crd_arenas arenas;
-  static uint64_t gone_at[200];
+  static uint64_t gone_at[50];
   for (size_t p = 0; p < sizeof periods / sizeof *periods; p++) {
     uint64_t period = periods[p] * MS;
-    open_arenas(&arenas, 200 * ARENA_BYTES);
+    open_arenas(&arenas, 50 * ARENA_BYTES);
     memset(gone_at, 0, sizeof gone_at);
-    for (uint64_t at = 0; at < 60 * SECOND; at += 20 * MS) {
-      static uint8_t before[200];
-      use(&arenas, 20 + (uint32_t)(150 * (at % period) / period));
+    for (uint64_t at = 0; at < 30 * SECOND; at += 20 * MS) {
+      static uint8_t before[50];
+      use(&arenas, 5 + (uint32_t)(30 * (at % period) / period));
       memcpy(before, arenas.states, arenas.capacity);
       crd_arenas_settle(&arenas, 4, SECOND + at, UINT32_MAX);
       for (uint32_t i = 0; i < arenas.capacity; i++) {
@@ -394,7 +531,7 @@ static void mappings_stay_merged(void **state) {
     print_message("skipped: /proc/self/maps cannot be read\n");
     skip();
   }
-  for (int cycle = 0; cycle < 1000; cycle++) {
+  for (int cycle = 0; cycle < 250; cycle++) {
     use(&arenas, next_random(&seed) % 100);
     for (uint32_t i = 0; i < arenas.used_end; i += 1 + next_random(&seed) % 40)
       if (arenas.states[i] == ARENA_USED && arenas.meta[i].free_pages == 0) {
@@ -526,6 +663,11 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_fullest_arena_is_filled_first),
       cmocka_unit_test(a_full_arena_without_a_long_run_is_passed_over),
+      cmocka_unit_test(a_run_fits_its_hole),
+      cmocka_unit_test(the_last_page_is_a_page),
+      cmocka_unit_test(a_run_may_take_the_whole_reservation),
+      cmocka_unit_test(a_long_run_begins_in_free_arenas),
+      cmocka_unit_test(the_check_names_what_is_broken),
       cmocka_unit_test(a_long_run_is_taken_where_no_commit_is_needed),
       cmocka_unit_test(before_memory_is_out_every_hole_is_looked_at),
       cmocka_unit_test(sparse_arenas_empty_out),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "gc/platform/hardware.h"
+#include "gc/old/arena_memory.h"
 #include "gc/old/span_check.h"
 #include "gc/old/sweep.h"
 
@@ -29,8 +30,9 @@ static int open_old(void **state) {
 static int close_old(void **state) {
   (void)state;
   crd_old_fini(old);
+  bool gone = old->arenas.base == 0;
   free(old);
-  return 0;
+  return gone ? 0 : 1;
 }
 
 static uint32_t page_of(const void *address) {
@@ -52,6 +54,38 @@ static char *take_some(size_t bytes, uint32_t count) {
   for (uint32_t i = 1; i < count; i++)
     assert_ptr_equal(old_take_small(old, old_class_of(old, bytes), 0), first + i * bytes);
   return first;
+}
+
+/* --- size classes --- */
+
+/* [size_class.1] With the smallest objects of its class, a span of so many pages has four places and little waste. */
+static bool suits(uint32_t pages, uint32_t smallest, uint32_t bytes) {
+  uint32_t objects = pages * PAGE_BYTES / bytes;
+  return objects >= 4 && (pages * PAGE_BYTES - objects * smallest) * 8 <= pages * PAGE_BYTES;
+}
+
+/* Whatever was there before. */
+static void the_table_is_made_anew(void **state) {
+  (void)state;
+  static crd_size_classes classes;
+  memset(&classes, 0xa5, sizeof classes);
+  crd_size_classes_init(&classes);
+  assert_int_equal(classes.count, old->classes.count);
+  uint32_t below = CRADLE_OBJECT_MIN_BYTES - 8, total = 0;
+  for (uint32_t c = 0; c < classes.count; c++) {
+    const crd_size_class *class = &classes.of[c];
+    for (uint32_t pages = SPAN_MIN_PAGES; pages <= class->pages; pages++)
+      assert_int_equal(suits(pages, below + 8, class->bytes), pages == class->pages); /* the shortest that suits */
+    for (uint32_t words = below / 8 + 1; words <= class->words; words++) assert_int_equal(classes.by_words[words], c);
+    for (uint32_t bit = 0; bit < 64; bit++) assert_int_equal(class->pattern >> bit & 1, bit % class->words == 0);
+    assert_int_equal(class->words, class->bytes / 8);
+    assert_int_equal(class->objects, class->pages * PAGE_BYTES / class->bytes);
+    below = class->bytes;
+    total += class->pages * PAGE_BYTES;
+  }
+  assert_int_equal(below, SMALL_MAX_BYTES);
+  assert_int_equal(classes.by_words[0] + classes.by_words[1], 0); /* sizes below the smallest object */
+  assert_int_equal(classes.span_bytes_total, total);
 }
 
 /* --- runs of free places --- */
@@ -128,6 +162,216 @@ static void what_is_retired_has_only_the_bits_of_its_objects(void **state) {
   }
 }
 
+/* The rest of each allocator's run: its allocation bits are set, and no object is there. */
+static void an_unfilled_rest_is_known(void **state) {
+  (void)state;
+  enum { BYTES = 48 };
+  const crd_size_class *class = &old->classes.of[old_class_of(old, BYTES)],
+                       *last = &old->classes.of[old->classes.count - 1];
+  assert_int_equal(crd_old_unfilled_bytes(old), 0);
+  char *first = take_some(BYTES, 3), *least = take_some(16, 1), *most = take_some(last->bytes, 1);
+  assert_int_equal(crd_old_unfilled_bytes(old), (class->objects - 3) * BYTES + (old->classes.of[0].objects - 1) * 16 +
+                                                    (last->objects - 1) * last->bytes);
+  const crd_page *span = entry_of(first);
+  for (uint32_t i = 0; i < class->objects; i++)
+    assert_int_equal(old_is_unfilled(old, span, (uintptr_t)first + i * BYTES), i >= 3);
+  assert_false(old_is_unfilled(old, span, (uintptr_t)first + class->objects * BYTES));
+  assert_false(old_is_unfilled(old, entry_of(least), (uintptr_t)least));
+  assert_false(old_is_unfilled(old, entry_of(most), (uintptr_t)most));
+  uintptr_t large = (uintptr_t)crd_old_take_large(old, 3 * PAGE_BYTES, false, false, 0);
+  assert_false(old_is_unfilled(old, entry_of((void *)large), large));
+  old_mark(old, large);
+  assert_true(old_is_marked(old, large));
+  old_unmark(old, large);
+  assert_false(old_is_marked(old, large));
+  crd_old_retire(old);
+  assert_int_equal(crd_old_unfilled_bytes(old), 0);
+}
+
+/* Each refusal is told, and afterwards the allocator works. */
+static void without_memory_there_is_no_place(void **state) {
+  (void)state;
+  enum { BYTES = 48 };
+  uint32_t c = old_class_of(old, BYTES);
+  old->arenas.limit = 0;
+  for (int i = 0; i < 3; i++) assert_null(old_take_small(old, c, 0));
+  assert_null(crd_old_take_large(old, 3 * PAGE_BYTES, true, false, 0));
+  assert_int_equal(old->used_bytes, 0);
+  assert_null(crd_old_check(old));
+  old->arenas.limit = 1;
+  assert_non_null(old_take_small(old, c, 0));
+  assert_null(crd_old_take_large(old, ARENA_BYTES, true, false, 0));
+  crd_old_retire(old);
+  assert_null(crd_old_check(old));
+}
+
+/* Retiring lists a span without looking whether it has room: a full one is passed over, each time. */
+static void a_full_span_has_no_place_either(void **state) {
+  (void)state;
+  enum { BYTES = 48 };
+  uint32_t c = old_class_of(old, BYTES);
+  old->arenas.limit = 1;
+  char *first = take_some(BYTES, old->classes.of[c].objects);
+  crd_old_retire(old);
+  uint32_t rest = ARENA_PAGES - old->classes.of[c].pages;
+  assert_non_null(crd_old_take_large(old, rest * PAGE_BYTES, false, false, 0));
+  for (int i = 0; i < 3; i++) assert_null(old_take_small(old, c, 0));
+  assert_null(crd_old_check(old));
+  old->arenas.limit = 2;
+  assert_int_equal(page_of(old_take_small(old, c, 0)), page_of(first) + ARENA_PAGES);
+  crd_old_retire(old);
+  assert_null(crd_old_check(old));
+}
+
+/* --- rounds of the second core [span.8] --- */
+
+static void begin_round(void) {
+  if (old->late_runs.base == NULL)
+    assert_true(crd_word_stack_init(&old->late_runs, (size_t)1 << 20, (size_t)64 << 10, "late runs"));
+  old->born_marked = old->marked_beside = true;
+}
+
+static void end_round(void) {
+  old->marked_beside = false;
+  crd_old_write_late_runs(old);
+  assert_true(word_stack_is_empty(&old->late_runs));
+}
+
+/* Frees everything: what is marked outlives one sweep. */
+static void free_all(void) {
+  crd_swept swept = {0, 0, 0};
+  crd_old_retire(old);
+  assert_null(crd_old_check(old));
+  old->born_marked = false;
+  for (uint32_t i = 0, at = 0; i < 2; i++, at = 0) {
+    crd_sweep_begin(old);
+    assert_true(crd_sweep_some(old, &at, (crd_remains){0}, UINT64_MAX, &swept));
+  }
+  assert_int_equal(old->used_bytes, 0);
+  crd_word_stack_fini(&old->late_runs);
+}
+
+/* Every of-th place of the span has its allocation bit (of 0: none). With `taken` all the others have both bits. */
+static void assert_bits(uint32_t page, const crd_size_class *class, uint32_t of, bool taken) {
+  span_bits bits = old_bits_of(old, page, class->pages);
+  for (uint32_t word = 0; word < bits.words * 64; word++) {
+    uint32_t place = word / class->words;
+    bool starts = word % class->words == 0 && place < class->objects, kept = starts && of != 0 && place % of == 0;
+    assert_int_equal(bits.allocated[word / 64] >> (word % 64) & 1, kept || (starts && taken));
+    assert_int_equal(bits.marks[word / 64] >> (word % 64) & 1, starts && taken && !kept);
+  }
+}
+
+static void a_span_opened_in_a_round_has_all_its_bits(void **state) {
+  (void)state;
+  for (uint32_t c = 0; c < old->classes.count; c++) {
+    const crd_size_class *class = &old->classes.of[c];
+    begin_round();
+    char *first = old_take_small(old, c, 0);
+    assert_bits(page_of(first), class, 0, true);
+    assert_true(word_stack_is_empty(&old->late_runs));
+    assert_ptr_equal(old_take_small(old, c, 0), first + class->bytes);
+    end_round();
+    assert_bits(page_of(first), class, 0, true);
+    crd_old_retire(old);
+    assert_int_equal(old->class_used[c], 2 * class->bytes);
+    free_all();
+  }
+}
+
+/* The places of 16 bytes fill their span, and its last bitmap word is followed by the first of the next span. */
+static void a_span_opened_in_a_round_leaves_its_neighbour_alone(void **state) {
+  (void)state;
+  crd_swept swept = {0, 0, 0};
+  uint32_t at = 0;
+  char *first = take_some(16, old->classes.of[0].objects);
+  uintptr_t large = (uintptr_t)crd_old_take_large(old, 3 * PAGE_BYTES, false, false, 0);
+  assert_int_equal(page_of((void *)large), page_of(first) + old->classes.of[0].pages);
+  crd_old_retire(old);
+  old_mark(old, large);
+  crd_sweep_begin(old);
+  assert_true(crd_sweep_some(old, &at, (crd_remains){0}, UINT64_MAX, &swept));
+  begin_round();
+  assert_ptr_equal(old_take_small(old, 0, 0), first);
+  assert_true(crd_old_is_object(old, large));
+  end_round();
+  assert_true(crd_old_is_object(old, large));
+  free_all();
+}
+
+/* Keeps every fourth object of a span and sweeps the others. */
+static char *span_with_gaps(uint32_t size_class) {
+  enum { OF = 4 };
+  const crd_size_class *class = &old->classes.of[size_class];
+  crd_swept swept = {0, 0, 0};
+  uint32_t at = 0;
+  char *first = take_some(class->bytes, class->objects);
+  for (uint32_t i = 0; i < class->objects; i += OF) old_mark(old, (uintptr_t)first + i * class->bytes);
+  crd_sweep_begin(old);
+  assert_true(crd_sweep_some(old, &at, (crd_remains){0}, UINT64_MAX, &swept));
+  assert_bits(page_of(first), class, OF, false);
+  return first;
+}
+
+static void what_is_taken_in_a_round_gets_its_bits_after_it(void **state) {
+  (void)state;
+  enum { OF = 4 };
+  for (uint32_t c = 0; c < old->classes.count; c++) {
+    const crd_size_class *class = &old->classes.of[c];
+    char *first = span_with_gaps(c);
+    begin_round();
+    for (uint32_t i = 0; i < class->objects; i++)
+      if (i % OF != 0) assert_ptr_equal(old_take_small(old, c, 0), first + i * class->bytes);
+    assert_int_equal(word_stack_count(&old->late_runs), (class->objects + OF - 2) / OF);
+    assert_bits(page_of(first), class, OF, false);
+    end_round();
+    assert_bits(page_of(first), class, OF, true);
+    assert_int_equal(old->class_used[c], class->objects * class->bytes);
+    free_all();
+  }
+}
+
+/* More than 128 Ki runs are not noted. */
+static void the_notes_of_a_round_have_a_bound(void **state) {
+  (void)state;
+  enum { BYTES = 48, MOST = 1 << 17 };
+  char *first = span_with_gaps(old_class_of(old, BYTES));
+  begin_round();
+  for (uint32_t i = 0; i < MOST; i++) assert_true(word_stack_push(&old->late_runs, 0));
+  char *place = old_take_small(old, old_class_of(old, BYTES), 0);
+  assert_true(page_of(place) != page_of(first));
+  assert_int_equal(word_stack_count(&old->late_runs), MOST);
+  old->late_runs.top = old->late_runs.base;
+  end_round();
+  free_all();
+}
+
+/* Once no run can be noted, spans with gaps wait in their list. */
+static void a_round_that_can_note_nothing_takes_new_spans(void **state) {
+  (void)state;
+  enum { BYTES = 48, OF = 4 };
+  uint32_t c = old_class_of(old, BYTES);
+  const crd_size_class *class = &old->classes.of[c];
+  char *first = span_with_gaps(c);
+  begin_round();
+  assert_ptr_equal(old_take_small(old, c, 0), first + BYTES);
+  crd_word_stack full = old->late_runs;
+  old->late_runs = (crd_word_stack){NULL, NULL, NULL, NULL};
+  for (uint32_t i = 2; i < OF; i++) assert_ptr_equal(old_take_small(old, c, 0), first + i * BYTES);
+  char *next = old_take_small(old, c, 0);
+  assert_true(page_of(next) != page_of(first));
+  assert_bits(page_of(next), class, 0, true);
+  assert_int_equal(old->allocators[c].partial, page_of(first));
+  for (uint32_t i = 1; i < class->objects; i++) assert_ptr_equal(old_take_small(old, c, 0), next + i * BYTES);
+  char *third = old_take_small(old, c, 0);
+  assert_true(page_of(third) != page_of(first) && page_of(third) != page_of(next));
+  old->late_runs = full;
+  end_round();
+  crd_old_retire(old);
+  assert_int_equal(old_take_small(old, c, 0) - third, BYTES);
+  free_all();
+}
+
 /* --- large objects --- */
 
 static void a_large_object_is_as_it_was_asked_for(void **state) {
@@ -137,6 +381,9 @@ static void a_large_object_is_as_it_was_asked_for(void **state) {
   assert_null(crd_old_take_large(old, (size_t)1 << 60, false, false, 0));
   assert_null(crd_old_take_large(old, BYTES, false, false, old->arenas.capacity)); /* this many arenas must stay free */
   assert_int_equal(old->used_bytes, 0);
+  void *most = crd_old_take_large(old, old->arenas.bytes, false, false, 0);
+  assert_int_equal(page_of(most), 0);
+  crd_old_free_large(old, 0);
   char *object = crd_old_take_large(old, BYTES, false, false, 0);
   assert_int_equal(old->used_bytes, 6 * PAGE_BYTES);
   assert_int_equal(old->large_bytes, 6 * PAGE_BYTES);
@@ -166,9 +413,81 @@ static void young_large_objects_are_listed(void **state) {
   assert_int_equal(old->young_large, page_of(second));
   assert_int_equal(entry_of(second)->next, page_of(first));
   assert_int_equal(entry_of(first)->next, PAGE_NONE);
+  assert_true(old_is_young_large(old, (uintptr_t)first) && old_is_young_large(old, (uintptr_t)second));
+  assert_false(old_is_young_large(old, (uintptr_t)grown));
+  assert_false(old_is_young_large(old, (uintptr_t)first + PAGE_BYTES));
+  assert_false(old_is_young_large(old, old->arenas.base - 8));
+  assert_false(old_is_young_large(old, old->arenas.base + old->arenas.bytes));
   assert_true(is_marked(grown));
   assert_true(is_marked(first)); /* so that the thread that marks skips it [marker.5] */
   assert_null(crd_old_check(old));
+}
+
+static size_t count_words(const cradle_word *words, size_t bytes, cradle_word wanted) {
+  size_t count = 0;
+  for (size_t i = 0; i < bytes / 8; i++) count += words[i] == wanted;
+  return count;
+}
+
+/* All of its pages, those in whole arenas and the rest. */
+static void a_buried_object_is_poison(void **state) {
+  (void)state;
+  const size_t sizes[] = {3 * PAGE_BYTES, ARENA_BYTES, ARENA_BYTES + PAGE_BYTES, 2 * ARENA_BYTES + 3 * PAGE_BYTES};
+  const crd_remains remains = {.poison = UINT64_C(0xdead0001dead0001)};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    cradle_word *object = crd_old_take_large(old, sizes[i], false, false, 0);
+    assert_non_null(object);
+    crd_old_bury_large(old, page_of(object), remains);
+    assert_int_equal(count_words(object, sizes[i], remains.poison), sizes[i] / 8);
+    assert_int_equal(old->used_bytes + old->large_bytes, 0);
+    assert_null(crd_old_check(old));
+    object = crd_old_take_large(old, sizes[i], false, true, 0);
+    crd_old_bury_large(old, page_of(object), (crd_remains){.poison = 0});
+    assert_int_equal(count_words(object, sizes[i], 0), sizes[i] / 8);
+  }
+}
+
+static void neighbours_of_a_buried_object_stay(void **state) {
+  (void)state;
+  enum { BYTES = 3 * PAGE_BYTES };
+  cradle_word *objects[4];
+  for (int i = 0; i < 4; i++) objects[i] = crd_old_take_large(old, BYTES, false, true, 0);
+  for (int i = 1; i < 4; i++) assert_int_equal(page_of(objects[i]), 3 * i);
+  crd_old_bury_large(old, page_of(objects[1]), (crd_remains){.poison = UINT64_C(0xdead0001dead0001)});
+  for (int i = 0; i < 4; i++) assert_int_equal(count_words(objects[i], BYTES, 0), i == 1 ? 0 : BYTES / 8);
+}
+
+/* The arenas of one above 32 MiB go back to the system, but for the reserve. */
+static void a_very_large_object_gives_its_arenas_back(void **state) {
+  (void)state;
+  const size_t most = (size_t)32 << 20;
+  for (uint32_t reserve = 0; reserve < 3; reserve += 2)
+    for (int poisoned = 0; poisoned < 2; poisoned++) {
+      const crd_remains remains = {.poison = poisoned ? UINT64_C(0xdead0001dead0001) : 0};
+      old->reserve = reserve;
+      void *object = crd_old_take_large(old, most, false, false, 0);
+      uint32_t committed = old->arenas.committed_count;
+      crd_old_bury_large(old, page_of(object), remains);
+      assert_int_equal(old->arenas.committed_count, committed);
+      object = crd_old_take_large(old, most + 1, false, false, 0);
+      committed = old->arenas.committed_count;
+      assert_true(committed >= 17);
+      crd_old_bury_large(old, page_of(object), remains);
+      assert_int_equal(old->arenas.committed_count, committed - 17 + reserve);
+      assert_null(crd_old_check(old));
+    }
+}
+
+static void only_its_own_arenas_go_back(void **state) {
+  (void)state;
+  assert_true(crd_arenas_ensure_free(&old->arenas, 20));
+  for (uint32_t less = 0; less < 2; less++) {
+    void *object = crd_old_take_large(old, 17 * ARENA_BYTES - less * PAGE_BYTES, false, false, 0);
+    assert_int_equal(page_of(object), 0);
+    crd_old_bury_large(old, 0, (crd_remains){.poison = 0});
+    assert_int_equal(old->arenas.committed_count, 3);
+    assert_true(crd_arenas_ensure_free(&old->arenas, 20));
+  }
 }
 
 /* --- what is an object --- */
@@ -222,6 +541,50 @@ static void a_walk_visits_every_object(void **state) {
   assert_int_equal(crd_old_next_span(old, page_of(large) + 1), PAGE_NONE);
 }
 
+static void count_object(void *context, cradle_word *object) {
+  (void)object;
+  ++*(uint32_t *)context;
+}
+
+/* A span that its objects fill to the last word, and the next one. */
+static void each_span_is_walked_by_itself(void **state) {
+  (void)state;
+  uint32_t counted = 0, objects = old->classes.of[0].objects;
+  char *first = take_some(16, objects), *next = take_some(24, 5);
+  assert_int_equal(page_of(next), page_of(first) + old->classes.of[0].pages);
+  crd_old_retire(old);
+  crd_old_each_in(old, page_of(first), false, count_object, &counted);
+  assert_int_equal(counted, objects);
+  assert_int_equal(crd_old_count_taken(old, page_of(first)), objects);
+  assert_int_equal(crd_old_count_taken(old, page_of(next)), 5);
+  crd_old_each(old, count_object, &counted);
+  assert_int_equal(counted, 2 * objects + 5);
+}
+
+static void a_walk_passes_over_arenas_without_objects(void **state) {
+  (void)state;
+  enum { BYTES = 8200 };
+  void *first = crd_old_take_large(old, ARENA_BYTES, false, false, 0),
+       *gap = crd_old_take_large(old, 3 * ARENA_BYTES, false, false, 0),
+       *last = crd_old_take_large(old, ARENA_BYTES - PAGE_BYTES, false, false, 0);
+  void *end = crd_old_take_large(old, PAGE_BYTES, false, false, 0); /* the last page of all */
+  assert_int_equal(page_of(end), 5 * ARENA_PAGES - 1);
+  crd_old_free_large(old, page_of(gap));
+  assert_int_equal(crd_old_next_span(old, 0), page_of(first));
+  assert_int_equal(crd_old_next_span(old, 1), page_of(last));
+  assert_int_equal(crd_old_next_span(old, 2 * ARENA_PAGES + 5), page_of(last));
+  assert_int_equal(crd_old_next_span(old, page_of(last) + 1), page_of(end));
+  assert_int_equal(crd_old_next_span(old, page_of(end)), page_of(end));
+  assert_int_equal(crd_old_next_span(old, page_of(end) + 1), PAGE_NONE);
+  crd_old_free_large(old, page_of(first));
+  assert_int_equal(crd_old_next_span(old, 0), page_of(last));
+  char *small = take_some(BYTES, 4); /* over all pages of its span */
+  crd_old_retire(old);
+  for (uint32_t i = 0; i < 4; i++) assert_true(crd_old_is_object(old, (uintptr_t)small + i * BYTES));
+  assert_false(crd_old_is_object(old, (uintptr_t)small + 4));
+  assert_int_equal(crd_old_count_taken(old, page_of(small)), 4);
+}
+
 /* --- the check --- */
 
 static void assert_fault(const char *words) {
@@ -245,7 +608,7 @@ static void the_check_names_what_is_broken(void **state) {
   void *large = crd_old_take_large(old, 3 * PAGE_BYTES, false, false, 0);
   crd_old_retire(old);
   crd_page *entry = entry_of(object);
-  uint32_t size_class = old_class_of(old, BYTES);
+  uint32_t size_class = old_class_of(old, BYTES), last = old->classes.count - 1;
   span_bits bits = old_bits_of(old, page_of(object), entry->pages);
   uint32_t *list = &old->allocators[size_class].partial, *least_list = &old->allocators[0].partial;
   assert_null(crd_old_check(old));
@@ -271,6 +634,7 @@ static void the_check_names_what_is_broken(void **state) {
   ASSERT_BROKEN_BY(entry->epoch--, entry->epoch++, "[span.6]");
   ASSERT_BROKEN_BY(old->class_used[size_class] += 8, old->class_used[size_class] -= 8, "a size class's counts");
   ASSERT_BROKEN_BY(old->class_used[0] += 8, old->class_used[0] -= 8, "a size class's counts");
+  ASSERT_BROKEN_BY(old->class_used[last] += 8, old->class_used[last] -= 8, "a size class's counts");
   ASSERT_BROKEN_BY(old->class_spans[size_class]--, old->class_spans[size_class]++, "a size class's counts");
   ASSERT_BROKEN_BY(old->class_spans[size_class]++, old->class_spans[size_class]--, "a size class's counts");
   ASSERT_BROKEN_BY(old->used_bytes += 8, old->used_bytes -= 8, "used bytes");
@@ -303,10 +667,29 @@ static void the_reserve_is_what_promotion_can_need(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(every_free_place_is_found_in_order),    TEST(what_is_retired_has_only_the_bits_of_its_objects),
-      TEST(a_large_object_is_as_it_was_asked_for), TEST(young_large_objects_are_listed),
-      TEST(an_object_begins_where_its_bit_is),     TEST(a_walk_visits_every_object),
-      TEST(the_check_names_what_is_broken),        TEST(the_reserve_is_what_promotion_can_need),
+      TEST(the_table_is_made_anew),
+      TEST(every_free_place_is_found_in_order),
+      TEST(what_is_retired_has_only_the_bits_of_its_objects),
+      TEST(an_unfilled_rest_is_known),
+      TEST(without_memory_there_is_no_place),
+      TEST(a_full_span_has_no_place_either),
+      TEST(each_span_is_walked_by_itself),
+      TEST(a_walk_passes_over_arenas_without_objects),
+      TEST(a_span_opened_in_a_round_has_all_its_bits),
+      TEST(a_span_opened_in_a_round_leaves_its_neighbour_alone),
+      TEST(what_is_taken_in_a_round_gets_its_bits_after_it),
+      TEST(the_notes_of_a_round_have_a_bound),
+      TEST(a_round_that_can_note_nothing_takes_new_spans),
+      TEST(a_large_object_is_as_it_was_asked_for),
+      TEST(young_large_objects_are_listed),
+      TEST(a_buried_object_is_poison),
+      TEST(neighbours_of_a_buried_object_stay),
+      TEST(a_very_large_object_gives_its_arenas_back),
+      TEST(only_its_own_arenas_go_back),
+      TEST(an_object_begins_where_its_bit_is),
+      TEST(a_walk_visits_every_object),
+      TEST(the_check_names_what_is_broken),
+      TEST(the_reserve_is_what_promotion_can_need),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

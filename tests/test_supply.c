@@ -14,6 +14,7 @@
 #include <cradle/statistics.h>
 
 #include "gc/heap.h"
+#include "gc/instruments/closed_runs.h"
 #include "gc/old/arena_memory.h"
 #include "gc/old/supply.h"
 #include "gc/platform/hardware.h"
@@ -21,13 +22,19 @@
 
 #define SECOND UINT64_C(1000000000)
 
-static void open_arenas(crd_arenas *arenas) {
+static void open_arenas_with(crd_arenas *arenas, cradle_hugepages policy) {
   cradle_options options;
   cradle_hardware hardware;
   cradle_options_init(&options);
   options.reserve_bytes = 64 * ARENA_BYTES;
+  options.hugepages_arenas = policy;
   crd_hardware_detect(&hardware);
+  hardware.pool_page_bytes = 0;
   assert_true(crd_arenas_init(arenas, &options, &hardware));
+}
+
+static void open_arenas(crd_arenas *arenas) {
+  open_arenas_with(arenas, CRADLE_HUGEPAGES_AUTO);
 }
 
 static bool is_ready(const crd_arenas *arenas, uint32_t index) {
@@ -86,6 +93,96 @@ static void a_heap_that_grows_gets_more(void **state) {
   assert_int_equal(arenas.supplied_total, 5);
   assert_int_equal(arenas.free_count, 6);
   assert_int_equal(arenas.supply.ahead, 0);
+  crd_arenas_fini(&arenas);
+}
+
+/* In place of the thread: populating takes a while. */
+static void say_that_all_is_done(crd_arenas *arenas) {
+  __atomic_store_n(&arenas->supply.done, arenas->supply.asked, __ATOMIC_RELEASE);
+}
+
+static uint32_t take_arena(crd_arenas *arenas) {
+  bool clean;
+  uint32_t page = crd_arenas_take(arenas, ARENA_PAGES, 0, &clean);
+  assert_int_not_equal(page, PAGE_NONE);
+  return page / ARENA_PAGES;
+}
+
+/* Asks for the first run of FREE arenas that are not ready, among the lowest `keep` FREE ones. */
+static void the_lowest_arenas_are_asked_for(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas(&arenas);
+  const crd_supply *supply = &arenas.supply;
+  assert_true(crd_arenas_ensure_free(&arenas, 60));
+  assert_true(crd_supply_ask(&arenas, 3, 0));
+  assert_int_equal(supply->first, 0);
+  assert_int_equal(supply->count, 3);
+  say_that_all_is_done(&arenas);
+  assert_true(crd_supply_ask(&arenas, 4, 0));
+  assert_int_equal(supply->first, 3);
+  assert_int_equal(supply->count, 1);
+  say_that_all_is_done(&arenas);
+  assert_true(crd_supply_ask(&arenas, 60, 0)); /* a few at a time */
+  assert_int_equal(supply->first, 4);
+  assert_int_equal(supply->count, 16);
+  say_that_all_is_done(&arenas);
+  for (uint32_t i = 0; i < 22; i++) assert_int_equal(take_arena(&arenas), i);
+  crd_arenas_give_back(&arenas, 10 * ARENA_PAGES, ARENA_PAGES);
+  assert_true(crd_supply_ask(&arenas, 3, 0)); /* arena 10, which is ready, 22 and 23 */
+  assert_int_equal(supply->first, 22);
+  assert_int_equal(supply->count, 2);
+  say_that_all_is_done(&arenas);
+  assert_true(crd_supply_settle(&arenas));
+  for (uint32_t i = 0; i < 4; i++) assert_int_equal(take_arena(&arenas), i == 0 ? 10 : 21 + i);
+  crd_arenas_give_back(&arenas, 23 * ARENA_PAGES, ARENA_PAGES);
+  arenas.origins[23] = 0;
+  assert_true(crd_supply_ask(&arenas, 3, 0)); /* arena 23 alone: 24 is in use, so that the run ends */
+  assert_int_equal(supply->first, 23);
+  assert_int_equal(supply->count, 1);
+  assert_int_equal(arenas.supplied_total, 22);
+  crd_supply_forget(&arenas);
+  assert_int_equal(supply->asked, 0);
+  assert_true(crd_supply_ask(&arenas, 3, 0)); /* once more: the thread was lost */
+  assert_int_equal(supply->first, 23);
+  say_that_all_is_done(&arenas);
+  assert_true(crd_supply_settle(&arenas));
+  assert_true(is_ready(&arenas, 23));
+  assert_int_equal(arenas.supplied_total, 23);
+  assert_true(crd_supply_settle(&arenas)); /* nothing twice */
+  assert_int_equal(arenas.supplied_total, 23);
+  crd_arenas_fini(&arenas);
+}
+
+/* An arena that the thread was to populate may have gone only if the thread is done, and is not ready when it comes
+ * again. */
+static void what_has_gone_is_not_ready(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas(&arenas);
+  assert_true(crd_supply_ask(&arenas, 2, 0));
+  say_that_all_is_done(&arenas);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 0); /* nobody has seen that the thread is done */
+  assert_false(crd_supply_ask(&arenas, 2, 0));
+  assert_int_equal(crd_arenas_release(&arenas, 1, UINT32_MAX), 1);
+  assert_true(crd_supply_ask(&arenas, 2, 0));
+  assert_int_equal(arenas.supply.first, 1);
+  crd_arenas_fini(&arenas);
+}
+
+/* Pages of a pool have their memory from the beginning, and with a quarantine arenas come in turn. */
+static void some_heaps_ask_for_nothing(void **state) {
+  (void)state;
+  static crd_arenas arenas;
+  open_arenas_with(&arenas, CRADLE_HUGEPAGES_HUGETLB);
+  assert_false(crd_supply_ask(&arenas, 2, 1));
+  assert_int_equal(arenas.committed_count, 0);
+  crd_arenas_fini(&arenas);
+  open_arenas_with(&arenas, CRADLE_HUGEPAGES_OFF);
+  assert_true(crd_closed_runs_init(&arenas, 4096));
+  assert_false(crd_supply_ask(&arenas, 2, 1));
+  assert_int_equal(arenas.committed_count, 0);
+  crd_closed_runs_fini(&arenas);
   crd_arenas_fini(&arenas);
 }
 
@@ -176,6 +273,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_asked_for_is_ready_when_it_is_done),
       cmocka_unit_test(a_heap_that_grows_gets_more),
+      cmocka_unit_test(the_lowest_arenas_are_asked_for),
+      cmocka_unit_test(what_has_gone_is_not_ready),
+      cmocka_unit_test(some_heaps_ask_for_nothing),
       cmocka_unit_test(what_the_thread_is_at_stays),
       cmocka_unit_test(populating_changes_nothing),
       cmocka_unit_test(a_heap_that_grows_is_supplied),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 # Programs that take seconds at most and touch no setting of the machine: unit tests, then heaps against the models.
 UNITS = (
-    "adapt", "arenas", "barrier", "base", "beside", "bulk", "callbacks", "closed", "compact", "control", "corruption", "death",
+    "adapt", "arenas", "backtrace", "barrier", "base", "beside", "bulk", "callbacks", "closed", "compact", "control", "corruption", "death",
     "dump", "encodings", "environment", "ephemeron", "events", "every_function", "faults", "finalizer", "fork", "full_stack", "gc_off",
     "handle", "hardware", "histogram", "identity", "inspect", "instruments", "kit", "log", "log_files", "log_forms", "log_heaps",
     "log_lines", "memory", "memory-faults", "misuse", "more_rights", "no_room", "objects", "old", "out_file", "out_of_memory", "outgrow",

@@ -86,7 +86,8 @@ static const char *written(const cradle_backtrace *trace) {
 /* Each file has code at 0 to 0x1000 and at 0x2000 to 0x6000, and between them something that is not loaded there. */
 static const ElfW(Phdr) segments[] = {{.p_type = PT_LOAD, .p_vaddr = 0, .p_memsz = 0x1000},
                                       {.p_type = PT_NOTE, .p_vaddr = 0, .p_memsz = 0x2000},
-                                      {.p_type = PT_LOAD, .p_vaddr = 0x2000, .p_memsz = 0x4000}};
+                                      {.p_type = PT_LOAD, .p_vaddr = 0x2000, .p_memsz = 0x4000},
+                                      {.p_type = PT_LOAD, .p_vaddr = 0x6000, .p_memsz = 0x1000}}; /* not the file's */
 
 static struct {
   const char *program;                     /* the path of the program's file; NULL: it cannot be read */
@@ -103,7 +104,7 @@ static int stub_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, voi
   machine.searches++;
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     files[i].dlpi_phdr = segments;
-    files[i].dlpi_phnum = sizeof segments / sizeof *segments;
+    files[i].dlpi_phnum = sizeof segments / sizeof *segments - 1;
     int over = visit(&files[i], sizeof files[i], data);
     if (over != 0) return over;
   }
@@ -132,6 +133,9 @@ static int stub_open(const char *path, int flags) {
   return machine.file == NULL ? -1 : dup(fileno(machine.file));
 }
 
+/* What is read must fit into where it is read. */
+#define FITS(buffer, size) assert_true((size) <= __builtin_object_size(buffer, 0))
+
 static int stub_backtrace(void **returns, int most) {
   assert_int_equal(most, 1 + CRADLE_BACKTRACE_MOST);
   machine.traces++;
@@ -145,7 +149,9 @@ static int stub_backtrace(void **returns, int most) {
 #define readlink(path, buffer, size) stub_readlink(path, buffer, size)
 #define open(path, flags) stub_open(path, flags)
 #define backtrace(returns, most) stub_backtrace(returns, most)
+#define pread(file, buffer, size, at) (FITS(buffer, size), (pread)(file, buffer, size, at))
 #include "gc/platform/backtrace.c"
+#undef pread
 #undef open
 #undef readlink
 #undef backtrace
@@ -233,6 +239,7 @@ static void a_trace_ends_with_main(void **state) {
   assert_string_equal(written(TRACE(PROGRAM + 0x10, OTHER, LIBRARY + 1, ENTRY)),
                       OF_VM " 0x10\naddr2line -f -p -i -e /lib/other.so 0x0\n");
   assert_string_equal(written(TRACE(LIBRARY + 1, LIBRARY + 2, ENTRY)), OF_LIBRARY " 0x1\n");
+  assert_string_equal(written(TRACE(LIBRARY + 1, ENTRY)), OF_LIBRARY " 0x1\n");
   assert_string_equal(written(TRACE(ENTRY)), OF_VM " 0x2100\n");
   assert_string_equal(written(TRACE(PROGRAM + 0x10, ENTRY - 1)), OF_VM " 0x10 0x20ff\n");
   /* the C library is a part of the program, or main was called by generated code */
@@ -274,10 +281,10 @@ static bool lacks_lines(const program_file *file, size_t size) {
   assert_int_equal(fwrite(file, 1, size, made), size);
   assert_int_equal(fflush(made), 0);
   machine.file = made;
-  int before = dup(0), after;
+  int next = dup(0), after;
+  close(next);
   const char *text = written(TRACE(LIBRARY, PROGRAM));
-  close(before);
-  assert_int_equal(after = dup(0), before); /* every file was closed */
+  assert_int_equal(after = dup(0), next); /* every file was closed */
   close(after);
   bool lacks = strcmp(text, OF_LIBRARY " 0x0\n" OF_VM " 0x0\n" NO_LINES) == 0;
   if (!lacks) assert_string_equal(text, OF_LIBRARY " 0x0\n" OF_VM " 0x0\n");
@@ -314,10 +321,27 @@ static void a_program_that_cannot_be_read_may_have_lines(void **state) {
   assert_true(lacks_lines(&file, sizeof file));
   file.sections[3].sh_name = 4096; /* behind the end */
   assert_false(lacks_lines(&file, sizeof file));
-  file.sections[3].sh_name = 0;
+  file.sections[3].sh_name = sizeof file.names - 1; /* the last byte */
   assert_true(lacks_lines(&file, sizeof file));
   file.header.e_shstrndx = SHN_UNDEF;
   assert_false(lacks_lines(&file, sizeof file));
+}
+
+/* Then the program's file is opened as what standard input was. */
+static void a_program_may_have_no_standard_input(void **state) {
+  (void)state;
+  program_file file = file_with(".text", ".data", ".symtab");
+  int input = dup(0);
+  machine.file = tmpfile();
+  assert_non_null(machine.file);
+  assert_int_equal(fwrite(&file, 1, sizeof file, machine.file), sizeof file);
+  assert_int_equal(fflush(machine.file), 0);
+  close(0);
+  const char *text = written(TRACE(PROGRAM));
+  dup2(input, 0);
+  close(input);
+  fclose(machine.file);
+  assert_string_equal(text, OF_VM " 0x0\n" NO_LINES);
 }
 
 /* --- taking --- */
@@ -326,13 +350,18 @@ static void a_program_that_cannot_be_read_may_have_lines(void **state) {
 static void a_trace_begins_with_its_caller(void **state) {
   (void)state;
   for (machine.depth = 0; machine.depth <= 2 + CRADLE_BACKTRACE_MOST; machine.depth++) {
-    cradle_backtrace trace;
-    memset(&trace, 0xA5, sizeof trace);
+    struct {
+      cradle_backtrace trace;
+      uintptr_t behind;
+    } taken;
+    memset(&taken, 0xA5, sizeof taken);
     size_t wanted = machine.depth < 2 ? 0 : (size_t)machine.depth - 1;
     if (wanted > CRADLE_BACKTRACE_MOST) wanted = CRADLE_BACKTRACE_MOST;
-    cradle_backtrace_take(&trace);
-    assert_int_equal(trace.depth, wanted);
-    for (size_t i = 0; i < wanted; i++) assert_int_equal(trace.calls[i], 0x101 + i);
+    cradle_backtrace_take(&taken.trace);
+    assert_int_equal(taken.trace.depth, wanted);
+    for (size_t i = 0; i < wanted; i++) assert_int_equal(taken.trace.calls[i], 0x101 + i);
+    uintptr_t behind = wanted < CRADLE_BACKTRACE_MOST ? taken.trace.calls[wanted] : taken.behind;
+    assert_int_equal(behind, UINT64_C(0xA5A5A5A5A5A5A5A5));
   }
 }
 
@@ -432,6 +461,7 @@ int main(void) {
       TEST(a_trace_ends_with_main),
       TEST(a_program_without_lines_is_named),
       TEST(a_program_that_cannot_be_read_may_have_lines),
+      TEST(a_program_may_have_no_standard_input),
       TEST(a_trace_begins_with_its_caller),
       TEST(preparing_calls_what_a_handler_will_call),
       TEST(long_traces_are_written_whole),

@@ -269,6 +269,7 @@ static void sizes_have_units(void **state) {
                {"1G\n", 1024 * MIB},
                {"123456", 123456},
                {"7\n", 7},
+               {"8", 8},
                {"18014398509481983K\n", SIZE_MAX - 1023},
                {"17592186044415M\n", SIZE_MAX - MIB + 1},
                {"17179869183G\n", SIZE_MAX - 1024 * MIB + 1},
@@ -400,6 +401,9 @@ static void thp_mode_is_the_one_in_brackets(void **state) {
 
 static void garbled_thp_page_is_none(void **state) {
   (void)state;
+  put(THP "hpage_pmd_size", "2097152\n"); /* without a mode */
+  assert_int_equal(detect().thp_page_bytes, 0);
+  assert_int_equal(detect().thp_mode, CRADLE_THP_UNKNOWN);
   static const char *const garbled[] = {"12Q\n", "", "3000000\n", "-2097152\n"};
   put(THP "enabled", "[always] madvise never\n");
   for (size_t i = 0; i < sizeof garbled / sizeof *garbled; i++) {

@@ -7,8 +7,26 @@
 #undef MAP_HUGETLB
 #define MAP_HUGETLB 0
 #define CRADLE_FAULT_INJECTION 1
+
+#include <sys/ioctl.h>
+
+/* What the kernel answers to a scan, where it is not asked itself. */
+static int answer_scan(int file, unsigned long request, void *arguments);
+#define ioctl(file, request, arguments) answer_scan(file, request, arguments)
 #include "gc/platform/pages.c"
 #include "gc/platform/pages_linux.c"
+#undef ioctl
+
+static struct {
+  int (*answer)(struct scan_arguments *arguments); /* NULL: the kernel's own */
+  unsigned count;                                  /* answers so far */
+} scans;
+
+static int answer_scan(int file, unsigned long request, void *arguments) {
+  scans.count++;
+  assert_int_equal((int)request, SCAN_REQUEST);
+  return scans.answer != NULL ? scans.answer(arguments) : (ioctl)(file, request, arguments);
+}
 
 /* --- the injector --- */
 
@@ -60,6 +78,7 @@ static void heal(void) {
 static int no_fault(void **state) {
   (void)state;
   memset(&fault, 0, sizeof fault);
+  memset(&scans, 0, sizeof scans);
   return 0;
 }
 
@@ -106,6 +125,17 @@ static void reserve_that_cannot_trim_is_aligned_all_the_same(void **state) {
   assert_non_null(base);
   assert_int_equal((uintptr_t)base % (8 * HUGE_BYTES), 0);
   give_back(base, HUGE_BYTES);
+}
+
+/* Where the system's own choice is aligned, as it is for base pages, nothing is mapped but what was asked for. */
+static void an_aligned_reservation_takes_one_call(void **state) {
+  (void)state;
+  refuse_between("mmap", 2, UINT32_MAX, ENOMEM);
+  char *base = crd_pages_reserve(3 * page_bytes(), page_bytes(), NULL);
+  assert_non_null(base);
+  assert_int_equal(fault.count, 1);
+  fault.call = NULL;
+  give_back(base, 3 * page_bytes());
 }
 
 static void unreserve_refused_leaves_the_reservation(void **state) {
@@ -283,6 +313,150 @@ static void smaps_tells_what_the_scan_does_not(void **state) {
   give_back(base, HUGE_BYTES);
 }
 
+/* The kernel reports a region of three units for each four, the last of every eight regions on huge pages. */
+#define UNIT ((uintptr_t)1 << 14)
+
+static int report_regions(struct scan_arguments *arguments) {
+  struct scan_region *regions = (struct scan_region *)(uintptr_t)arguments->vector;
+  int count = 0;
+  assert_int_equal(arguments->size, sizeof *arguments);
+  assert_int_equal(arguments->vector_length, SCAN_REGIONS);
+  uint64_t at = arguments->start;
+  for (; at < arguments->end && count < SCAN_REGIONS; at += 4 * UNIT) {
+    regions[count].start = at;
+    regions[count].end = at + 3 * UNIT;
+    regions[count].categories = SCAN_PRESENT | (count % 8 == 7 ? SCAN_HUGE : 0);
+    count++;
+  }
+  arguments->walk_end = at;
+  return count;
+}
+
+static int report_nothing(struct scan_arguments *arguments) {
+  arguments->walk_end = arguments->end;
+  return 0;
+}
+
+static int stand_still(struct scan_arguments *arguments) {
+  arguments->walk_end = arguments->start;
+  return 0;
+}
+
+static int report_too_many(struct scan_arguments *arguments) {
+  arguments->walk_end = arguments->end;
+  return SCAN_REGIONS + 1;
+}
+
+static void scanned_regions_are_added_up(void **state) {
+  (void)state;
+  const uintptr_t start = UINT64_C(0x100000000);
+  int pagemap = -1;
+  crd_pages_backing backing = {0, 0};
+  scans.answer = report_regions;
+  assert_true(scan(pagemap, start, start + 4 * 200 * UNIT, &backing));
+  assert_int_equal(scans.count, 4); /* of at most 64 regions */
+  assert_int_equal(backing.resident_bytes, 200 * 3 * UNIT);
+  assert_int_equal(backing.huge_bytes, 25 * 3 * UNIT);
+  assert_true(scan(pagemap, start, start, &backing)); /* nothing */
+  assert_int_equal(scans.count, 4);
+  backing = (crd_pages_backing){0, 0};
+  assert_true(scan(pagemap, start, start + 4 * UNIT, &backing));
+  assert_int_equal(backing.resident_bytes, 3 * UNIT);
+  assert_int_equal(backing.huge_bytes, 0);
+  scans.answer = report_nothing;
+  scans.count = 0;
+  assert_true(scan(pagemap, start, start + UNIT, &backing));
+  assert_int_equal(backing.resident_bytes, 3 * UNIT);
+  assert_int_equal(scans.count, 1);
+  scans.answer = stand_still;
+  assert_false(scan(pagemap, start, start + UNIT, &backing));
+  scans.answer = report_too_many;
+  assert_false(scan(pagemap, start, start + UNIT, &backing));
+}
+
+/* The figures of the range 0x10000 to 0x20000. */
+static crd_pages_backing backing_in_text(const char *text) {
+  char copy[2048];
+  crd_pages_backing backing = {0, 0};
+  smaps_walk walk = {.start = 0x10000, .end = 0x20000, .backing = &backing};
+  assert_true(strlen(text) < sizeof copy);
+  strcpy(copy, text);
+  assert_string_equal(take_lines(&walk, copy), "rest");
+  return backing;
+}
+
+static void mappings_of_smaps_are_added_up(void **state) {
+  (void)state;
+  /* before the range, partly in it, in it, partly again and behind it */
+  crd_pages_backing backing = backing_in_text("Rss: 100 kB\n"
+                                              "00001000-00010000 rw-p 00000000 00:00 0\n"
+                                              "Rss:                  60 kB\n"
+                                              "0000c000-00014000 rw-p 00000000 00:00 0 [heap]\n"
+                                              "Size:                 32 kB\n"
+                                              "Rss:                  32 kB\n"
+                                              "Pss:                  32 kB\n"
+                                              "AnonHugePages:        16 kB\n"
+                                              "00014000-0001f000 rw-p 00000000 00:00 0\n"
+                                              "Rss:                   7 kB\n"
+                                              "NotAnonHugePages:     16 kB\n"
+                                              "Private_Hugetlb:       8 kB\n"
+                                              "Shared_Hugetlb:        4 kB\n"
+                                              "0001f000-ffff0000 rw-p 00000000 00:00 0\n"
+                                              "Rss:                   0 kB\n"
+                                              "00020000-7fabcdef0000 rw-p 00000000 00:00 0\n"
+                                              "Rss:                 100 kB\n"
+                                              "rest");
+  assert_int_equal(backing.resident_bytes, (16 + 7 + 8 + 4) << 10);
+  assert_int_equal(backing.huge_bytes, (8 + 8 + 4) << 10);
+  /* addresses of every digit; a line that only looks like a mapping's */
+  backing = backing_in_text("00000000-fedcba98 ---p 00000000 00:00 0\n"
+                            "Rss: 4 kB\n"
+                            "0000000000010000-000000000001abcd rw-p 00000000 00:00 0\n"
+                            "-00000000 none\n"
+                            "abc none\n"
+                            "Rss:1234567890 kB\n"
+                            "rest");
+  assert_int_equal(backing.resident_bytes, UINT64_C(1234567890) << 10);
+  backing = backing_in_text("rest");
+  assert_int_equal(backing.resident_bytes | backing.huge_bytes, 0);
+}
+
+/* A line with a long name is passed over, and a line may begin in one piece and end in the next. */
+static void smaps_is_read_in_pieces(void **state) {
+  (void)state;
+  for (size_t length = 3900; length < 13000; length += length < 4200 ? 1 : 1000) {
+    crd_pages_backing backing = {0, 0};
+    smaps_walk walk = {.start = 0x10000, .end = 0x20000, .backing = &backing};
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    fprintf(file, "00010000-00020000 rw-p 00000000 00:00 0\nRss: 4 kB\nName: %0*d\n", (int)length, 0);
+    fprintf(file, "Private_Hugetlb: 8 kB\n00020000-00030000 rw-p 00000000 00:00 0 %0*d\nRss: 4 kB\n", (int)length, 0);
+    fprintf(file, "0001f000-00020000 rw-p 00000000 00:00 0\nRss: 2 kB\n");
+    fflush(file);
+    assert_int_equal(lseek(fileno(file), 0, SEEK_SET), 0);
+    assert_true(walk_smaps(&walk, fileno(file)));
+    assert_int_equal(backing.resident_bytes, (4 + 8 + 2) << 10);
+    assert_int_equal(backing.huge_bytes, 8 << 10);
+    fclose(file);
+  }
+}
+
+/* Then the kernel's file is opened as what standard input was. */
+static void a_process_without_standard_input_has_figures(void **state) {
+  (void)state;
+  char *base = touch_alternate_pages(3);
+  if (!has_figures(base)) skip();
+  int input = dup(0);
+  (close)(0);
+  assert_backing(base, HUGE_BYTES, 3 * page_bytes());
+  refuse("ioctl", ENOTTY);
+  assert_backing(base, HUGE_BYTES, 3 * page_bytes());
+  heal();
+  assert_int_equal(dup(input), 0); /* every file was closed */
+  (close)(input);
+  give_back(base, HUGE_BYTES);
+}
+
 static void figures_that_nobody_tells_are_unknown(void **state) {
   (void)state;
   char *base = touch_alternate_pages(1);
@@ -415,6 +589,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FAULT_TEST(reserve_refused),
       FAULT_TEST(reserve_that_cannot_trim_is_aligned_all_the_same),
+      FAULT_TEST(an_aligned_reservation_takes_one_call),
       FAULT_TEST(unreserve_refused_leaves_the_reservation),
       FAULT_TEST(commit_refused_can_be_tried_again),
       FAULT_TEST(protect_refused_leaves_access),
@@ -425,6 +600,10 @@ int main(void) {
       FAULT_TEST(pool_refused_with_its_target_unmapped_leaves_no_hole),
       FAULT_TEST(refused_advice_has_no_consequence),
       FAULT_TEST(smaps_tells_what_the_scan_does_not),
+      FAULT_TEST(scanned_regions_are_added_up),
+      FAULT_TEST(mappings_of_smaps_are_added_up),
+      FAULT_TEST(smaps_is_read_in_pieces),
+      FAULT_TEST(a_process_without_standard_input_has_figures),
       FAULT_TEST(figures_that_nobody_tells_are_unknown),
       FAULT_TEST(smaps_that_breaks_off_is_unknown),
       FAULT_TEST(file_that_does_not_close_changes_no_figure),

@@ -10,17 +10,52 @@
 
 #include <sys/ioctl.h>
 
-/* What the kernel answers to a scan, where it is not asked itself. */
+/* What the kernel answers, where it is not asked itself. */
 static int answer_scan(int file, unsigned long request, void *arguments);
+static ssize_t answer_write(int file, const void *text, size_t length);
+static void *answer_mmap(void *address, size_t size, int access, int flags, int file, off_t offset);
 #define ioctl(file, request, arguments) answer_scan(file, request, arguments)
+#define write(file, text, length) answer_write(file, text, length)
+#define mmap(address, size, access, flags, file, offset) answer_mmap(address, size, access, flags, file, offset)
 #include "gc/platform/pages.c"
 #include "gc/platform/pages_linux.c"
 #undef ioctl
+#undef write
+#undef mmap
 
 static struct {
   int (*answer)(struct scan_arguments *arguments); /* NULL: the kernel's own */
   unsigned count;                                  /* answers so far */
 } scans;
+
+static struct {
+  size_t at_once; /* the most bytes that one write takes; 0: no limit */
+  bool takes_none;
+  unsigned count;
+} writes;
+
+static struct {
+  bool anywhere; /* takes a given address for a wish, as Linux did before 4.17 */
+  bool odd;      /* places what may lie anywhere at an odd number of pages */
+} maps;
+
+static ssize_t answer_write(int file, const void *text, size_t length) {
+  writes.count++;
+  if (writes.takes_none) return errno = EINTR, 0;
+  return write(file, text, writes.at_once != 0 && writes.at_once < length ? writes.at_once : length);
+}
+
+static void *answer_mmap(void *address, size_t size, int access, int flags, int file, off_t offset) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  if (maps.anywhere && address != NULL && (flags & MAP_FIXED) == 0)
+    return mmap(NULL, size, access, flags & ~MAP_FIXED_NOREPLACE, file, offset);
+  if (!maps.odd || address != NULL) return mmap(address, size, access, flags, file, offset);
+  char *base = mmap(NULL, size + page, access, flags, file, offset);
+  if (base == MAP_FAILED) return base;
+  bool skipped = (uintptr_t)base / page % 2 == 0;
+  munmap(skipped ? base : base + size, page);
+  return skipped ? base + page : base;
+}
 
 static int answer_scan(int file, unsigned long request, void *arguments) {
   scans.count++;
@@ -79,6 +114,8 @@ static int no_fault(void **state) {
   (void)state;
   memset(&fault, 0, sizeof fault);
   memset(&scans, 0, sizeof scans);
+  memset(&writes, 0, sizeof writes);
+  memset(&maps, 0, sizeof maps);
   return 0;
 }
 
@@ -86,6 +123,14 @@ static int no_fault(void **state) {
 
 static size_t page_bytes(void) {
   return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t address_space(void) {
+  char text[64] = {0};
+  int file = open("/proc/self/statm", O_RDONLY);
+  assert_true(read(file, text, sizeof text - 1) > 0);
+  close(file);
+  return strtoul(text, NULL, 10) * page_bytes();
 }
 
 static char *reserve(size_t size) {
@@ -136,6 +181,35 @@ static void an_aligned_reservation_takes_one_call(void **state) {
   assert_int_equal(fault.count, 1);
   fault.call = NULL;
   give_back(base, 3 * page_bytes());
+}
+
+/* What is mapped elsewhere is given back: the caller asked for its address or nothing. */
+static void an_address_that_is_a_wish_is_refused(void **state) {
+  (void)state;
+  char *base = reserve(HUGE_BYTES);
+  size_t before = address_space();
+  maps.anywhere = true;
+  errno = 77;
+  assert_null(crd_pages_reserve(HUGE_BYTES, HUGE_BYTES, base));
+  assert_int_equal(errno, 77);
+  assert_int_equal(address_space(), before);
+  give_back(base, HUGE_BYTES);
+}
+
+/* Whatever the size, the ends of a longer range are given back. */
+static void a_reservation_is_aligned_wherever_the_system_maps(void **state) {
+  (void)state;
+  const size_t page = page_bytes(), before = address_space();
+  maps.odd = true;
+  for (size_t pages = 1; pages <= 16; pages *= 2)
+    for (size_t alignment = 2 * page; alignment <= 64 * page; alignment *= 2) {
+      char *base = crd_pages_reserve(pages * page, alignment, NULL);
+      assert_non_null(base);
+      assert_int_equal((uintptr_t)base % alignment, 0);
+      assert_int_equal(address_space(), before + pages * page);
+      give_back(base, pages * page);
+      assert_int_equal(address_space(), before);
+    }
 }
 
 static void unreserve_refused_leaves_the_reservation(void **state) {
@@ -208,14 +282,6 @@ static void pool_moves_into_its_place(void **state) {
   assert_true(crd_pages_release(middle, HUGE_BYTES));
   assert_false(is_readable(middle));
   give_back(base, 3 * HUGE_BYTES);
-}
-
-static size_t address_space(void) {
-  char text[64] = {0};
-  int file = open("/proc/self/statm", O_RDONLY);
-  assert_true(read(file, text, sizeof text - 1) > 0);
-  close(file);
-  return strtoul(text, NULL, 10) * page_bytes();
 }
 
 /* Whichever step is refused, the slot is unchanged and nothing else stays mapped. */
@@ -512,6 +578,30 @@ static void last_words_go_on_after_a_signal(void **state) {
   close(kept);
 }
 
+static void last_words_are_written_bit_by_bit(void **state) {
+  (void)state;
+  int ends[2], kept = dup(STDERR_FILENO);
+  char words[32] = {0};
+  assert_int_equal(pipe(ends), 0);
+  dup2(ends[1], STDERR_FILENO);
+  writes.at_once = 3;
+  crd_platform_last_words("twelve words", 12);
+  unsigned count = writes.count;
+  crd_platform_last_words("", 0);
+  bool none = writes.count == count;
+  writes.takes_none = true;
+  crd_platform_last_words("lost", 4);
+  dup2(kept, STDERR_FILENO);
+  assert_int_equal(read(ends[0], words, sizeof words), 12);
+  assert_string_equal(words, "twelve words");
+  assert_int_equal(count, 4);
+  assert_true(none);
+  assert_int_equal(writes.count, count + 1);
+  close(ends[0]);
+  close(ends[1]);
+  close(kept);
+}
+
 static void last_words_that_fail_are_lost_in_silence(void **state) {
   (void)state;
   refuse("write", EIO);
@@ -590,6 +680,8 @@ int main(void) {
       FAULT_TEST(reserve_refused),
       FAULT_TEST(reserve_that_cannot_trim_is_aligned_all_the_same),
       FAULT_TEST(an_aligned_reservation_takes_one_call),
+      FAULT_TEST(an_address_that_is_a_wish_is_refused),
+      FAULT_TEST(a_reservation_is_aligned_wherever_the_system_maps),
       FAULT_TEST(unreserve_refused_leaves_the_reservation),
       FAULT_TEST(commit_refused_can_be_tried_again),
       FAULT_TEST(protect_refused_leaves_access),
@@ -608,6 +700,7 @@ int main(void) {
       FAULT_TEST(smaps_that_breaks_off_is_unknown),
       FAULT_TEST(file_that_does_not_close_changes_no_figure),
       FAULT_TEST(last_words_go_on_after_a_signal),
+      FAULT_TEST(last_words_are_written_bit_by_bit),
       FAULT_TEST(last_words_that_fail_are_lost_in_silence),
       FAULT_TEST(time_that_fails_is_zero),
       FAULT_TEST(any_call_may_fail_at_any_time),

@@ -3,7 +3,11 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <unistd.h>
+#ifndef _WIN32
+#include <sys/wait.h>
+#endif
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -16,8 +20,10 @@
 #include "gc/base/word_stack.h"
 #include "gc/heap.h"
 #include "gc/object/header.h"
+#include "gc/object/poison.h"
 #include "gc/object/type_table.h"
 #include "gc/object/value.h"
+#include "gc/object/visit.h"
 #include "gc/platform/pages.h"
 
 /* This program's own growing function, which can refuse memory after a given number of calls. */
@@ -30,6 +36,12 @@ static void *may_realloc(void *memory, size_t bytes) {
 #define realloc may_realloc
 #include "gc/base/grow.c"
 #undef realloc
+static void *may_calloc(size_t count, size_t bytes) {
+  return granted-- > 0 ? calloc(count, bytes) : NULL;
+}
+#define calloc may_calloc
+#include "gc/base/address_map.c"
+#undef calloc
 
 /* Bytes that malloc has in use; 0 where malloc does not report them. */
 static size_t allocated_bytes(void) {
@@ -253,6 +265,9 @@ static void fill_a_map(void) {
   crd_address_map_clear(&map);
   for (uint32_t i = 1; i <= 200; i++) assert_int_equal(crd_address_map_get(&map, 8 * (uintptr_t)i), ADDRESS_MAP_NONE);
   crd_address_map_insert(&map, 8, 1);
+  crd_address_map_clear(&map);
+  assert_int_equal(crd_address_map_get(&map, 8), ADDRESS_MAP_NONE);
+  crd_address_map_insert(&map, 8, 1);
   crd_address_map_fini(&map);
   assert_null(map.entries);
   assert_null(crd_address_map_find(&map, 8));
@@ -265,6 +280,25 @@ static void fill_a_map(void) {
 static void a_map_that_ends_leaves_no_memory(void **state) {
   (void)state;
   assert_leaves_no_memory(fill_a_map);
+}
+
+static void refused_memory_leaves_a_map_as_it_was(void **state) {
+  (void)state;
+  crd_address_map map = {NULL, 0, 0};
+  granted = 0;
+  assert_false(crd_address_map_reserve(&map));
+  assert_null(map.entries);
+  granted = INT_MAX;
+  for (uint32_t i = 1; i <= 48; i++) {
+    assert_true(crd_address_map_reserve(&map));
+    crd_address_map_insert(&map, 8 * (uintptr_t)i, i);
+  }
+  granted = 0;
+  assert_false(crd_address_map_reserve(&map));
+  granted = INT_MAX;
+  assert_int_equal(map.capacity, 64);
+  for (uint32_t i = 1; i <= 48; i++) assert_int_equal(crd_address_map_get(&map, 8 * (uintptr_t)i), i);
+  crd_address_map_fini(&map);
 }
 
 /* An empty entry has no number either, so that a map that was emptied entry by entry is as it was before. */
@@ -630,6 +664,34 @@ static void the_bounds_of_an_encoding_are_exact(void **state) {
   assert_encoding(&encoding, NULL);
 }
 
+static void a_value_is_a_reference_by_its_pattern_tag_and_payload(void **state) {
+  (void)state;
+  const uint64_t boxed = UINT64_C(0xfffc000000000000), address = 0x12345678;
+  cradle_encoding encoding = cradle_encoding_nan_boxing(boxed, boxed);
+  assert_int_equal(encoding.pair_count, 1);
+  assert_true(value_is_reference(&encoding, boxed | address));
+  assert_int_equal(value_address(&encoding, boxed | address), address);
+  assert_false(value_is_reference(&encoding, boxed));
+  assert_false(value_is_reference(&encoding, 0));
+  assert_false(value_is_reference(&encoding, address));
+  for (int bit = 50; bit < 64; bit++)
+    assert_false(value_is_reference(&encoding, (boxed | address) ^ UINT64_C(1) << bit));
+  for (uint64_t tag = 1; tag < 8; tag++) assert_false(value_is_reference(&encoding, boxed | address | tag));
+  encoding = cradle_encoding_low_tags(0x29);
+  assert_int_equal(encoding.pair_count, 1);
+  for (uint64_t tag = 0; tag < 8; tag++) {
+    assert_int_equal(value_is_reference(&encoding, address | tag), tag == 0 || tag == 3 || tag == 5);
+    assert_false(value_is_reference(&encoding, tag));
+  }
+  encoding = with_pairs(2, 0, 0);
+  for (uint32_t i = 0; i < 3; i++) {
+    encoding.pairs[i].mask = UINT64_C(7) << 48;
+    encoding.pairs[i].pattern = (uint64_t)(i + 1) << 48;
+  }
+  for (uint64_t pattern = 0; pattern < 8; pattern++)
+    assert_int_equal(value_is_reference(&encoding, pattern << 48 | address), pattern == 1 || pattern == 2);
+}
+
 static void an_encoding_is_plain_only_without_tags_and_patterns(void **state) {
   (void)state;
   cradle_encoding plain = crd_encoding_plain(), other;
@@ -796,6 +858,57 @@ static void services_put_objects_on_lists(void **state) {
     assert_int_equal(table.services[0].items, rows[i].service_items);
     assert_non_null(crd_type_table_add(&table, TYPE(.size = 16, .weak = 2), true));
     assert_int_equal(table.registers, rows[i].registers | WEAK);
+    crd_type_table_fini(&table);
+  }
+}
+
+/* Weak slots hold values if the type says so and the encoding has any. */
+static void weak_values_need_an_encoding(void **state) {
+  (void)state;
+  for (int way = 0; way < 4; way++) {
+    crd_type_table table = {NULL, NULL, NULL, 0, 0, 0};
+    assert_non_null(crd_type_table_add(&table, TYPE(.size = 16, .weak = 2, .weak_values = way % 2 == 1), way / 2 == 1));
+    assert_int_equal(table.services[0].values, way == 1);
+    crd_type_table_fini(&table);
+  }
+}
+
+/* An array of which all slots are items is recorded by its items. */
+static void an_entry_knows_how_stores_are_recorded(void **state) {
+  (void)state;
+  const struct {
+    const cradle_type *type;
+    uint8_t recording;
+  } rows[] = {
+      {TYPE(.size = 16), RECORDING_OBJECT},
+      {TYPE(.size = 16, .references = 2), RECORDING_OBJECT},
+      {ITEMS(CRADLE_ITEMS_BYTES, 1, .name = ""), RECORDING_OBJECT},
+      {ITEMS(CRADLE_ITEMS_WEAK, 8, .name = ""), RECORDING_OBJECT},
+      {ITEMS(CRADLE_ITEMS_REFERENCES, 8, .name = ""), RECORDING_REFERENCES},
+      {ITEMS(CRADLE_ITEMS_VALUES, 8, .name = ""), RECORDING_VALUES},
+      {ITEMS(CRADLE_ITEMS_STRUCTURES, 16, .item_references = 1), RECORDING_STRUCTURES},
+      {ITEMS(CRADLE_ITEMS_STRUCTURES, 16, .item_references = 3), RECORDING_REFERENCES},
+      {ITEMS(CRADLE_ITEMS_STRUCTURES, 16, .item_values = 3), RECORDING_VALUES},
+      {ITEMS(CRADLE_ITEMS_STRUCTURES, 16, .item_references = 1, .item_values = 2), RECORDING_STRUCTURES},
+      {ITEMS(CRADLE_ITEMS_REFERENCES, 8, .finalizer = 1, .destructor = free), RECORDING_REFERENCES},
+      {ITEMS(CRADLE_ITEMS_REFERENCES, 8, .trace = no_trace), RECORDING_OBJECT},
+      {TYPE(.size = 24, .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, .length_offset = 8, .references = 4),
+       RECORDING_OBJECT},
+      {TYPE(.size = 24, .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, .length_offset = 8, .values = 4),
+       RECORDING_OBJECT},
+      {TYPE(.size = 24, .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, .length_offset = 8, .weak = 4),
+       RECORDING_OBJECT},
+      {TYPE(.size = 32, .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, .length_offset = 8, .ephemerons = 4),
+       RECORDING_OBJECT},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    crd_type_table table = {NULL, NULL, NULL, 0, 0, 0};
+    assert_null(crd_type_fault(rows[i].type));
+    assert_int_equal(crd_type_table_add(&table, rows[i].type, false)->recording, rows[i].recording);
+    /* with references alone, nothing is folded, and nothing of it is known to hold tagged words */
+    const crd_type *plain = crd_type_table_add(&table, rows[i].type, true);
+    assert_int_equal(plain->folded, rows[i].type->values != 0 || rows[i].type->item_values != 0 ||
+                                        rows[i].type->items == CRADLE_ITEMS_VALUES);
     crd_type_table_fini(&table);
   }
 }
@@ -971,6 +1084,169 @@ static void the_plain_encoding_has_one_kind_of_slot(void **state) {
   crd_type_table_fini(&table);
 }
 
+/* --- visiting --- */
+
+/* The slots that were visited, as words of the object, in their order; values have 100 more. */
+static struct {
+  const cradle_word *object;
+  int word[64], count;
+} visited;
+
+static void note_slot(void *context, bool value, cradle_word *slot) {
+  assert_ptr_equal(context, &visited);
+  assert_true(visited.count < 64);
+  visited.word[visited.count++] = (int)(slot - visited.object) + (value ? 100 : 0);
+}
+
+static void assert_visited(int count, ...) {
+  va_list words;
+  va_start(words, count);
+  assert_int_equal(visited.count, count);
+  for (int i = 0; i < count; i++) assert_int_equal(visited.word[i], va_arg(words, int));
+  va_end(words);
+  visited.count = 0;
+}
+
+static void report_two(void *object, cradle_visitor *visitor) {
+  cradle_word *words = object;
+  visitor->visit(visitor->context, false, words + 5);
+  visitor->visit(visitor->context, true, words + 4);
+}
+
+static void each_slot_is_visited_once(void **state) {
+  (void)state;
+  crd_type_table table = {NULL, NULL, NULL, 0, 0, 0};
+  cradle_word object[70] = {0};
+  visited.object = object;
+  visited.count = 0;
+  const cradle_type *types[] = {
+      TYPE(.size = 48, .references = 2 | 8, .values = 4 | 32),
+      TYPE(.size = 48, .values = 2),
+      TYPE(.size = 48),
+      TYPE(.size = 48, .references = 2, .trace = report_two),
+      TYPE(.size = 24, .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, .length_offset = 8, .values = 4),
+      ITEMS(CRADLE_ITEMS_VALUES, 8, .name = ""),
+      ITEMS(CRADLE_ITEMS_BYTES, 8, .name = ""),
+      ITEMS(CRADLE_ITEMS_STRUCTURES, 24, .item_references = 1, .item_values = 4),
+      ITEMS(CRADLE_ITEMS_STRUCTURES, 16, .item_references = 3),
+      ITEMS(CRADLE_ITEMS_STRUCTURES, 16, .item_values = 3),
+  };
+  enum { TYPES = sizeof types / sizeof *types };
+  for (size_t i = 0; i < TYPES; i++) assert_non_null(crd_type_table_add(&table, types[i], false));
+#define VISIT(type, length) \
+  (object[0] = (type), object[1] = (length), visit_object(&table, object, note_slot, &visited))
+  VISIT(0, 0), assert_visited(4, 1, 3, 102, 105);
+  VISIT(1, 0), assert_visited(1, 101);
+  VISIT(2, 0), assert_visited(0);
+  VISIT(3, 0), assert_visited(3, 1, 5, 104);
+  VISIT(4, 3), assert_visited(4, 102, 3, 4, 5);
+  VISIT(5, 3), assert_visited(3, 102, 103, 104);
+  VISIT(5, 0), assert_visited(0);
+  VISIT(6, 3), assert_visited(0);
+  VISIT(7, 2), assert_visited(4, 2, 104, 5, 107);
+  VISIT(8, 2), assert_visited(4, 2, 3, 4, 5);
+  VISIT(9, 2), assert_visited(4, 102, 103, 104, 105);
+#undef VISIT
+  /* parts of arrays */
+  object[0] = 4, object[1] = 9;
+  visit_items(&table.types[4], object, 2, 4, note_slot, &visited), assert_visited(2, 5, 6);
+  object[0] = 5;
+  visit_items(&table.types[5], object, 2, 4, note_slot, &visited), assert_visited(2, 104, 105);
+  for (uint32_t type = 7; type < 10; type++) {
+    object[0] = type;
+    visit_structures(&table.types[type], &table.item_slots[type], object, 1, 3, note_slot, &visited);
+    if (type == 7) assert_visited(4, 5, 107, 8, 110);
+    if (type == 8) assert_visited(4, 4, 5, 6, 7);
+    if (type == 9) assert_visited(4, 104, 105, 106, 107);
+  }
+  crd_type_table_fini(&table);
+}
+
+static void words_and_bits_are_visited_both_ways(void **state) {
+  (void)state;
+  cradle_word object[70] = {0};
+  visited.object = object;
+  visited.count = 0;
+  visit_words(object + 2, object + 5, true, note_slot, &visited), assert_visited(3, 102, 103, 104);
+  visit_words(object + 2, object + 2, true, note_slot, &visited), assert_visited(0);
+  visit_words_backward(object + 2, object + 5, false, note_slot, &visited), assert_visited(3, 4, 3, 2);
+  visit_words_backward(object + 2, object + 2, false, note_slot, &visited), assert_visited(0);
+  visit_bits(object, 1 | 2 | BIT(40) | BIT(63), false, note_slot, &visited), assert_visited(4, 0, 1, 40, 63);
+  visit_bits(object, 0, false, note_slot, &visited), assert_visited(0);
+  visit_bits(object, UINT64_MAX, true, note_slot, &visited), assert_int_equal(visited.count, 64), visited.count = 0;
+  visit_bits_backward(object, 1 | 2 | BIT(40) | BIT(63), true, note_slot, &visited);
+  assert_visited(4, 163, 140, 101, 100);
+  visit_bits_backward(object, 0, true, note_slot, &visited), assert_visited(0);
+  visit_kind(object + 1, object + 3, CRADLE_KIND_VALUE, note_slot, &visited), assert_visited(2, 101, 102);
+  visit_kind(object + 1, object + 3, CRADLE_KIND_REFERENCE, note_slot, &visited), assert_visited(2, 1, 2);
+}
+
+static void poison_fills_its_words(void **state) {
+  (void)state;
+  cradle_word words[6] = {1, 1, 1, 1, 1, 1};
+  poison_words(words + 1, 0, POISON_SWEPT);
+  assert_int_equal(words[1], 1);
+  poison_words(words + 1, 4, POISON_SWEPT);
+  for (int i = 0; i < 6; i++) assert_true(words[i] == (i == 0 || i == 5 ? 1 : POISON_SWEPT));
+}
+
+/* --- the end of the process --- */
+
+#ifndef _WIN32
+/* What a child that ends by abort says. */
+static const char *last_words_of(void (*function)(void)) {
+  static char text[4096];
+  int ends[2], status;
+  size_t length = 0;
+  assert_int_equal(pipe(ends), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    close(ends[1]);
+    signal(SIGABRT, SIG_DFL);
+    function();
+    _exit(0);
+  }
+  close(ends[1]);
+  for (ssize_t got; (got = read(ends[0], text + length, sizeof text - 1 - length)) > 0;) length += (size_t)got;
+  text[length] = '\0';
+  close(ends[0]);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFSIGNALED(status));
+  assert_int_equal(WTERMSIG(status), SIGABRT);
+  return text;
+}
+
+static void abort_with_words(void) {
+  crd_abort("a kind: ", "a message");
+}
+static void fail_an_assertion(void) {
+  crd_assertion_failed("what was wrong");
+}
+
+#define CALLED_FROM "cradle: called from, the innermost first (? for a line: compile that file with -g):\n"
+
+/* After the message come lines that say where it was. */
+static void assert_says(void (*function)(void), const char *words) {
+  const char *said = last_words_of(function);
+  if (strncmp(said, words, strlen(words)) != 0) fail_msg("not %s but %s", words, said);
+  said += strlen(words);
+#ifdef __GLIBC__
+  if (strncmp(said, "addr2line ", 10) != 0) fail_msg("no commands but %s", said);
+#else
+  assert_string_equal(said, "cradle: the calls are not known: the C library has no backtrace(), or it found none\n");
+#endif
+}
+
+static void an_abort_says_why_and_where(void **state) {
+  (void)state;
+  assert_says(crd_abort_here, CALLED_FROM);
+  assert_says(abort_with_words, "a kind: a message\n" CALLED_FROM);
+  assert_says(fail_an_assertion, "cradle: assertion failed: what was wrong\n" CALLED_FROM);
+}
+#endif
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(texts_are_cut_where_they_are_full),
@@ -985,6 +1261,7 @@ int main(void) {
       cmocka_unit_test(the_bits_of_a_word_are_counted),
       cmocka_unit_test(a_map_of_addresses_finds_what_is_in_it),
       cmocka_unit_test(a_map_that_ends_leaves_no_memory),
+      cmocka_unit_test(refused_memory_leaves_a_map_as_it_was),
       cmocka_unit_test(a_map_without_entries_is_all_zero),
       cmocka_unit_test(a_map_is_at_most_three_quarters_full),
       cmocka_unit_test(the_check_of_a_map_sees_what_is_broken),
@@ -1002,16 +1279,25 @@ int main(void) {
       cmocka_unit_test(an_entry_of_a_slot_tells_the_slot_and_its_kind),
       cmocka_unit_test(an_encoding_that_cannot_hold_an_address_is_refused),
       cmocka_unit_test(the_bounds_of_an_encoding_are_exact),
+      cmocka_unit_test(a_value_is_a_reference_by_its_pattern_tag_and_payload),
       cmocka_unit_test(an_encoding_is_plain_only_without_tags_and_patterns),
       cmocka_unit_test(the_bounds_of_a_fixed_part_are_exact),
       cmocka_unit_test(the_bounds_of_items_are_exact),
       cmocka_unit_test(the_bounds_of_structures_are_exact),
       cmocka_unit_test(a_row_is_unused_if_all_of_it_is_zero),
       cmocka_unit_test(services_put_objects_on_lists),
+      cmocka_unit_test(weak_values_need_an_encoding),
+      cmocka_unit_test(an_entry_knows_how_stores_are_recorded),
       cmocka_unit_test(an_entry_knows_its_slots),
       cmocka_unit_test(a_word_of_a_structure_has_its_kind),
       cmocka_unit_test(the_bytes_of_an_array_are_rounded_and_bounded),
       cmocka_unit_test(a_type_table_that_ends_leaves_no_memory),
+      cmocka_unit_test(each_slot_is_visited_once),
+      cmocka_unit_test(words_and_bits_are_visited_both_ways),
+      cmocka_unit_test(poison_fills_its_words),
+#ifndef _WIN32
+      cmocka_unit_test(an_abort_says_why_and_where),
+#endif
       cmocka_unit_test(types_stay_as_they_were_added),
       cmocka_unit_test(a_type_is_not_added_without_memory),
       cmocka_unit_test(the_plain_encoding_has_one_kind_of_slot),

@@ -344,6 +344,38 @@ static void garbled_levels_and_types_tell_nothing(void **state) {
   }
 }
 
+/* A CPU's caches end with the first folder that tells no level. */
+static void a_cache_without_a_level_is_the_last(void **state) {
+  (void)state;
+  have_processors(1);
+  put_cpus("1280K\n", "24M\n");
+  put_cache(0, 3, "", "Unified\n", "24M\n");
+  put_cache(0, 4, "2\n", "Unified\n", "1K\n");
+  assert_int_equal(detect().l2_bytes, 1280 << 10);
+}
+
+/* --- paths --- */
+
+/* Leaves other bytes than zeros where the next call has its variables. */
+static __attribute__((__noinline__)) void use_the_stack(void) {
+  volatile char bytes[512];
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = '8';
+}
+
+static void numbers_in_paths_are_decimal(void **state) {
+  (void)state;
+  static const unsigned numbers[] = {0, 7, 9, 10, 11, 99, 100, 101, 4096, 999999999, 1000000000, UINT32_MAX};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    char expected[16];
+    path p = {.length = 0};
+    use_the_stack();
+    path_number(&p, numbers[i]);
+    snprintf(expected, sizeof expected, "%u", numbers[i]);
+    assert_string_equal(p.text, expected);
+    assert_int_equal(p.length, strlen(expected));
+  }
+}
+
 /* --- nothing there --- */
 
 /* [hardware.1] */
@@ -486,7 +518,8 @@ static void files_are_read_piece_by_piece(void **state) {
   memset(text, '-', sizeof text - 1);
   for (size_t at = 99; at < sizeof text - 1; at += 100) text[at] = '\n';
   static const char told[] = "\nHugepagesize: 2048 kB\nHugePages_Free: 7\n";
-  memcpy(text + 5000, told, sizeof told - 1);
+  /* what fits is used to the last byte, which is the last but one of the buffer */
+  memcpy(text + FILE_BYTES - 1 - (sizeof told - 1), told, sizeof told - 1);
   put("proc/meminfo", text);
   put_cpus("1280K\n", "24M\n");
   put(THP "enabled", "always [madvise] never\n");
@@ -502,6 +535,7 @@ static void files_are_read_piece_by_piece(void **state) {
 /* Then the files are opened as what standard input was. */
 static void a_process_may_have_no_standard_input(void **state) {
   (void)state;
+  have_processors(1);
   put_cpus("1280K\n", "24M\n");
   int input = dup(0);
   cradle_hardware hardware;
@@ -613,7 +647,7 @@ static void a_group_with_too_long_a_path_is_left_out(void **state) {
   char group[512], name[600], text[600];
   const int half = (int)(400 - strlen(root)) / 2; /* of what is above the group: a name has at most 255 bytes */
   size_t fitting = 0, others = 0;
-  for (size_t length = 78; length <= 92; length++) {
+  for (size_t length = 20; length <= 100; length++) {
     size_t used = (size_t)snprintf(group, sizeof group, "/%0*d/%0*d/", half, 0, half, 0);
     memset(group + used, 'g', length);
     group[used + length] = '\0';
@@ -792,6 +826,8 @@ int main(void) {
       TREE_TEST(figures_that_nobody_tells_have_defaults),
       TREE_TEST(garbled_cache_sizes_tell_nothing),
       TREE_TEST(garbled_levels_and_types_tell_nothing),
+      TREE_TEST(a_cache_without_a_level_is_the_last),
+      TREE_TEST(numbers_in_paths_are_decimal),
       TREE_TEST(empty_tree_gives_defaults),
       TREE_TEST(root_too_long_for_a_path_gives_defaults),
       TREE_TEST(thp_mode_is_the_one_in_brackets),

@@ -74,6 +74,9 @@ static void only_whole_characters_are_shown(void **state) {
     hidden[length - 1] = '\0';
     assert_int_equal(cradle_show_text(cut, sizeof cut, characters[i], length - 1), length - 1);
     assert_string_equal(cut, hidden);
+    assert_int_equal(cradle_show_text(cut, sizeof cut, twice, 2 * length - 1), 2 * length - 1);
+    assert_memory_equal(cut, twice, length);
+    assert_string_equal(cut + length, hidden);
     snprintf(twice, sizeof twice, "%.*sx", (int)length - 1, characters[i]);
     snprintf(hidden + length - 1, sizeof hidden - length + 1, "x");
     shows(twice, hidden);

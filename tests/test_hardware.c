@@ -758,6 +758,12 @@ static void the_lowest_limit_of_both_versions_counts(void **state) {
   assert_int_equal(detect().processors, 4);
   put("sys/fs/cgroup/cpu.max", "200000 100000\n");
   assert_int_equal(detect().processors, 2);
+  put("sys/fs/cgroup/cpu.max", "600000 100000\n");
+  static const char *const lists[] = {"garbage\n", "4:garbage\n", "4:cpuset:/box\n", "", "0::/none"};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    put("proc/self/cgroup", lists[i]);
+    assert_int_equal(detect().processors, 4);
+  }
 }
 
 /* --- learning --- */

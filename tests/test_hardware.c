@@ -40,6 +40,7 @@ static struct {
 } before;
 
 static int stub_getaffinity(pid_t process, size_t size, cpu_set_t *allowed) {
+  assert_int_equal(process, 0); /* this one */
   if (machine.refuses_affinity) return errno = EINVAL, -1;
   if (machine.allowed == NULL) return sched_getaffinity(process, size, allowed);
   *allowed = *machine.allowed;

@@ -640,6 +640,9 @@ static void a_limit_that_is_not_below_physical_memory_is_none(void **state) {
   assert_int_equal(detect().memory_bytes, 0);
   machine.value = LONG_MAX;
   assert_int_equal(detect().memory_bytes, SIZE_MAX);
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  machine.value = (long)(SIZE_MAX / page);
+  assert_int_equal(detect().memory_bytes, SIZE_MAX - page + 1);
 }
 
 /* Such a group has no limit here, and none of a group with a shorter name. */
@@ -769,6 +772,23 @@ static void the_lowest_limit_of_both_versions_counts(void **state) {
 
 /* --- learning --- */
 
+static void caches_are_learnt_without_an_l2_and_with_one(void **state) {
+  (void)state;
+  cradle_hardware hardware;
+  put_cpus("1280K\n", "24M\n");
+  crd_hardware_init(&hardware);
+  read_parts(&hardware, root, HARDWARE_L2);
+  assert_int_equal(hardware.l2_bytes, 1280 << 10);
+  crd_hardware_init(&hardware);
+  hardware.l2_bytes = 5; /* known from elsewhere */
+  read_parts(&hardware, root, HARDWARE_L2);
+  assert_int_equal(hardware.l2_bytes, 5);
+  assert_int_equal(hardware.l3_bytes, 0);
+  read_parts(&hardware, root, HARDWARE_CACHES);
+  assert_int_equal(hardware.l2_bytes, 5);
+  assert_int_equal(hardware.l3_bytes, 24 * MIB);
+}
+
 /* What is asked for becomes known, and nothing else changes. What is known is not looked at again. */
 static void parts_are_learnt_one_by_one(void **state) {
   (void)state;
@@ -857,6 +877,7 @@ int main(void) {
       TREE_TEST(quotas_of_version_2_limit_processors),
       TREE_TEST(quotas_of_version_1_limit_processors),
       TREE_TEST(the_lowest_limit_of_both_versions_counts),
+      TREE_TEST(caches_are_learnt_without_an_l2_and_with_one),
       TREE_TEST(parts_are_learnt_one_by_one),
       TREE_TEST(this_machine_is_plausible),
   };

@@ -326,6 +326,8 @@ static void garbled_cache_sizes_tell_nothing(void **state) {
   have_processors(1);
   put_cpus("", "");
   for (size_t i = 0; i < sizeof garbled / sizeof *garbled; i++) {
+    size_t bytes = 5;
+    assert_true(!parse_bytes(garbled[i], &bytes) || bytes == 0);
     put(CPU "0/cache/index2/size", garbled[i]);
     put(CPU "0/cache/index3/size", garbled[i]);
     cradle_hardware hardware = detect();
@@ -350,6 +352,7 @@ static void a_cache_without_a_level_is_the_last(void **state) {
   (void)state;
   have_processors(1);
   put_cpus("1280K\n", "24M\n");
+  put_cache(0, 1, "2\n", "", "1K\n"); /* is passed over */
   put_cache(0, 3, "", "Unified\n", "24M\n");
   put_cache(0, 4, "2\n", "Unified\n", "1K\n");
   assert_int_equal(detect().l2_bytes, 1280 << 10);

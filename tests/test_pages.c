@@ -401,6 +401,12 @@ static void last_words_are_written_or_lost_in_silence(void **state) {
   assert_int_equal(status_of_child(words_into_a_pipe), 0);
 }
 
+/* Leaves set bits where the next call has its variables. */
+static __attribute__((__noinline__)) void use_the_stack(void) {
+  volatile unsigned char bytes[2048];
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = 0xFF;
+}
+
 /* A reader that is gone, and a file that may not grow, would end the process by a signal. Other signals are left as
  * they were. */
 static int words_that_are_refused(void) {
@@ -411,6 +417,7 @@ static int words_that_are_refused(void) {
   if (file == NULL || pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0) return 2;
   close(ends[0]);
   if (sigprocmask(SIG_BLOCK, NULL, &before) != 0) return 2;
+  use_the_stack();
   crd_platform_last_words("nobody reads this", 17);
   if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || dup2(fileno(file), STDERR_FILENO) < 0) return 2;
   crd_platform_last_words("no room for this", 16);

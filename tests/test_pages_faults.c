@@ -507,6 +507,36 @@ static void smaps_is_read_in_pieces(void **state) {
   }
 }
 
+static crd_pages_backing backing_in_file(FILE *file) {
+  crd_pages_backing backing = {0, 0};
+  smaps_walk walk = {.start = 0x10000, .end = 0x20000, .backing = &backing};
+  fflush(file);
+  assert_int_equal(lseek(fileno(file), 0, SEEK_SET), 0);
+  assert_true(walk_smaps(&walk, fileno(file)));
+  fclose(file);
+  return backing;
+}
+
+static void no_line_of_smaps_is_taken_twice_or_for_another(void **state) {
+  (void)state;
+  FILE *file = tmpfile();
+  assert_non_null(file);
+  fprintf(file, "00010000-00020000 rw-p 00000000 00:00 0\n");
+  for (int i = 0; i < 600; i++) fprintf(file, "Rss: 4 kB\n");
+  assert_int_equal(backing_in_file(file).resident_bytes, 600 << 12);
+  /* a long name goes on as a mapping or a figure would begin */
+  static const char *const names[] = {"00010000-00020000", "Rss: 1 kB"};
+  for (size_t i = 0; i < 2; i++)
+    for (int length = 4090; length < 4100; length++) {
+      file = tmpfile();
+      assert_non_null(file);
+      fprintf(file, "00010000-00020000 rw-p 00000000 00:00 0\nRss: 16 kB\n");
+      int begun = fprintf(file, "%s rw-p 00000000 00:00 0 ", i == 0 ? "00020000-00030000" : "00010000-00020000");
+      fprintf(file, "%0*d%s\nRss: 32 kB\n", length - begun, 0, names[i]);
+      assert_int_equal(backing_in_file(file).resident_bytes, (i == 0 ? 16 : 16 + 32) << 10);
+    }
+}
+
 /* Then the kernel's file is opened as what standard input was. */
 static void a_process_without_standard_input_has_figures(void **state) {
   (void)state;
@@ -697,6 +727,7 @@ int main(void) {
       FAULT_TEST(scanned_regions_are_added_up),
       FAULT_TEST(mappings_of_smaps_are_added_up),
       FAULT_TEST(smaps_is_read_in_pieces),
+      FAULT_TEST(no_line_of_smaps_is_taken_twice_or_for_another),
       FAULT_TEST(a_process_without_standard_input_has_figures),
       FAULT_TEST(figures_that_nobody_tells_are_unknown),
       FAULT_TEST(smaps_that_breaks_off_is_unknown),

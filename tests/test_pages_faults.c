@@ -517,9 +517,20 @@ static crd_pages_backing backing_in_file(FILE *file) {
   return backing;
 }
 
+/* Leaves lines where the next call has its variables. */
+static __attribute__((__noinline__)) void use_the_stack(void) {
+  volatile char bytes[8192];
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = "Rss: 4 kB\n"[i % 10];
+}
+
 static void no_line_of_smaps_is_taken_twice_or_for_another(void **state) {
   (void)state;
   FILE *file = tmpfile();
+  assert_non_null(file);
+  fprintf(file, "00010000-00020000 rw-p 00000000 00:00 0\nRss: 16 kB\n");
+  use_the_stack();
+  assert_int_equal(backing_in_file(file).resident_bytes, 16 << 10);
+  file = tmpfile();
   assert_non_null(file);
   fprintf(file, "00010000-00020000 rw-p 00000000 00:00 0\n");
   for (int i = 0; i < 600; i++) fprintf(file, "Rss: 4 kB\n");

@@ -42,6 +42,13 @@ static void *may_calloc(size_t count, size_t bytes) {
 #define calloc may_calloc
 #include "gc/base/address_map.c"
 #undef calloc
+static size_t reservable = SIZE_MAX; /* the most bytes that the address space has */
+static void *may_reserve(size_t size, size_t alignment, void *hint) {
+  return size <= reservable ? crd_pages_reserve(size, alignment, hint) : NULL;
+}
+#define crd_pages_reserve may_reserve
+#include "gc/base/word_stack.c"
+#undef crd_pages_reserve
 
 /* Bytes that malloc has in use; 0 where malloc does not report them. */
 static size_t allocated_bytes(void) {
@@ -267,7 +274,9 @@ static void fill_a_map(void) {
   crd_address_map_insert(&map, 8, 1);
   crd_address_map_clear(&map);
   assert_int_equal(crd_address_map_get(&map, 8), ADDRESS_MAP_NONE);
-  crd_address_map_insert(&map, 8, 1);
+  crd_address_map_insert(&map, 8, 3);
+  assert_int_equal(crd_address_map_get(&map, 8), 3);
+  assert_null(crd_address_map_check(&map));
   crd_address_map_fini(&map);
   assert_null(map.entries);
   assert_null(crd_address_map_find(&map, 8));
@@ -402,6 +411,20 @@ static void the_order_of_a_word_stack_is_checked(void **state) {
     crd_word_stack stack = {.base = at[0], .top = at[1], .limit = at[2], .end = at[3]};
     assert_int_equal(word_stack_is_sound(&stack), at[0] <= at[1] && at[1] <= at[2] && at[2] <= at[3]);
   }
+}
+
+static void a_word_stack_without_address_space_is_refused(void **state) {
+  (void)state;
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  for (size_t pages = 0; pages <= 16; pages++) {
+    crd_word_stack stack = {NULL, NULL, NULL, NULL};
+    reservable = pages * page;
+    assert_int_equal(crd_word_stack_init(&stack, 16 * page, page, "test"), pages > 0);
+    size_t halved = pages == 16 ? 16 : pages >= 8 ? 8 : pages >= 4 ? 4 : pages >= 2 ? 2 : pages;
+    assert_int_equal((size_t)((char *)stack.end - (char *)stack.base), halved * page);
+    crd_word_stack_fini(&stack);
+  }
+  reservable = SIZE_MAX;
 }
 
 static void a_word_stack_that_ends_gives_its_addresses_back(void **state) {
@@ -1268,6 +1291,7 @@ int main(void) {
       cmocka_unit_test(a_word_stack_without_memory_refuses_all),
       cmocka_unit_test(a_word_stack_gives_back_what_came_last),
       cmocka_unit_test(the_order_of_a_word_stack_is_checked),
+      cmocka_unit_test(a_word_stack_without_address_space_is_refused),
       cmocka_unit_test(a_word_stack_that_ends_gives_its_addresses_back),
       cmocka_unit_test(a_word_stack_grows_to_its_end_and_says_so),
       cmocka_unit_test(what_a_word_stack_held_is_dropped),

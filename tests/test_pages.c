@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
@@ -399,6 +401,51 @@ static void last_words_are_written_or_lost_in_silence(void **state) {
   assert_int_equal(status_of_child(words_into_a_pipe), 0);
 }
 
+/* Leaves set bits where the next call has its variables. */
+static __attribute__((__noinline__)) void use_the_stack(void) {
+  volatile unsigned char bytes[2048];
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = 0xFF;
+}
+
+/* A reader that is gone, and a file that may not grow, would end the process by a signal. Other signals are left as
+ * they were. */
+static int words_that_are_refused(void) {
+  int ends[2];
+  sigset_t before, after;
+  struct rlimit limit = {0, 0};
+  FILE *file = tmpfile();
+  if (file == NULL || pipe(ends) != 0 || dup2(ends[1], STDERR_FILENO) < 0) return 2;
+  close(ends[0]);
+  if (sigprocmask(SIG_BLOCK, NULL, &before) != 0) return 2;
+  use_the_stack();
+  crd_platform_last_words("nobody reads this", 17);
+  if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || dup2(fileno(file), STDERR_FILENO) < 0) return 2;
+  crd_platform_last_words("no room for this", 16);
+  if (sigprocmask(SIG_BLOCK, NULL, &after) != 0) return 2;
+  for (int number = 1; number < 32; number++) {
+    int expected = number == SIGPIPE || number == SIGXFSZ ? 1 : sigismember(&before, number);
+    if (sigismember(&after, number) != expected) return 3;
+  }
+  return 0;
+}
+
+static void refused_last_words_raise_no_signal(void **state) {
+  (void)state;
+  assert_int_equal(status_of_child(words_that_are_refused), 0);
+}
+
+static unsigned long long nanoseconds(void) {
+  struct timespec now;
+  assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &now), 0);
+  return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
+}
+
+static void time_is_in_nanoseconds(void **state) {
+  (void)state;
+  unsigned long long before = nanoseconds(), now = crd_platform_now_ns();
+  assert_in_range(now, before, nanoseconds());
+}
+
 static void time_goes_forward(void **state) {
   (void)state;
   unsigned long long before = crd_platform_now_ns();
@@ -430,6 +477,8 @@ int main(void) {
       cmocka_unit_test(process_that_disabled_thp_obtains_none),
       cmocka_unit_test(advice_has_no_consequence),
       cmocka_unit_test(last_words_are_written_or_lost_in_silence),
+      cmocka_unit_test(refused_last_words_raise_no_signal),
+      cmocka_unit_test(time_is_in_nanoseconds),
       cmocka_unit_test(time_goes_forward),
   };
   page_bytes = (size_t)sysconf(_SC_PAGESIZE);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,12 +32,47 @@ static void read_own_name(char *name, size_t room) {
   LocalFree(wide);
 }
 #else
+#include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #define CRADLE_FAULT_INJECTION 1
+/* What was freed must not be used. The compiler must not take the bytes for unused, either. */
+static void *overwritten(void *memory, size_t size) {
+  memset(memory, 0xA5, size);
+  __asm__ volatile("" : : "r"(memory) : "memory");
+  return memory;
+}
+#define free(memory) free(overwritten(memory, sizeof *(memory)))
 #include "gc/platform/thread_pthread.c"
+#undef free
+#include "gc/base/sanitizers.h"
 
 bool crd_fault_should_fail(const char *call, int *error) {
   *error = EAGAIN;
   return refuse_threads && strcmp(call, "pthread_create") == 0;
+}
+
+/* The pages of addresses that the process has, as far as the system tells; 0 where a sanitizer adds its own. */
+static long address_pages(void) {
+#if defined(CRD_ASAN) || defined(CRD_TSAN)
+  return 0;
+#endif
+  char text[64] = {0};
+  int file = open("/proc/self/statm", O_RDONLY);
+  ssize_t got = file < 0 ? 0 : read(file, text, sizeof text - 1);
+  if (file >= 0) close(file);
+  return got > 0 ? strtol(text, NULL, 10) : 0;
+}
+
+/* Bytes that malloc has in use, as far as it tells. */
+static size_t allocated_bytes(void) {
+#ifdef __GLIBC__ /* since 2.33, which is older than Debian 12 */
+  return mallinfo2().uordblks;
+#else
+  return 0;
+#endif
 }
 
 static bool hears_no_signals(void) {
@@ -51,6 +87,7 @@ static void read_own_name(char *name, size_t room) {
 #endif
 
 #include "gc/old/marker.h"
+#include "tests/forks.h"
 
 #define ROUNDS 20000
 /* A round that is not stopped ends by itself after so many steps. */
@@ -199,6 +236,83 @@ static void test_child_has_none(void **state) {
   end(&s);
 }
 
+#ifndef _WIN32
+/* The process number and the page that a fork empties each tell a child alone. */
+static void test_a_child_is_known_by_either_sign(void **state) {
+  (void)state;
+  shared s;
+  begin(&s);
+  size_t *kept = s.thread->kept;
+#ifdef MADV_WIPEONFORK
+  void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_ptr_not_equal(page, MAP_FAILED);
+  bool can_empty = madvise(page, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK) == 0;
+  munmap(page, (size_t)sysconf(_SC_PAGESIZE));
+  assert_int_equal(kept != NULL, can_empty);
+#endif
+  if (kept != NULL) {
+    *kept = 0;
+    assert_false(crd_thread_is_here(s.thread));
+    *kept = 1;
+  }
+  assert_true(crd_thread_is_here(s.thread));
+  s.thread->kept = NULL;
+  assert_true(crd_thread_is_here(s.thread));
+  s.thread->process++;
+  assert_false(crd_thread_is_here(s.thread));
+  s.thread->kept = kept;
+  assert_false(crd_thread_is_here(s.thread));
+  s.thread->process--;
+  end(&s);
+}
+
+static bool forget_whole(crd_thread *thread) {
+  long pages = address_pages();
+  bool has_page = thread->kept != NULL && pages != 0;
+  uintptr_t block = (uintptr_t)thread;
+  size_t size = sizeof *thread;
+  crd_thread_forget(thread);
+  if (has_page && address_pages() != pages - 1) return false;
+  if (crd_thread_count() != 0) return false;
+#if defined(__GLIBC__) && !defined(CRD_ASAN) && !defined(CRD_TSAN)
+  return (uintptr_t)malloc(size) == block; /* what was freed last is given next */
+#else
+  return (void)block, (void)size, true;
+#endif
+}
+
+/* Makes a thread, is refused another, and forgets one in a child. */
+static void use_threads(void) {
+  shared s;
+  assert_int_equal(crd_thread_count(), 0);
+  begin(&s);
+  assert_int_equal(crd_thread_count(), 1);
+  refuse_threads = true;
+  assert_null(crd_thread_new("rounds", work, NULL));
+  refuse_threads = false;
+  assert_int_equal(crd_thread_count(), 1);
+  if (FORKS_ARE_TRIED) {
+    pid_t child = fork();
+    if (child == 0) _exit(forget_whole(s.thread) ? 0 : 1);
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+  }
+  end(&s);
+}
+
+static void test_ended_threads_leave_no_memory(void **state) {
+  (void)state;
+  for (int i = 0; i < 10; i++) use_threads();
+  long pages = address_pages();
+  size_t bytes = allocated_bytes();
+  for (int i = 0; i < 10; i++) use_threads();
+  assert_int_equal(crd_thread_count(), 0);
+  assert_int_equal(address_pages(), pages);
+  assert_int_equal(allocated_bytes(), bytes);
+}
+#endif
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_one_owner),
@@ -208,6 +322,10 @@ int main(void) {
       cmocka_unit_test(test_thread_is_deaf_and_named),
       cmocka_unit_test(test_refused),
       cmocka_unit_test(test_child_has_none),
+#ifndef _WIN32
+      cmocka_unit_test(test_a_child_is_known_by_either_sign),
+      cmocka_unit_test(test_ended_threads_leave_no_memory),
+#endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,60 @@ static void control_characters_are_hidden(void **state) {
   shows("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xc2\xa0", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xc2\xa0");
 }
 
+/* The first and the last character of each length, and what lies just beside them. */
+static void only_whole_characters_are_shown(void **state) {
+  (void)state;
+  static const char *const characters[] = {" ",
+                                           "~",
+                                           "\xc2\xa0",
+                                           "\xdf\xbf",
+                                           "\xe0\xa0\x80",
+                                           "\xe0\xa4\x85",
+                                           "\xec\xbf\xbf",
+                                           "\xed\x80\x80",
+                                           "\xed\x9f\xbf",
+                                           "\xee\x80\x80",
+                                           "\xef\xbf\xbf",
+                                           "\xf0\x90\x80\x80",
+                                           "\xf1\x80\x80\x80",
+                                           "\xf3\xbf\xbf\xbf",
+                                           "\xf4\x8f\xbf\xbf"};
+  static const char *const others[] = {"\x1f",
+                                       "\x7f",
+                                       "\x80",
+                                       "\xbf",
+                                       "\xff",
+                                       "\xc0\x9b",
+                                       "\xc1\xbf",
+                                       "\xc2\x80",
+                                       "\xc2\x9f",
+                                       "\xe0\x9f\xbf",
+                                       "\xed\xa0\x80",
+                                       "\xf0\x8f\xbf\xbf",
+                                       "\xf4\x90\x80\x80",
+                                       "\xf5\x80\x80\x80",
+                                       "\xf8\x88\x80\x80"};
+  for (size_t i = 0; i < sizeof characters / sizeof *characters; i++) {
+    char twice[16], cut[16], hidden[16];
+    size_t length = strlen(characters[i]);
+    snprintf(twice, sizeof twice, "%s%s", characters[i], characters[i]);
+    shows(twice, twice);
+    /* without its end, at the end of the text and before another character */
+    if (length == 1) continue;
+    memset(hidden, '?', sizeof hidden);
+    hidden[length - 1] = '\0';
+    assert_int_equal(cradle_show_text(cut, sizeof cut, characters[i], length - 1), length - 1);
+    assert_string_equal(cut, hidden);
+    assert_int_equal(cradle_show_text(cut, sizeof cut, twice, 2 * length - 1), 2 * length - 1);
+    assert_memory_equal(cut, twice, length);
+    assert_string_equal(cut + length, hidden);
+    snprintf(twice, sizeof twice, "%.*sx", (int)length - 1, characters[i]);
+    snprintf(hidden + length - 1, sizeof hidden - length + 1, "x");
+    shows(twice, hidden);
+  }
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) shows(others[i], &"????"[4 - strlen(others[i])]);
+}
+
 static void a_zero_byte_is_hidden(void **state) {
   char out[8];
   (void)state;
@@ -49,6 +103,15 @@ static void a_long_text_is_cut_at_a_character(void **state) {
                          "89",
                          9);
   assert_string_equal(out, "1234...");
+  /* with room for no character, or in the midst of bytes that are none */
+  (void)cradle_show_text(out, 5, "\xc3\xa9\xc3\xa9\xc3\xa9", 6);
+  assert_string_equal(out, "...");
+  (void)cradle_show_text(out, 5, "\x80\x80\x80\x80\x80\x80", 6);
+  assert_string_equal(out, "...");
+  memset(out, 'x', sizeof out);
+  assert_int_equal(cradle_show_text(out, 5, "123456", 6), 4);
+  assert_string_equal(out, "1...");
+  assert_int_equal(out[5], 'x'); /* behind its room */
   for (size_t room = 5; room <= sizeof out; room++) {
     memset(out, 'x', sizeof out);
     assert_true(cradle_show_text(out, room, "\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80", 12) < room);
@@ -118,6 +181,7 @@ static void a_type_in_a_misuse(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(control_characters_are_hidden),
+      cmocka_unit_test(only_whole_characters_are_shown),
       cmocka_unit_test(a_zero_byte_is_hidden),
       cmocka_unit_test(a_long_text_is_cut_at_a_character),
       cmocka_unit_test(a_text_may_be_shown_in_its_place),

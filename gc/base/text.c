@@ -20,18 +20,32 @@ static bool is_continuation(char byte) {
   return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-/* How many bytes may follow the first byte of a character. */
-static size_t continuations(char first) {
-  unsigned char byte = (unsigned char)first;
-  return (size_t)(byte >= 0xC0) + (byte >= 0xE0) + (byte >= 0xF0);
+/* Whether a character of several bytes may begin so. Other second bytes would make a character that a shorter form has,
+ * half of a pair of UTF-16, or a number above U+10FFFF (RFC 3629). */
+static bool can_begin(unsigned char first, unsigned char second) {
+  switch (first) {
+  case 0xE0: return second >= 0xA0;
+  case 0xED: return second < 0xA0;
+  case 0xF0: return second >= 0x90;
+  case 0xF4: return second < 0x90;
+  default: return first >= 0xC2 && first < 0xF4;
+  }
 }
 
-/* The length of the UTF-8 control character at text, or 1 for a byte that begins no character; 0 if it is neither. */
-static size_t control_bytes(const char *text, size_t left) {
-  unsigned char byte = (unsigned char)text[0];
-  if (byte < 0x20 || byte == 0x7F || is_continuation(text[0])) return 1;
-  if (byte == 0xC2 && left > 1 && ((unsigned char)text[1] & 0xE0) == 0x80) return 2; /* U+0080 to U+009F */
-  return 0;
+/* The length of the UTF-8 character at text; 0: no character begins there, or its end is missing. */
+static size_t character_bytes(const char *text, size_t left) {
+  unsigned char first = (unsigned char)text[0];
+  if (first < 0x80) return 1;
+  size_t length = (size_t)2 + (first >= 0xE0) + (first >= 0xF0);
+  for (size_t i = 1; i < length; i++)
+    if (i >= left || !is_continuation(text[i])) return 0;
+  return can_begin(first, (unsigned char)text[1]) ? length : 0;
+}
+
+/* Whether the whole character at text is a control character: U+0000 to U+001F, or U+007F to U+009F. */
+static bool is_control(const char *text) {
+  unsigned char first = (unsigned char)text[0];
+  return first < 0x20 || first == 0x7F || (first == 0xC2 && (unsigned char)text[1] < 0xA0);
 }
 
 /* A text is not cut within a character. */
@@ -47,12 +61,9 @@ size_t crd_show_text(char *out, size_t room, const char *text, size_t length) {
   bool is_cut = length >= room;
   size_t shown = is_cut ? without_broken_end(text, room - sizeof cut) : length, at = 0;
   while (at < shown) {
-    size_t hidden = control_bytes(text + at, shown - at);
-    for (size_t end = at + hidden; at < end; at++) out[at] = '?';
-    if (hidden > 0) continue;
-    size_t end = at + 1 + continuations(text[at]);
-    do out[at] = text[at];
-    while (++at < shown && at < end && is_continuation(text[at]));
+    size_t bytes = character_bytes(text + at, shown - at), end = at + (bytes != 0 ? bytes : 1);
+    bool hidden = bytes == 0 || is_control(text + at);
+    for (; at < end; at++) out[at] = hidden ? '?' : text[at];
   }
   if (is_cut) memcpy(out + at, cut, sizeof cut - 1), at += sizeof cut - 1;
   out[at] = '\0';

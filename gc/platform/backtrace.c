@@ -128,8 +128,8 @@ static bool program_has_lines(void) {
              !read_section(fd, &header, header.e_shstrndx, &names);
   for (size_t i = 0; i < header.e_shnum && !has; i++) {
     char name[16] = "";
-    if (!read_section(fd, &header, i, &section)) break;
-    if (pread(fd, name, sizeof name - 1, (off_t)(names.sh_offset + section.sh_name)) > 0) has = is_debug_section(name);
+    has = !read_section(fd, &header, i, &section) ||
+          pread(fd, name, sizeof name - 1, (off_t)(names.sh_offset + section.sh_name)) <= 0 || is_debug_section(name);
   }
   close(fd);
   return has;

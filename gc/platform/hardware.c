@@ -287,7 +287,7 @@ static const group_limits processor_limits = {"cpu", "sys/fs/cgroup/cpu", look_a
 /* Lowers to the limit of the group and of every group above it, up to the mount. */
 static int lower_to_group(size_t *least, const char *root, const group_limits *limits, int version, char *group) {
   path mount = path_of(root, version == GROUP_VERSION_1 ? limits->mount_1 : "sys/fs/cgroup");
-  for (char *end = group + strlen(group);; *end = '\0') {
+  for (char *end;; *end = '\0') {
     path folder = path_under(&mount, group);
     limits->look(least, &folder, version);
     if ((end = strrchr(group, '/')) == NULL) return version;

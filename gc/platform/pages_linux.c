@@ -163,6 +163,7 @@ typedef struct smaps_walk {
   uintptr_t start, end; /* asked for */
   /* of the mapping that the present lines describe: its bytes, and those that lie in the range; overlap <= mapping */
   size_t mapping, overlap;
+  bool is_cut; /* the next line is the rest of one whose beginning was taken */
   crd_pages_backing *backing;
 } smaps_walk;
 
@@ -201,6 +202,9 @@ static void count_line(const smaps_walk *walk, const char *line) {
 
 static void smaps_line(smaps_walk *walk, const char *line) {
   uint64_t from, to;
+  bool is_rest = walk->is_cut;
+  walk->is_cut = false;
+  if (is_rest) return;
   const char *dash = parse_number(line, 16, &from);
   if (*dash == '-' && dash != line) {
     parse_number(dash + 1, 16, &to);
@@ -228,7 +232,11 @@ static bool walk_smaps(smaps_walk *walk, int file) {
     buffer[held] = '\0';
     char *rest = take_lines(walk, buffer);
     held -= (size_t)(rest - buffer);
-    if (held == sizeof buffer - 1) held = 0; /* a long file name fills the buffer; no line of interest is that long */
+    if (held == sizeof buffer - 1) { /* a long file name fills the buffer; the addresses come before it */
+      smaps_line(walk, buffer);
+      walk->is_cut = true;
+      held = 0;
+    }
     memmove(buffer, rest, held);
   }
   return got == 0;

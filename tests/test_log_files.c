@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* --- what can go wrong --- */
 
@@ -374,6 +375,48 @@ static void a_child_has_its_own_label_on_standard_error(void **state) {
   free(text);
 }
 
+/* The head's line about the clock must lead from the time of an event to the time of day. */
+static void assert_time_of_day(const char *text) {
+  unsigned long long tick, seconds;
+  int length = 0;
+  struct timespec clock;
+  const char *line = strstr(text, "\ntick ");
+  assert_non_null(line);
+  assert_int_equal(sscanf(line, "\ntick %llx = %llu.%*9[0-9] seconds since 1970\n%n", &tick, &seconds, &length), 2);
+  assert_true(length > 0);
+  clock_gettime(CLOCK_MONOTONIC, &clock);
+  int64_t since_tick = (int64_t)clock.tv_sec - (int64_t)(tick / 1000000000u);
+  assert_in_range((int64_t)seconds + since_tick, time(NULL) - 300, time(NULL) + 300);
+}
+
+/* The second head is of a log that has had an event from far in the future. */
+static void fork_in_the_future(void *data) {
+  struct timespec clock;
+  (void)data;
+  clock_gettime(CLOCK_MONOTONIC, &clock);
+  now = ((uint64_t)clock.tv_sec + 1000) * 1000000000u;
+  crd_log *log = open_log("", "-");
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(log);
+    _exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  crd_log_close(log);
+}
+
+static void the_head_tells_the_time_of_day(void **state) {
+  (void)state;
+  char *text = errors_of(fork_in_the_future, NULL);
+  const char *second = strstr(strstr(text, "\ntick ") + 1, "\ntick ");
+  assert_time_of_day(text);
+  assert_non_null(second);
+  assert_time_of_day(second);
+  free(text);
+}
+
 static void a_normal_end_writes_the_rest(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
@@ -477,6 +520,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_child_that_only_exits_writes_nothing),
       cmocka_unit_test(a_child_gets_its_own_file_with_d),
       cmocka_unit_test(a_child_has_its_own_label_on_standard_error),
+      cmocka_unit_test(the_head_tells_the_time_of_day),
       cmocka_unit_test(a_normal_end_writes_the_rest),
       cmocka_unit_test(a_child_does_not_wait_for_a_thread_that_it_has_not),
       cmocka_unit_test(what_comes_after_the_end_is_written_too),

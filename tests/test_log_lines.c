@@ -211,6 +211,27 @@ static void two_major_collections_end_in_a_pause(void **state) {
   free(text);
 }
 
+/* A collection's times and bytes of the second core are sums; of its stops the longest counts. */
+static void what_the_second_core_did_ends_the_line(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log("line:", path);
+  for (uint64_t i = 1; i <= 2; i++) {
+    send_event(log, (cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN});
+    send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {7, 200, 0, 5000, 40}});
+    if (i == 1) send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {8, 300, 0, 6000, 30}});
+    send_step(log, CRADLE_PHASE_MARKING, 100, 0, 10000);
+    send_major_end(log, i, 1000, 900);
+    send_pause(log, 60000);
+    send_given_back(log, 0);
+  }
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_has(text, ", given back 0 B; second core 11.0 us, marked 500 B, stopped within 40 ns\n");
+  assert_has(text, ", given back 0 B; second core 5.00 us, marked 200 B, stopped within 40 ns\n");
+  free(text);
+}
+
 static void sections_select_lines(void **state) {
   (void)state;
   static const char *const minors[] = {"line,gc-minor:", "gc-min,line:"};
@@ -373,6 +394,29 @@ static void standard_error_has_each_line_at_once(void **state) {
   free(text);
 }
 
+static long bytes_in(const char *path) {
+  struct stat status;
+  assert_int_equal(stat(path, &status), 0);
+  return (long)status.st_size;
+}
+
+/* The head is there at once, for people who look; each line would be a system call. */
+static void lines_for_a_file_wait_in_the_buffer(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log("line:", path);
+  long head = bytes_in(path);
+  assert_true(head > 0);
+  send_sized_minor(log, CRADLE_CAUSE_NURSERY_FULL, 1, 4096, 100);
+  send_pause(log, 200);
+  assert_int_equal(bytes_in(path), head);
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_int_equal(behind_head(text) - text, head);
+  assert_int_equal(read_lines(text, true).line_count, 1);
+  free(text);
+}
+
 /* Each write to such a pipe is a packet. */
 static void write_packets(void *data) {
   int ends[2], packets = 0;
@@ -432,6 +476,29 @@ static void a_child_of_fork_tears_no_line(void **state) {
   free(text);
 }
 
+static void fork_later(void *data) {
+  struct timespec clock;
+  (void)data;
+  clock_gettime(CLOCK_MONOTONIC, &clock);
+  now = ((uint64_t)clock.tv_sec + 1000) * 1000000000u;
+  fork_and_write((char *)(uintptr_t)"-");
+}
+
+/* When the process opened its first log, also for a log whose last event is from far in the future. */
+static void second_0_is_the_same_in_every_head(void **state) {
+  (void)state;
+  char *text = errors_of(fork_later, NULL);
+  int heads = 0;
+  for (const char *at = text; (at = strstr(at, "; second 0 is ")) != NULL; heads++) {
+    unsigned long long seconds;
+    assert_int_equal(sscanf(at, "; second 0 is %llu.%*9[0-9] seconds since 1970\n", &seconds), 1);
+    assert_in_range(seconds, time(NULL) - 300, time(NULL) + 300);
+    at++;
+  }
+  assert_int_equal(heads, 2);
+  free(text);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_collection_is_a_line),
@@ -439,6 +506,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(every_size_lines_up),
       cmocka_unit_test(a_stop_that_is_no_pause_is_written_at_once),
       cmocka_unit_test(two_major_collections_end_in_a_pause),
+      cmocka_unit_test(what_the_second_core_did_ends_the_line),
       cmocka_unit_test(sections_select_lines),
       cmocka_unit_test(a_selection_without_lines_is_told),
       cmocka_unit_test(lines_are_whole_whatever_comes),
@@ -447,8 +515,10 @@ int main(int argc, char **argv) {
       cmocka_unit_test(threads_share_standard_error),
       cmocka_unit_test(threads_share_a_pipe),
       cmocka_unit_test(standard_error_has_each_line_at_once),
+      cmocka_unit_test(lines_for_a_file_wait_in_the_buffer),
       cmocka_unit_test(a_line_is_one_write),
       cmocka_unit_test(a_child_of_fork_tears_no_line),
+      cmocka_unit_test(second_0_is_the_same_in_every_head),
   };
   if (argc > 1) page = argv[1];
   return cmocka_run_group_tests(tests, make_folder, remove_folder);

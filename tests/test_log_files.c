@@ -8,9 +8,34 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
+
+/* --- other systems --- */
+
+/* Two functions of the C library are replaced: any file may pass for a terminal, and the kernel for an old one, which
+ * cannot clear a page in a child of fork. */
+static bool terminals, old_kernel;
+
+int isatty(int fd) {
+  (void)fd;
+  if (terminals) return 1;
+  errno = ENOTTY;
+  return 0;
+}
+
+int madvise(void *start, size_t bytes, int advice) {
+#ifdef MADV_WIPEONFORK
+  if (old_kernel && advice == MADV_WIPEONFORK) {
+    errno = EINVAL;
+    return -1;
+  }
+#endif
+  return (int)syscall(SYS_madvise, start, bytes, advice);
+}
 
 /* --- what can go wrong --- */
 
@@ -375,6 +400,41 @@ static void a_child_has_its_own_label_on_standard_error(void **state) {
   free(text);
 }
 
+/* A child compares its number with that of the process that opened the log. */
+static void forks_are_noticed_on_an_old_kernel(void **state) {
+  old_kernel = true;
+  a_child_does_not_give_back_its_parents_lock(state);
+  a_child_writes_nothing_twice(state);
+  a_child_gets_its_own_file_with_d(state);
+  a_child_has_its_own_label_on_standard_error(state);
+  old_kernel = false;
+}
+
+/* People look there. A child of fork goes on in it, under a head of its own. */
+static void a_terminal_is_written_at_each_section(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  terminals = true;
+  crd_log *log = open_log(":", path);
+  terminals = false;
+  send_minor(log);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 3);
+  free(text);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(log);
+    _exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  crd_log_close(log);
+  text = must_read(path);
+  assert_int_equal(read_sections(text), 6);
+  assert_int_equal(count_of(text, "{cradle-log\n"), 2);
+  free(text);
+}
+
 /* The head's line about the clock must lead from the time of an event to the time of day. */
 static void assert_time_of_day(const char *text) {
   unsigned long long tick, seconds;
@@ -520,6 +580,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_child_that_only_exits_writes_nothing),
       cmocka_unit_test(a_child_gets_its_own_file_with_d),
       cmocka_unit_test(a_child_has_its_own_label_on_standard_error),
+      cmocka_unit_test(forks_are_noticed_on_an_old_kernel),
+      cmocka_unit_test(a_terminal_is_written_at_each_section),
       cmocka_unit_test(the_head_tells_the_time_of_day),
       cmocka_unit_test(a_normal_end_writes_the_rest),
       cmocka_unit_test(a_child_does_not_wait_for_a_thread_that_it_has_not),

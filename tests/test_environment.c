@@ -447,6 +447,8 @@ static void bad_values_are_ignored(void **state) {
       {"CRADLE_HUGEPAGES", "nursery=2m"},
       {"CRADLE_HUGEPAGES", "nursery=off,"},
       {"CRADLE_HUGEPAGES", "nursery=off,arenas"},
+      {"CRADLE_HUGEPAGES", "nursery=off,arenas:off"},
+      {"CRADLE_HUGEPAGES", "nursery:off,arenas=off"},
       {"CRADLE_HUGEPAGES", "nursery=off,stack=off"},
       {"CRADLE_HUGEPAGES", "off,arenas=auto"},
       {"CRADLE_HUGEPAGES", "nursery=hugetlbhugetlbhugetlb"},
@@ -502,6 +504,32 @@ static void unknown_names_are_reported(void **state) {
   unsetenv(long_name);
   assert_non_null(strstr(said, "CRADLE_UNHEARD_OF: unknown (docs/environment.md lists all)\n"));
   assert_null(strstr(said, "did you mean"));
+}
+
+/* Up to three letters too few, too many or others. */
+static void misspelled_names_are_recognised(void **state) {
+  static const struct {
+    const char *name, *meant; /* NULL: none */
+  } cases[] = {
+      {"CRADLE_GC_NURERY_FXD", "CRADLE_GC_NURSERY_FIXED"},
+      {"CRADLE_GC_NRERY_FXD", NULL},
+      {"CRADLE_GC_NUURSERYY_FIXEDD", "CRADLE_GC_NURSERY_FIXED"},
+      {"CRADLE_GC_NUURSSERYY_FIXEDD", NULL},
+      {"CRADLE_GC_NORSARY_FOXED", "CRADLE_GC_NURSERY_FIXED"},
+      {"CRADLE_GC_NORSARY_FOXAD", NULL},
+      {"CRADLE_GC_MAXX", "CRADLE_GC_MAX"},
+      {"CRADLE_GC_MAX_DETLA", "CRADLE_GC_MAX_DELTA"},
+      {"CRADLE_XUARANTINX", "CRADLE_QUARANTINE"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char wanted[100] = ": unknown (docs/environment.md lists all)\n";
+    if (cases[i].meant != NULL) snprintf(wanted, sizeof wanted, ": unknown; did you mean %s? (docs", cases[i].meant);
+    setenv(cases[i].name, "1", 1);
+    assert_int_equal(overlay_fresh(), 1);
+    unsetenv(cases[i].name);
+    if (strstr(said, cases[i].name) == NULL || strstr(said, wanted) == NULL) fail_msg("%s", said);
+  }
 }
 
 static void each_report_is_made_once(void **state) {
@@ -740,6 +768,7 @@ int main(void) {
       TEST(bad_values_are_ignored),
       TEST(the_report_says_what_is_accepted),
       TEST(unknown_names_are_reported),
+      TEST(misspelled_names_are_recognised),
       TEST(each_report_is_made_once),
       TEST(contradictions_are_settled),
       TEST(the_users_word_wins_over_the_embedders),

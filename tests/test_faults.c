@@ -644,6 +644,24 @@ static void assert_said(const char *words, size_t count) {
   if (times(words) != count) fail_msg("\"%s\" comes %zu times, not %zu, in: %s", words, times(words), count, said);
 }
 
+#if defined(__GLIBC__) && defined(__x86_64__)
+static unsigned long long last_address(const char *trace) {
+  const char *end = strstr(trace, "\ncradle:"), *last = strstr(trace, " 0x");
+  for (const char *at = last; at != NULL && (end == NULL || at < end); at = strstr(at + 1, " 0x")) last = at;
+  return strtoull(last, NULL, 16);
+}
+
+/* The use's calls begin in the function that used the reference and end where the program began, as the trigger's do.
+ * The place of the program is a multiple of a page. (On other processors, an unwinder may not get past a signal.) */
+static void assert_calls_of(uint64_t (*function)(const pair *)) {
+  const char *calls = strstr(said, ", used by:\n"), *trigger = strstr(said, ", triggered by: ");
+  unsigned long long first = strtoull(strstr(calls, " 0x"), NULL, 16);
+  assert_in_range((first - (uintptr_t)function) & 4095, 0, 255);
+  assert_int_equal(last_address(calls), last_address(trigger));
+  assert_int_not_equal(last_address(calls), first);
+}
+#endif
+
 #define REPORT "cradle: stale reference to a pair (object at 0x"
 
 static void a_stale_reference_is_reported(void **state) {
@@ -660,6 +678,9 @@ static void a_stale_reference_is_reported(void **state) {
   assert_true(times("/test_faults 0x") >= 2); /* the use and the trigger */
   assert_said(", used by:\naddr2line -f -p -i -e /", 1);
   assert_said(", triggered by: request\naddr2line -f -p -i -e /", 1);
+#endif
+#if defined(__GLIBC__) && defined(__x86_64__)
+  assert_calls_of(use);
 #endif
 }
 

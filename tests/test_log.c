@@ -2,9 +2,6 @@
 #include "tests/log_fixture.h"
 
 #include <sys/stat.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 /* --- selection --- */
 
@@ -307,16 +304,6 @@ static const struct {
                 {"CRADLE_PROFILE", "", "/services.profile"},
                 {"CRADLE_FAULTS", "altstack", NULL}};
 enum { SERVICES = sizeof services / sizeof services[0] };
-
-/* The bytes that the C library has handed out; 0 where it does not tell. */
-static size_t memory_in_use(void) {
-#if defined(__GLIBC__) /* since 2.33, which is older than Debian 12 */
-  struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-#else
-  return 0;
-#endif
-}
 
 static void live_with_services(void) {
   cradle_options options;

@@ -368,6 +368,30 @@ static void a_child_gets_its_own_file_with_d(void **state) {
   free(text);
 }
 
+/* The process remembers the names of the files that it wrote to; it keeps nothing else as long as the name. */
+static void a_child_frees_the_name_of_its_parents_file(void **state) {
+  enum { NAME_BYTES = 3000 };
+  char path[NAME_BYTES + 100];
+  (void)state;
+  int length = snprintf(path, sizeof path, "%s", folder);
+  while (length < NAME_BYTES) length += snprintf(path + length, sizeof path - (size_t)length, "/.");
+  snprintf(path + length, sizeof path - (size_t)length, "/name-%%d.log");
+  char *selection = malloc(sizeof path + 1);
+  snprintf(selection, sizeof path + 1, ":%s", path);
+  crd_log *log = crd_log_open(selection, (cradle_listener){0});
+  free(selection);
+  assert_non_null(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    size_t before = memory_in_use();
+    send_minor(log);
+    _exit(memory_in_use() - before >= (size_t)2 * NAME_BYTES);
+  }
+  assert_int_equal(wait_for(child), 0);
+  crd_log_close(log);
+}
+
 static void fork_on_stderr(void *data) {
   crd_log *log = open_log(data, "-");
   send_minor(log);
@@ -579,6 +603,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_child_writes_nothing_twice),
       cmocka_unit_test(a_child_that_only_exits_writes_nothing),
       cmocka_unit_test(a_child_gets_its_own_file_with_d),
+      cmocka_unit_test(a_child_frees_the_name_of_its_parents_file),
       cmocka_unit_test(a_child_has_its_own_label_on_standard_error),
       cmocka_unit_test(forks_are_noticed_on_an_old_kernel),
       cmocka_unit_test(a_terminal_is_written_at_each_section),

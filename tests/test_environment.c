@@ -206,8 +206,10 @@ static void values_reach_the_options(void **state) {
   assert_int_equal(options.quarantine, 8);
   assert_int_equal(options.fault_report, CRADLE_FAULTS_OWN_STACK);
   forget_all();
+  setenv("CRADLE_GC_MAJOR_COLLECT", "1000", 1); /* the largest */
   setenv("CRADLE_GC", "Off", 1);
   assert_int_equal(overlay_fresh(), 0);
+  assert_true(options.major_factor == 1000.0);
   assert_int_equal(options.gc, CRADLE_GC_OFF);
 }
 
@@ -488,7 +490,7 @@ static void the_report_says_what_is_accepted(void **state) {
 }
 
 static void unknown_names_are_reported(void **state) {
-  char long_name[400] = "CRADLE_";
+  char long_name[400] = "CRADLE_", shown[500];
   (void)state;
   setenv("CRADLE_GC_NURSRY", "4M", 1);
   assert_int_equal(overlay_fresh(), 1);
@@ -503,6 +505,9 @@ static void unknown_names_are_reported(void **state) {
   unsetenv("CRADLE_UNHEARD_OF");
   unsetenv(long_name);
   assert_non_null(strstr(said, "CRADLE_UNHEARD_OF: unknown (docs/environment.md lists all)\n"));
+  long_name[80] = '\0'; /* what is shown of it */
+  snprintf(shown, sizeof shown, "cradle: %s: unknown (", long_name);
+  assert_non_null(strstr(said, shown));
   assert_null(strstr(said, "did you mean"));
 }
 

@@ -75,6 +75,21 @@ static void a_prefix_of_nothing_is_told(void **state) {
   free(text);
 }
 
+/* Of a long word, the first 80 letters are shown. */
+static void a_long_word_is_told_in_part(void **state) {
+  char selection[500], wanted[200];
+  (void)state;
+  for (int letters = 80; letters <= 200; letters += 120) {
+    memset(selection, 'x', (size_t)letters);
+    snprintf(selection + letters, sizeof selection - (size_t)letters, ":%s", fresh_name(".log"));
+    snprintf(wanted, sizeof wanted, "CRADLE_LOG: %.80s: no section's", selection);
+    char *text = errors_of(open_and_live, selection);
+    if (letters == 80) assert_has(text, wanted);
+    if (letters != 80) assert_string_equal(text, ""); /* the same words were said before */
+    free(text);
+  }
+}
+
 static void fill_disk(void *data) {
   crd_log *log = crd_log_open(":/dev/full", (cradle_listener){no_listener, data});
   assert_non_null(log);
@@ -208,6 +223,42 @@ static void a_file_that_another_process_writes_is_kept(void **state) {
   free(text);
 }
 
+static bool is_locked(const char *path) {
+  int file = open(path, O_WRONLY);
+  assert_true(file >= 0);
+  bool locked = flock(file, LOCK_EX | LOCK_NB) != 0;
+  close(file);
+  return locked;
+}
+
+static void log_on_standard_error(void *locked) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", STDERR_FILENO);
+  if (write(STDERR_FILENO, "the program's\n", 14) < 0) return;
+  crd_log *log = open_log(":", "-");
+  *(bool *)locked = is_locked(path);
+  send_life(log);
+}
+
+/* Standard error is the program's, even where it leads to a file. */
+static void standard_error_is_neither_emptied_nor_locked(void **state) {
+  bool locked = true;
+  (void)state;
+  char *text = errors_of(log_on_standard_error, &locked);
+  assert_int_equal(strncmp(text, "the program's\n[", 15), 0);
+  assert_int_equal(read_sections(text), 12);
+  assert_false(locked);
+  free(text);
+}
+
+static void opening_a_log_keeps_errno(void **state) {
+  (void)state;
+  errno = 77;
+  crd_log *log = open_log(":", fresh_name(".log"));
+  assert_int_equal(errno, 77);
+  send_life(log);
+}
+
 static pid_t child_that_waits(const int *ends) {
   char byte;
   fflush(NULL);
@@ -215,14 +266,6 @@ static pid_t child_that_waits(const int *ends) {
   if (child != 0) return child;
   close(ends[1]);
   _exit((int)read(ends[0], &byte, 1));
-}
-
-static bool is_locked(const char *path) {
-  int file = open(path, O_WRONLY);
-  assert_true(file >= 0);
-  bool locked = flock(file, LOCK_EX | LOCK_NB) != 0;
-  close(file);
-  return locked;
 }
 
 /* It has the descriptor, but the log is complete. */
@@ -587,6 +630,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(an_unwritable_path_is_told_once),
       cmocka_unit_test(a_missing_name_is_told),
       cmocka_unit_test(a_prefix_of_nothing_is_told),
+      cmocka_unit_test(a_long_word_is_told_in_part),
       cmocka_unit_test(a_full_disk_stops_the_log_only),
       cmocka_unit_test(a_reader_that_goes_away_stops_the_log_only),
       cmocka_unit_test(a_limit_on_files_stops_the_log_only),
@@ -595,6 +639,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(an_old_log_is_replaced),
       cmocka_unit_test(heaps_of_a_process_share_the_file),
       cmocka_unit_test(a_file_that_another_process_writes_is_kept),
+      cmocka_unit_test(standard_error_is_neither_emptied_nor_locked),
+      cmocka_unit_test(opening_a_log_keeps_errno),
       cmocka_unit_test(a_child_keeps_no_lock),
       cmocka_unit_test(a_child_does_not_give_back_its_parents_lock),
       cmocka_unit_test(long_logs_are_whole),

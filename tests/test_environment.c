@@ -390,6 +390,14 @@ static void policies_are_for_both_regions_or_for_each(void **state) {
   setenv("CRADLE_HUGEPAGES", "arenas=hugetlb!", 1);
   assert_int_equal(overlay_fresh(), 0);
   assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_AUTO); /* not named, not changed */
+  setenv("CRADLE_HUGEPAGES", "auto", 1);
+  cradle_options_init(&options);
+  options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_OFF;
+  assert_int_equal(overlay(), 0);
+  assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_AUTO);
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_AUTO);
+  setenv("CRADLE_HUGEPAGES", "arenas=hugetlb!", 1);
+  assert_int_equal(overlay_fresh(), 0);
   assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB_STRICT);
 }
 
@@ -454,6 +462,8 @@ static void bad_values_are_ignored(void **state) {
       {"CRADLE_HUGEPAGES", "nursery=off,stack=off"},
       {"CRADLE_HUGEPAGES", "off,arenas=auto"},
       {"CRADLE_HUGEPAGES", "nursery=hugetlbhugetlbhugetlb"},
+      {"CRADLE_GC", "on or off"},
+      {"CRADLE_STRESS_AT", "anywhere, allocations or safepoints"},
       {"CRADLE_PROFILE_RATE", "0"},
       {"CRADLE_PROFILE_RATE", "63"},
       {"CRADLE_PROFILE_RATE", "often"},
@@ -522,6 +532,8 @@ static void misspelled_names_are_recognised(void **state) {
       {"CRADLE_GC_NUURSSERYY_FIXEDD", NULL},
       {"CRADLE_GC_NORSARY_FOXED", "CRADLE_GC_NURSERY_FIXED"},
       {"CRADLE_GC_NORSARY_FOXAD", NULL},
+      {"CRADLE_GV", "CRADLE_GC"},
+      {"CRADLE_GC_MINN", "CRADLE_GC_MIN"}, /* and not the maximum */
       {"CRADLE_GC_MAXX", "CRADLE_GC_MAX"},
       {"CRADLE_GC_MAX_DETLA", "CRADLE_GC_MAX_DELTA"},
       {"CRADLE_XUARANTINX", "CRADLE_QUARANTINE"},

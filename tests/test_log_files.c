@@ -16,15 +16,23 @@
 
 /* --- other systems --- */
 
-/* Two functions of the C library are replaced: any file may pass for a terminal, and the kernel for an old one, which
- * cannot clear a page in a child of fork. */
-static bool terminals, old_kernel;
+/* Three functions of the C library are replaced: any file may pass for a terminal or for one that can only be appended
+ * to, and the kernel for an old one, which cannot clear a page in a child of fork. */
+static bool terminals, append_only, old_kernel;
 
 int isatty(int fd) {
   (void)fd;
   if (terminals) return 1;
   errno = ENOTTY;
   return 0;
+}
+
+int ftruncate(int fd, off_t bytes) {
+  if (append_only) {
+    errno = EPERM;
+    return -1;
+  }
+  return (int)syscall(SYS_ftruncate, fd, bytes);
 }
 
 int madvise(void *start, size_t bytes, int advice) {
@@ -126,6 +134,37 @@ static void a_reader_that_goes_away_stops_the_log_only(void **state) {
   free(text);
 }
 
+/* The section that was open when the log stopped is not ended in a file that the program has opened since. */
+static void lose_reader_in_a_section(void *data) {
+  char path[300], note[70000];
+  snprintf(path, sizeof path, "%s", fresh_name(".fifo"));
+  memset(note, 'n', sizeof note - 1);
+  note[sizeof note - 1] = '\0';
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int reader = open(path, O_RDONLY | O_NONBLOCK);
+  crd_log *log = open_log(":", path);
+  close(reader);
+  signal(SIGPIPE, SIG_DFL);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {note, 0, 0}});
+  int files[8];
+  for (int i = 0; i < 8; i++) files[i] = open(data, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  crd_log_close(log);
+  for (int i = 0; i < 8; i++) assert_int_equal(close(files[i]), 0);
+}
+
+static void a_log_that_stopped_touches_no_other_file(void **state) {
+  char path[300];
+  (void)state;
+  snprintf(path, sizeof path, "%s", fresh_name(".txt"));
+  char *said = errors_of(lose_reader_in_a_section, path), *text = must_read(path);
+  assert_has(said, "Broken pipe; the log stops\n");
+  assert_int_equal(count_of(said, "\n"), 1);
+  assert_string_equal(text, "");
+  free(said);
+  free(text);
+}
+
 /* Lives in a child that may write files of one kilobyte, with its standard error in a pipe. */
 static int live_with_small_files(const char *path, int error) {
   const struct rlimit small = {1024, 1024};
@@ -194,6 +233,26 @@ static void an_old_log_is_replaced(void **state) {
   send_life(open_log(":", path));
   char *text = must_read(path);
   assert_lacks(text, "yesterday's");
+  free(text);
+}
+
+static void append_life(void *selection) {
+  append_only = true;
+  crd_log *log = crd_log_open(selection, (cradle_listener){0});
+  append_only = false;
+  send_life(log);
+}
+
+static void an_old_log_that_cannot_be_emptied_is_appended_to(void **state) {
+  char selection[300];
+  (void)state;
+  snprintf(selection, sizeof selection, ":%s", fresh_name(".log"));
+  write_old(selection + 1);
+  char *said = errors_of(append_life, selection), *text = must_read(selection + 1);
+  assert_has(said, ".log: Operation not permitted; appending\n");
+  assert_int_equal(strncmp(text, "yesterday's\n[", 13), 0);
+  assert_int_equal(read_sections(text), 12);
+  free(said);
   free(text);
 }
 
@@ -595,6 +654,74 @@ static void a_child_does_not_wait_for_a_thread_that_it_has_not(void **state) {
   assert_int_equal(status, 0);
 }
 
+/* Ends this process with 7 as soon as a thread waits for a lock; it would end by SIGALRM otherwise. */
+static void *end_with_the_first_yield(void *none) {
+  (void)none;
+  while (__atomic_load_n(&yields, __ATOMIC_RELAXED) == 0) usleep(1000);
+  _exit(7);
+}
+
+static void watch_yields(void) {
+  pthread_t thread;
+  alarm(10);
+  yields = 0;
+  if (pthread_create(&thread, NULL, end_with_the_first_yield, NULL) != 0) _exit(8);
+}
+
+static void make_full_pipe(const char *path) {
+  if (mkfifo(path, 0600) != 0) _exit(9);
+  int reader = open(path, O_RDONLY | O_NONBLOCK), writer = open(path, O_WRONLY | O_NONBLOCK);
+  if (reader < 0 || writer < 0) _exit(9);
+  for (size_t bytes = 4096; bytes != 0; bytes /= 2)
+    while (write(writer, folder, bytes < sizeof folder ? bytes : sizeof folder) > 0) {}
+}
+
+static void *log_slowly(void *log) {
+  for (;; usleep(1000)) send_minor(log);
+  return NULL;
+}
+
+static void exit_beside_a_thread_that_logs(const char *path) {
+  pthread_t thread;
+  crd_log *log = open_log(":", path);
+  send_minor(log);
+  watch_yields();
+  pthread_create(&thread, NULL, log_slowly, log);
+  exit(0);
+}
+
+static void *open_in_full_pipe(void *path) {
+  open_log("trace:", path);
+  return NULL;
+}
+
+static void open_beside_a_thread_that_opens(const char *path) {
+  char other[300];
+  pthread_t thread;
+  snprintf(other, sizeof other, "%s", fresh_name(".log"));
+  watch_yields();
+  pthread_create(&thread, NULL, open_in_full_pipe, (char *)(uintptr_t)path);
+  for (;; usleep(1000)) crd_log_close(open_log("trace:", other));
+}
+
+/* For one that writes a log's buffer, or a file's head. */
+static void threads_wait_for_each_other(void **state) {
+  void (*const ways[])(const char *path) = {exit_beside_a_thread_that_logs, open_beside_a_thread_that_opens};
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    const char *path = fresh_name(".fifo");
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+      make_full_pipe(path);
+      ways[i](path);
+    }
+    int status = wait_for(child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 7);
+  }
+}
+
 static crd_log *log_at_exit;
 static void collect_at_exit(void) {
   send_minor(log_at_exit);
@@ -633,10 +760,12 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_long_word_is_told_in_part),
       cmocka_unit_test(a_full_disk_stops_the_log_only),
       cmocka_unit_test(a_reader_that_goes_away_stops_the_log_only),
+      cmocka_unit_test(a_log_that_stopped_touches_no_other_file),
       cmocka_unit_test(a_limit_on_files_stops_the_log_only),
       cmocka_unit_test(a_signal_that_waited_stays),
       cmocka_unit_test(d_is_the_process),
       cmocka_unit_test(an_old_log_is_replaced),
+      cmocka_unit_test(an_old_log_that_cannot_be_emptied_is_appended_to),
       cmocka_unit_test(heaps_of_a_process_share_the_file),
       cmocka_unit_test(a_file_that_another_process_writes_is_kept),
       cmocka_unit_test(standard_error_is_neither_emptied_nor_locked),
@@ -656,6 +785,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(the_head_tells_the_time_of_day),
       cmocka_unit_test(a_normal_end_writes_the_rest),
       cmocka_unit_test(a_child_does_not_wait_for_a_thread_that_it_has_not),
+      cmocka_unit_test(threads_wait_for_each_other),
       cmocka_unit_test(what_comes_after_the_end_is_written_too),
   };
   atexit(end_with_yields); /* before the logs', so that it runs after them */

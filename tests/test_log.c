@@ -292,6 +292,33 @@ static void a_heap_that_cannot_be_made_frees_its_log(void **state) {
   assert_has(error.message, "version");
 }
 
+/* --- stress --- */
+
+CRADLE_UNCHECKED_COLLECTION static void stress_without_roots(void *data) {
+  static const cradle_type leaf = {.name = "leaf", .size = 16};
+  cradle_options options;
+  (void)data;
+  cradle_options_init(&options);
+  options.types = &leaf;
+  options.type_count = 1;
+  setenv("CRADLE_STRESS", "1", 1);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, NULL);
+  unsetenv("CRADLE_STRESS");
+  assert_non_null(heap);
+  cradle_mutator *mutator = cradle_mutator_new(heap);
+  for (int i = 0; i < 10; i++) (void)cradle_new(mutator, 0, leaf.size);
+  cradle_mutator_free(mutator);
+  cradle_heap_free(heap);
+}
+
+/* Whoever asked for it in the environment need not have a listener. */
+static void a_stress_run_that_moved_nothing_is_told(void **state) {
+  (void)state;
+  char *text = errors_of(stress_without_roots, NULL);
+  assert_string_equal(text, "cradle: stress: nothing moved, so that the run proves nothing (CRADLE_STRESS)\n");
+  free(text);
+}
+
 /* --- memory --- */
 
 /* Each variable's value is the two parts, with the folder between them if there is a second part. */
@@ -370,6 +397,7 @@ int main(void) {
       cmocka_unit_test(destroyed_before_the_hand_over_keeps_the_log),
       cmocka_unit_test(a_heap_logs_its_life),
       cmocka_unit_test(a_heap_that_cannot_be_made_frees_its_log),
+      cmocka_unit_test(a_stress_run_that_moved_nothing_is_told),
       cmocka_unit_test(the_services_of_a_heap_free_their_memory),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -352,12 +352,16 @@ static void fail_with_services(void) {
   assert_null(cradle_heap_new_from_environment(&options, NULL));
 }
 
+static void open_no_log(void) {
+  assert_null(open_log(":", "/no/such/folder/of-a-log"));
+}
+
 /* At first the process keeps the reports that it made, and the C library keeps some freed blocks at hand. */
 static void use_services(void *data) {
-  void (*const uses[])(void) = {live_with_services, fail_with_services};
+  void (*const uses[])(void) = {live_with_services, fail_with_services, open_no_log};
   enum { ROUNDS = 10 };
   size_t *kept = data;
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 3; i++) {
     for (int round = 0; round < ROUNDS; round++) uses[i]();
     size_t before = memory_in_use();
     for (int round = 0; round < ROUNDS; round++) uses[i]();
@@ -366,7 +370,7 @@ static void use_services(void *data) {
 }
 
 static void the_services_of_a_heap_free_their_memory(void **state) {
-  size_t kept[2];
+  size_t kept[3];
   (void)state;
   for (int i = 0; i < SERVICES; i++) {
     char value[300];
@@ -378,6 +382,7 @@ static void the_services_of_a_heap_free_their_memory(void **state) {
   for (int i = 0; i < SERVICES; i++) unsetenv(services[i].variable);
   assert_int_equal(kept[0], 0);
   assert_int_equal(kept[1], 0);
+  assert_int_equal(kept[2], 0);
 }
 
 int main(void) {

@@ -65,6 +65,33 @@ static void an_unwritable_path_is_told_once(void **state) {
   free(text);
 }
 
+static long mapped_pages(void) {
+  long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%ld", &pages), 1);
+  fclose(file);
+  return pages;
+}
+
+static void fail_to_open(void *selection) {
+  for (int i = 0; i < 20; i++) assert_null(crd_log_open(selection, (cradle_listener){0}));
+}
+
+static void a_log_that_cannot_be_opened_leaves_no_pages(void **state) {
+  char selection[300];
+  (void)state;
+#ifdef CRADLE_ASAN
+  print_message("skipped: AddressSanitizer maps memory, too\n");
+  skip();
+#endif
+  snprintf(selection, sizeof selection, "gc:%s/no/such/folder", folder);
+  free(errors_of(fail_to_open, selection));
+  long before = mapped_pages();
+  fail_to_open(selection);
+  assert_in_range(mapped_pages(), 0, before + 10);
+}
+
 static void a_missing_name_is_told(void **state) {
   (void)state;
   char *text = errors_of(open_and_live, (char *)(uintptr_t)"gc:");
@@ -125,6 +152,32 @@ static void lose_reader(void *data) {
   close(reader);
   signal(SIGPIPE, SIG_DFL);
   send_life(log);
+}
+
+/* In a child that gets no memory any more. */
+static void open_without_memory(void *selection) {
+  pid_t child = fork();
+  if (child != 0) {
+    assert_int_equal(wait_for(child), 0);
+    return;
+  }
+  setrlimit(RLIMIT_AS, &(struct rlimit){0, 0});
+  for (size_t bytes = 65536; bytes >= 512; bytes /= 2)
+    while (malloc(bytes) != NULL) {}
+  _exit(crd_log_open(selection, (cradle_listener){0}) != NULL);
+}
+
+static void without_memory_there_is_no_log(void **state) {
+  char selection[300];
+  (void)state;
+#if defined(CRADLE_ASAN) || defined(CRADLE_TSAN)
+  print_message("skipped: the sanitizers' malloc ends the process\n");
+  skip();
+#endif
+  snprintf(selection, sizeof selection, ":%s", fresh_name(".log"));
+  char *text = errors_of(open_without_memory, selection);
+  assert_string_equal(text, "cradle: CRADLE_LOG: no memory for the log\n");
+  free(text);
 }
 
 static void a_reader_that_goes_away_stops_the_log_only(void **state) {
@@ -755,10 +808,12 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(nothing_asked_for_is_no_log),
       cmocka_unit_test(an_unwritable_path_is_told_once),
+      cmocka_unit_test(a_log_that_cannot_be_opened_leaves_no_pages),
       cmocka_unit_test(a_missing_name_is_told),
       cmocka_unit_test(a_prefix_of_nothing_is_told),
       cmocka_unit_test(a_long_word_is_told_in_part),
       cmocka_unit_test(a_full_disk_stops_the_log_only),
+      cmocka_unit_test(without_memory_there_is_no_log),
       cmocka_unit_test(a_reader_that_goes_away_stops_the_log_only),
       cmocka_unit_test(a_log_that_stopped_touches_no_other_file),
       cmocka_unit_test(a_limit_on_files_stops_the_log_only),

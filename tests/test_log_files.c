@@ -161,9 +161,12 @@ static void open_without_memory(void *selection) {
     assert_int_equal(wait_for(child), 0);
     return;
   }
+  void *volatile taken, *volatile block = malloc(70000); /* enough for the log and its buffer, but not for its pauses */
   setrlimit(RLIMIT_AS, &(struct rlimit){0, 0});
-  for (size_t bytes = 65536; bytes >= 512; bytes /= 2)
-    while (malloc(bytes) != NULL) {}
+  for (size_t bytes = 65536; bytes >= 512; bytes /= 2) {
+    while ((taken = malloc(bytes)) != NULL) {}
+  }
+  free(block);
   _exit(crd_log_open(selection, (cradle_listener){0}) != NULL);
 }
 

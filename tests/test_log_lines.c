@@ -236,6 +236,20 @@ static void increments_of_several_pauses_add_up(void **state) {
   free(text);
 }
 
+static void a_minor_collection_waits_for_its_pause(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log("line:", path);
+  send_sized_minor(log, CRADLE_CAUSE_NURSERY_FULL, 1, 4096, 100);
+  send_given_back(log, 1);
+  send_pause(log, 200);
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_int_equal(read_lines(text, true).line_count, 1);
+  assert_has(text, "   100 ns   200 ns  nursery full\n");
+  free(text);
+}
+
 /* Three digits, or all of a whole number. */
 static void amounts_have_three_digits(void **state) {
   static const struct {
@@ -302,6 +316,7 @@ static void what_the_second_core_did_ends_the_line(void **state) {
   char *text = must_read(path);
   assert_has(text, ", given back 0 B; second core 11.0 us, marked 500 B, stopped within 40 ns\n");
   assert_has(text, ", given back 0 B; second core 5.00 us, marked 200 B, stopped within 40 ns\n");
+  assert_int_equal(count_of(behind_head(text), "\n"), 2);
   free(text);
 }
 
@@ -580,6 +595,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_stop_that_is_no_pause_is_written_at_once),
       cmocka_unit_test(two_major_collections_end_in_a_pause),
       cmocka_unit_test(increments_of_several_pauses_add_up),
+      cmocka_unit_test(a_minor_collection_waits_for_its_pause),
       cmocka_unit_test(amounts_have_three_digits),
       cmocka_unit_test(what_the_second_core_did_ends_the_line),
       cmocka_unit_test(sections_select_lines),

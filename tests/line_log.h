@@ -111,7 +111,9 @@ static inline void read_head(whole_log *log, const char *first, const char *seco
                           heap->label, &seconds),
                    2);
   assert_int_equal(strncmp(second, "#      seconds  heap ", 21), 0);
-  assert_non_null(strstr(second, "  collection        before     after  survived             took    pause  cause\n"));
+  const char *rest =
+      strstr(second, "  collection        before     after  survived             took    pause  cause\n");
+  assert_ptr_equal(rest, second + 16 + (strlen(heap->label) > 10 ? strlen(heap->label) : 10));
 }
 
 /* Every line of text, which ends with a whole one. */

@@ -207,8 +207,10 @@ static void values_reach_the_options(void **state) {
   assert_int_equal(options.quarantine, 8);
   assert_int_equal(options.fault_report, CRADLE_FAULTS_OWN_STACK);
   forget_all();
+  setenv("CRADLE_GC_MAJOR_COLLECT", "1000", 1); /* the largest */
   setenv("CRADLE_GC", "Off", 1);
   assert_int_equal(overlay_fresh(), 0);
+  assert_true(options.major_factor == 1000.0);
   assert_int_equal(options.gc, CRADLE_GC_OFF);
 }
 
@@ -399,6 +401,14 @@ static void policies_are_for_both_regions_or_for_each(void **state) {
   setenv("CRADLE_HUGEPAGES", "arenas=hugetlb!", 1);
   assert_int_equal(overlay_fresh(), 0);
   assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_AUTO); /* not named, not changed */
+  setenv("CRADLE_HUGEPAGES", "auto", 1);
+  cradle_options_init(&options);
+  options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_OFF;
+  assert_int_equal(overlay(), 0);
+  assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_AUTO);
+  assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_AUTO);
+  setenv("CRADLE_HUGEPAGES", "arenas=hugetlb!", 1);
+  assert_int_equal(overlay_fresh(), 0);
   assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB_STRICT);
 }
 
@@ -458,9 +468,13 @@ static void bad_values_are_ignored(void **state) {
       {"CRADLE_HUGEPAGES", "nursery=2m"},
       {"CRADLE_HUGEPAGES", "nursery=off,"},
       {"CRADLE_HUGEPAGES", "nursery=off,arenas"},
+      {"CRADLE_HUGEPAGES", "nursery=off,arenas:off"},
+      {"CRADLE_HUGEPAGES", "nursery:off,arenas=off"},
       {"CRADLE_HUGEPAGES", "nursery=off,stack=off"},
       {"CRADLE_HUGEPAGES", "off,arenas=auto"},
       {"CRADLE_HUGEPAGES", "nursery=hugetlbhugetlbhugetlb"},
+      {"CRADLE_GC", "on or off"},
+      {"CRADLE_STRESS_AT", "anywhere, allocations or safepoints"},
       {"CRADLE_PROFILE_RATE", "0"},
       {"CRADLE_PROFILE_RATE", "63"},
       {"CRADLE_PROFILE_RATE", "often"},
@@ -497,7 +511,7 @@ static void the_report_says_what_is_accepted(void **state) {
 }
 
 static void unknown_names_are_reported(void **state) {
-  char long_name[400] = "CRADLE_";
+  char long_name[400] = "CRADLE_", shown[500];
   (void)state;
   setenv("CRADLE_GC_NURSRY", "4M", 1);
   assert_int_equal(overlay_fresh(), 1);
@@ -512,7 +526,38 @@ static void unknown_names_are_reported(void **state) {
   unsetenv("CRADLE_UNHEARD_OF");
   unsetenv(long_name);
   assert_non_null(strstr(said, "CRADLE_UNHEARD_OF: unknown (docs/environment.md lists all)\n"));
+  long_name[80] = '\0'; /* what is shown of it */
+  snprintf(shown, sizeof shown, "cradle: %s: unknown (", long_name);
+  assert_non_null(strstr(said, shown));
   assert_null(strstr(said, "did you mean"));
+}
+
+/* Up to three letters too few, too many or others. */
+static void misspelled_names_are_recognised(void **state) {
+  static const struct {
+    const char *name, *meant; /* NULL: none */
+  } cases[] = {
+      {"CRADLE_GC_NURERY_FXD", "CRADLE_GC_NURSERY_FIXED"},
+      {"CRADLE_GC_NRERY_FXD", NULL},
+      {"CRADLE_GC_NUURSERYY_FIXEDD", "CRADLE_GC_NURSERY_FIXED"},
+      {"CRADLE_GC_NUURSSERYY_FIXEDD", NULL},
+      {"CRADLE_GC_NORSARY_FOXED", "CRADLE_GC_NURSERY_FIXED"},
+      {"CRADLE_GC_NORSARY_FOXAD", NULL},
+      {"CRADLE_GV", "CRADLE_GC"},
+      {"CRADLE_GC_MINN", "CRADLE_GC_MIN"}, /* and not the maximum */
+      {"CRADLE_GC_MAXX", "CRADLE_GC_MAX"},
+      {"CRADLE_GC_MAX_DETLA", "CRADLE_GC_MAX_DELTA"},
+      {"CRADLE_XUARANTINX", "CRADLE_QUARANTINE"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char wanted[100] = ": unknown (docs/environment.md lists all)\n";
+    if (cases[i].meant != NULL) snprintf(wanted, sizeof wanted, ": unknown; did you mean %s? (docs", cases[i].meant);
+    setenv(cases[i].name, "1", 1);
+    assert_int_equal(overlay_fresh(), 1);
+    unsetenv(cases[i].name);
+    if (strstr(said, cases[i].name) == NULL || strstr(said, wanted) == NULL) fail_msg("%s", said);
+  }
 }
 
 static void each_report_is_made_once(void **state) {
@@ -752,6 +797,7 @@ int main(void) {
       TEST(bad_values_are_ignored),
       TEST(the_report_says_what_is_accepted),
       TEST(unknown_names_are_reported),
+      TEST(misspelled_names_are_recognised),
       TEST(each_report_is_made_once),
       TEST(contradictions_are_settled),
       TEST(the_users_word_wins_over_the_embedders),

@@ -312,6 +312,55 @@ static void threads_fault_together_and_recover(void) {
   threads_fault_together();
 }
 
+/* No address that the collector knows, and no register that holds poison. */
+static void host_recovers_from_null(void) {
+  struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &action, NULL);
+  setenv("CRADLE_LOG", "cradle-log:-", 1);
+  start_default();
+  if (sigsetjmp(landing, 1) == 0) use((pair *)(0 - (uintptr_t)offsetof(pair, rest)));
+  put("recovered\n");
+  _exit(7);
+}
+
+static cradle_heap *start_small(void) {
+  cradle_options options;
+  cradle_options_init(&options);
+  options.nursery_bytes = (size_t)64 << 10;
+  options.reserve_bytes = (size_t)16 << 20;
+  options.fault_report = CRADLE_FAULTS_REPORTED;
+  cradle_heap *made = cradle_heap_new_from_environment(&options, NULL);
+  if (made == NULL) _exit(98);
+  return made;
+}
+
+/* 64 heaps are known; one more is not, until another one ends. */
+static void many_heaps(void) {
+  cradle_heap *others[64];
+  struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO}, now;
+  sigaction(SIGSEGV, &action, NULL);
+  for (int i = 0; i < 63; i++) others[i] = start_small();
+  start_default();
+  others[63] = start_small();
+  put("65 heaps\n");
+  if (sigsetjmp(landing, 1) == 0) use(stale());
+  cradle_heap_free(others[63]);
+  cradle_heap_free(others[0]);
+  cradle_heap *last_heap = heap;
+  cradle_mutator *last = m;
+  start_default();
+  if (sigsetjmp(landing, 1) == 0) use(stale());
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  for (int i = 1; i < 63; i++) cradle_heap_free(others[i]);
+  sigaction(SIGSEGV, NULL, &now);
+  if (now.sa_sigaction == jump_away) _exit(8);
+  cradle_mutator_free(last);
+  cradle_heap_free(last_heap);
+  sigaction(SIGSEGV, NULL, &now);
+  _exit(now.sa_sigaction == jump_away ? 7 : 9);
+}
+
 static void *page;
 static void open_page(int number, siginfo_t *info, void *context) {
   (void)number, (void)context;
@@ -632,6 +681,28 @@ static void assert_said(const char *words, size_t count) {
   if (times(words) != count) fail_msg("\"%s\" comes %zu times, not %zu, in: %s", words, times(words), count, said);
 }
 
+#if defined(__GLIBC__) && defined(__x86_64__)
+static unsigned long long last_address(const char *trace) {
+  const char *end = strstr(trace, "\ncradle:"), *last = strstr(trace, " 0x");
+  for (const char *at = last; at != NULL && (end == NULL || at < end); at = strstr(at + 1, " 0x")) last = at;
+  return strtoull(last, NULL, 16);
+}
+
+/* Whether a trace's first address is in a function. The place of the program is a multiple of a page. */
+static void assert_begins_in(const char *trace, uintptr_t function) {
+  assert_in_range((strtoull(strstr(trace, " 0x"), NULL, 16) - function) & 4095, 0, 255);
+}
+
+/* The use's calls begin in the function that used the reference and end where the program began, as the trigger's do.
+ * (On other processors, an unwinder may not get past a signal.) */
+static void assert_calls_of_use(void) {
+  const char *calls = strstr(said, ", used by:\n"), *trigger = strstr(said, ", triggered by: ");
+  assert_begins_in(calls, (uintptr_t)use);
+  assert_int_equal(last_address(calls), last_address(trigger));
+  assert_int_not_equal(last_address(calls), strtoull(strstr(calls, " 0x"), NULL, 16));
+}
+#endif
+
 #define REPORT "cradle: stale reference to a pair (object at 0x"
 
 static void a_stale_reference_is_reported(void **state) {
@@ -646,6 +717,11 @@ static void a_stale_reference_is_reported(void **state) {
 #ifdef __GLIBC__
   assert_true(times("\naddr2line -f -p -i -e /") >= 2);
   assert_true(times("/test_faults 0x") >= 2); /* the use and the trigger */
+  assert_said(", used by:\naddr2line -f -p -i -e /", 1);
+  assert_said(", triggered by: request\naddr2line -f -p -i -e /", 1);
+#endif
+#if defined(__GLIBC__) && defined(__x86_64__)
+  assert_calls_of_use();
 #endif
 }
 
@@ -684,6 +760,17 @@ static void a_host_may_recover(void **state) {
   assert_exit(end_of(heap_ends_while_a_thread_reports), 7);
   assert_exit(end_of(host_handles_its_own), 7);
   assert_string_equal(said, "");
+  assert_exit(end_of(host_recovers_from_null), 7);
+  assert_said("stale", 0);
+  assert_said("recovered\n", 1);
+}
+
+static void many_heaps_are_known(void **state) {
+  (void)state;
+  assert_exit(end_of(many_heaps), 7);
+  assert_said("cradle: CRADLE_FAULTS: more than 64 heaps; faults of the other heaps are not reported\n65 heaps\n", 1);
+  assert_said("CRADLE_FAULTS", 1);
+  assert_said(REPORT, 2);
 }
 
 static void a_jump_to_a_stale_reference_is_reported(void **state) {
@@ -692,6 +779,12 @@ static void a_jump_to_a_stale_reference_is_reported(void **state) {
   assert_exit(end_of(jumps_to_what_is_stale), 7);
   assert_said(REPORT, 1);
   assert_said(", where the program jumped; a call there came from:\n", 1);
+#ifdef __GLIBC__
+  assert_said("; a call there came from:\naddr2line -f -p -i -e /", 1);
+#endif
+#if defined(__GLIBC__) && defined(__x86_64__)
+  assert_begins_in(strstr(said, " came from:\n"), (uintptr_t)call);
+#endif
   assert_said("cradle: minor collection 1, triggered by: request\n", 1);
   assert_said("came back\n", 0);
   assert_said("recovered\n", 1);
@@ -821,6 +914,7 @@ int main(void) {
       cmocka_unit_test(a_handler_from_before_is_called),
       cmocka_unit_test(a_handler_from_afterwards_comes_first),
       cmocka_unit_test(a_host_may_recover),
+      cmocka_unit_test(many_heaps_are_known),
       cmocka_unit_test(a_jump_to_a_stale_reference_is_reported),
       cmocka_unit_test(a_stack_may_be_what_is_dead),
       cmocka_unit_test(a_small_signal_stack_is_enough),

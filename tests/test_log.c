@@ -56,6 +56,26 @@ static void the_minor_section_is_as_documented(void **state) {
   free(text);
 }
 
+/* Each size class has a section; a field that means nothing is left out. */
+static void spans_and_the_second_core_have_sections(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log("gc-spans,gc-beside:", path);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_SPANS, .u.spans = {16, 4096, 255, 3, 8000, 12288, 35}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {7, 224, 0, 5000, 1000}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {8, 256, 2, 1000000000, 2000}});
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 3);
+  assert_has(text, "\nobject size: 16, span size: 4096, objects in a span: 255, spans: 3, used: 8000, memory: 12288, "
+                   "waste in percent: 35\n[");
+  assert_has(text, "\nmarked beside the program, objects: 7, bytes: 224\nthe second core ran: 0.000005000\n"
+                   "waited for it to stop: 0.000001000\n[");
+  assert_has(text, "\nmarked beside the program, objects: 8, bytes: 256\nput aside: 2\n"
+                   "the second core ran: 1.000000000\nwaited for it to stop: 0.000002000\n[");
+  free(text);
+}
+
 static void assert_markers_only(char *text) {
   assert_int_equal(read_sections(text), 11);
   assert_has(text, "1 tick = 1 ns of CLOCK_MONOTONIC\n");
@@ -272,10 +292,108 @@ static void a_heap_that_cannot_be_made_frees_its_log(void **state) {
   assert_has(error.message, "version");
 }
 
+/* --- stress --- */
+
+CRADLE_UNCHECKED_COLLECTION static void stress_without_roots(void *data) {
+  static const cradle_type leaf = {.name = "leaf", .size = 16};
+  cradle_options options;
+  (void)data;
+  cradle_options_init(&options);
+  options.types = &leaf;
+  options.type_count = 1;
+  setenv("CRADLE_STRESS", "1", 1);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, NULL);
+  unsetenv("CRADLE_STRESS");
+  assert_non_null(heap);
+  cradle_mutator *mutator = cradle_mutator_new(heap);
+  for (int i = 0; i < 10; i++) (void)cradle_new(mutator, 0, leaf.size);
+  cradle_mutator_free(mutator);
+  cradle_heap_free(heap);
+}
+
+/* Whoever asked for it in the environment need not have a listener. */
+static void a_stress_run_that_moved_nothing_is_told(void **state) {
+  (void)state;
+  char *text = errors_of(stress_without_roots, NULL);
+  assert_string_equal(text, "cradle: stress: nothing moved, so that the run proves nothing (CRADLE_STRESS)\n");
+  free(text);
+}
+
+/* --- memory --- */
+
+/* Each variable's value is the two parts, with the folder between them if there is a second part. */
+static const struct {
+  const char *variable, *value, *file;
+} services[] = {{"CRADLE_LOG", "gc:", "/services-%d.log"},
+                {"CRADLE_STATS", "1", NULL},
+                {"CRADLE_STRESS", "1000", NULL},
+                {"CRADLE_PAGES_FILE", "", "/services.ranges"},
+                {"CRADLE_PROFILE", "", "/services.profile"},
+                {"CRADLE_FAULTS", "altstack", NULL}};
+enum { SERVICES = sizeof services / sizeof services[0] };
+
+/* The program's own listener has every event, too. */
+static void live_with_services(void) {
+  cradle_options options;
+  int events = 0;
+  cradle_options_init(&options);
+  options.listener = (cradle_listener){no_listener, &events};
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, NULL);
+  assert_non_null(heap);
+  cradle_mutator *mutator = cradle_mutator_new(heap);
+  cradle_collect(mutator, CRADLE_COLLECT_FULL);
+  cradle_mutator_free(mutator);
+  cradle_heap_free(heap);
+  assert_true(events >= 10);
+}
+
+static void fail_with_services(void) {
+  static const cradle_hardware no_pool = {.page_bytes = 4096};
+  cradle_options options;
+  cradle_options_init(&options);
+  options.hardware = &no_pool;
+  options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB_STRICT;
+  assert_null(cradle_heap_new_from_environment(&options, NULL));
+}
+
+static void open_no_log(void) {
+  assert_null(open_log(":", "/no/such/folder/of-a-log"));
+}
+
+/* At first the process keeps the reports that it made, and the C library keeps some freed blocks at hand. */
+static void use_services(void *data) {
+  void (*const uses[])(void) = {live_with_services, fail_with_services, open_no_log};
+  enum { ROUNDS = 10 };
+  size_t *kept = data;
+  for (int i = 0; i < 3; i++) {
+    for (int round = 0; round < ROUNDS; round++) uses[i]();
+    size_t before = memory_in_use();
+    for (int round = 0; round < ROUNDS; round++) uses[i]();
+    kept[i] = memory_in_use() - before;
+  }
+}
+
+static void the_services_of_a_heap_free_their_memory(void **state) {
+  size_t kept[3];
+  (void)state;
+  for (int i = 0; i < SERVICES; i++) {
+    char value[300];
+    const char *file = services[i].file;
+    snprintf(value, sizeof value, "%s%s%s", services[i].value, file == NULL ? "" : folder, file == NULL ? "" : file);
+    setenv(services[i].variable, value, 1);
+  }
+  free(errors_of(use_services, kept));
+  for (int i = 0; i < SERVICES; i++) unsetenv(services[i].variable);
+  assert_int_equal(kept[0], 0);
+  assert_int_equal(kept[1], 0);
+  assert_int_equal(kept[2], 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(everything_is_logged),
       cmocka_unit_test(the_minor_section_is_as_documented),
+      cmocka_unit_test(spans_and_the_second_core_have_sections),
       cmocka_unit_test(a_bare_name_logs_markers_only),
       cmocka_unit_test(prefixes_select_sections),
       cmocka_unit_test(nested_sections_are_selected_by_themselves),
@@ -288,6 +406,8 @@ int main(void) {
       cmocka_unit_test(destroyed_before_the_hand_over_keeps_the_log),
       cmocka_unit_test(a_heap_logs_its_life),
       cmocka_unit_test(a_heap_that_cannot_be_made_frees_its_log),
+      cmocka_unit_test(a_stress_run_that_moved_nothing_is_told),
+      cmocka_unit_test(the_services_of_a_heap_free_their_memory),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sys/stat.h>
+#include <time.h>
 
 static void prefixes_select_in_every_form(void **state) {
   (void)state;
@@ -19,6 +20,159 @@ static void prefixes_select_in_every_form(void **state) {
   assert_int_equal(count_of(trace, "\"name\":\"gc-collect-step\",\"ph\":\"B\""), 1);
   assert_int_equal(count_of(trace, "\"name\":\"gc-collect-step\",\"ph\":\"E\""), 1);
   free(trace);
+}
+
+/* --- written out in full: these are the formats --- */
+
+/* Replaces each number that follows these letters by one letter. */
+static void name_number(char *text, const char *before, long number, char letter) {
+  char part[60];
+  int length = snprintf(part, sizeof part, "%s%ld", before, number);
+  for (char *at = text; (at = strstr(at, part)) != NULL; at++) {
+    char *end = at + length;
+    at += strlen(before);
+    *at = letter;
+    memmove(at + 1, end, strlen(end) + 1);
+  }
+}
+
+/* Events at times that are known, in a log whose process is called P and whose heap H. */
+static char *log_of_known_events(const char *selection) {
+  const char *path = fresh_name(".log");
+  crd_log *log = open_log(selection, path);
+  now = (uint64_t)1 << 60;
+  send_minor(log);
+  send_major(log);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {7, 224, 0, 5000, 1000}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE, .u.pause = {CRADLE_CAUSE_REQUEST, UINT64_MAX}});
+  crd_log_close(log);
+  char *text = must_read(path);
+  const char *thread = strstr(text, "\"tid\":"), *label = strstr(text, "\"heap\":\"");
+  long heap = strtol(thread != NULL ? thread + 6 : strchr(label, '.') + 1, NULL, 10), process = getpid();
+  name_number(text, "\"pid\":", process, 'P');
+  name_number(text, "\"process ", process, 'P');
+  name_number(text, "\"process\":", process, 'P');
+  name_number(text, "\":\"", process, 'P');
+  name_number(text, "\"tid\":", heap, 'H');
+  name_number(text, "\"heap ", heap, 'H');
+  name_number(text, "\"P.", heap, 'H');
+  return text;
+}
+
+static void assert_time_of_day(const char *text) {
+  const char *key = "\"unix_ns\":", *at = strstr(text, key);
+  assert_non_null(at);
+  assert_in_range(strtoull(at + strlen(key), NULL, 10) / 1000000000u, time(NULL) - 300, time(NULL) + 300);
+}
+
+static void the_json_lines_are_as_documented(void **state) {
+  (void)state;
+  char *text = log_of_known_events("json,cradle-log,gc-minor,gc-collect,gc-pause,gc-beside:");
+  assert_ptr_equal(strstr(text, "{\"t\":"), text);
+  assert_has(text, ",\"heap\":\"P.H\",\"event\":\"cradle-log\",\"format\":\"cradle-json\",\"version\":1,"
+                   "\"clock\":\"CLOCK_MONOTONIC\",\"tick_ns\":1,\"unix_ns\":");
+  assert_time_of_day(text);
+  const char *end = strstr(text, ",\"process\":P}\n");
+  assert_non_null(end);
+  assert_string_equal(strchr(end, '\n') + 1,
+                      "{\"t\":1152921504606846992,\"heap\":\"P.H\",\"event\":\"gc-minor\",\"phase\":\"begin\","
+                      "\"cause\":\"nursery full\",\"used_bytes\":5000}\n"
+                      "{\"t\":1152921504606847008,\"heap\":\"P.H\",\"event\":\"gc-minor-walkroots\","
+                      "\"phase\":\"begin\"}\n"
+                      "{\"t\":1152921504606847024,\"heap\":\"P.H\",\"event\":\"gc-minor-walkroots\","
+                      "\"phase\":\"end\",\"root_words\":12}\n"
+                      "{\"t\":1152921504606847040,\"heap\":\"P.H\",\"event\":\"gc-minor\",\"phase\":\"end\","
+                      "\"pinned_objects\":2,\"promoted_bytes\":320,\"promoted_objects\":10,"
+                      "\"remembered_objects\":3,\"recorded_slots\":0,\"nursery_used_bytes\":4194304,"
+                      "\"large_freed_bytes\":0,\"used_before_bytes\":5000,\"used_after_bytes\":1320,"
+                      "\"time_ns\":12345}\n"
+                      "{\"t\":1152921504606847056,\"heap\":\"P.H\",\"event\":\"gc-collect\",\"cause\":\"threshold\","
+                      "\"used_bytes\":9500,\"threshold_bytes\":9000}\n"
+                      "{\"t\":1152921504606847072,\"heap\":\"P.H\",\"event\":\"gc-collect-step\","
+                      "\"phase\":\"begin\"}\n"
+                      "{\"t\":1152921504606847088,\"heap\":\"P.H\",\"event\":\"gc-collect-step\",\"phase\":\"end\","
+                      "\"from\":\"marking\",\"marked_objects\":100,\"marked_bytes\":6400,\"freed_objects\":50,"
+                      "\"freed_bytes\":3100,\"freed_spans\":2,\"to\":\"sweeping\",\"time_ns\":1999}\n"
+                      "{\"t\":1152921504606847104,\"heap\":\"P.H\",\"event\":\"gc-collect-done\","
+                      "\"cause\":\"threshold\",\"used_before_bytes\":9500,\"used_after_bytes\":6400,"
+                      "\"threshold_bytes\":11648,\"time_ns\":1999999500}\n"
+                      "{\"t\":1152921504606847120,\"heap\":\"P.H\",\"event\":\"gc-pause\",\"cause\":\"nursery full\","
+                      "\"time_ns\":23456}\n"
+                      "{\"t\":1152921504606847152,\"heap\":\"P.H\",\"event\":\"gc-beside\",\"marked_objects\":7,"
+                      "\"marked_bytes\":224,\"run_ns\":5000,\"stop_ns\":1000}\n"
+                      "{\"t\":1152921504606847168,\"heap\":\"P.H\",\"event\":\"gc-pause\",\"cause\":\"request\","
+                      "\"time_ns\":18446744073709551615}\n");
+  free(text);
+}
+
+static void the_trace_is_as_documented(void **state) {
+  (void)state;
+  char *text = log_of_known_events("trace,gc-minor,gc-collect,gc-pause,gc-beside:");
+  assert_ptr_equal(strstr(text, "[{\"name\":\"process_name\",\"ph\":\"M\",\"ts\":"), text);
+  assert_has(text, ",\"pid\":P,\"tid\":H,\"args\":{\"name\":\"process P\"}}\n"
+                   ",{\"name\":\"thread_name\",\"ph\":\"M\",\"ts\":");
+  assert_has(text, ",\"pid\":P,\"tid\":H,\"args\":{\"name\":\"heap H\"}}\n"
+                   ",{\"name\":\"cradle-log\",\"ph\":\"i\",\"ts\":");
+  assert_has(text, ",\"pid\":P,\"tid\":H,\"s\":\"t\",\"args\":{\"format\":\"cradle-trace\",\"version\":1,"
+                   "\"clock\":\"CLOCK_MONOTONIC\",\"tick_ns\":1,\"unix_ns\":");
+  assert_time_of_day(text);
+  const char *end = strstr(text, ",\"process\":P}}\n");
+  assert_non_null(end);
+  assert_string_equal(
+      strchr(end, '\n') + 1,
+      ",{\"name\":\"gc-minor\",\"ph\":\"B\",\"ts\":1152921504606846.992,\"pid\":P,\"tid\":H,"
+      "\"args\":{\"heap\":\"P.H\",\"cause\":\"nursery full\",\"used_bytes\":5000}}\n"
+      ",{\"name\":\"used bytes\",\"ph\":\"C\",\"ts\":1152921504606846.992,\"pid\":P,\"tid\":H,"
+      "\"id\":\"P.H\",\"args\":{\"value\":5000}}\n"
+      ",{\"name\":\"gc-minor-walkroots\",\"ph\":\"B\",\"ts\":1152921504606847.008,\"pid\":P,"
+      "\"tid\":H}\n"
+      ",{\"name\":\"gc-minor-walkroots\",\"ph\":\"E\",\"ts\":1152921504606847.024,\"pid\":P,"
+      "\"tid\":H,\"args\":{\"heap\":\"P.H\",\"root_words\":12}}\n"
+      ",{\"name\":\"gc-minor\",\"ph\":\"E\",\"ts\":1152921504606847.040,\"pid\":P,\"tid\":H,"
+      "\"args\":{\"heap\":\"P.H\",\"pinned_objects\":2,\"promoted_bytes\":320,"
+      "\"promoted_objects\":10,\"remembered_objects\":3,\"recorded_slots\":0,"
+      "\"nursery_used_bytes\":4194304,\"large_freed_bytes\":0,\"used_before_bytes\":5000,"
+      "\"used_after_bytes\":1320,\"time_ns\":12345}}\n"
+      ",{\"name\":\"used bytes\",\"ph\":\"C\",\"ts\":1152921504606847.040,\"pid\":P,\"tid\":H,"
+      "\"id\":\"P.H\",\"args\":{\"value\":1320}}\n"
+      ",{\"name\":\"gc-collect\",\"ph\":\"i\",\"ts\":1152921504606847.056,\"pid\":P,\"tid\":H,"
+      "\"s\":\"t\",\"args\":{\"heap\":\"P.H\",\"cause\":\"threshold\",\"used_bytes\":9500,"
+      "\"threshold_bytes\":9000}}\n"
+      ",{\"name\":\"major collection\",\"ph\":\"b\",\"ts\":1152921504606847.056,\"pid\":P,\"tid\":H,"
+      "\"cat\":\"gc\",\"id\":\"P.H\"}\n"
+      ",{\"name\":\"gc-collect-step\",\"ph\":\"B\",\"ts\":1152921504606847.072,\"pid\":P,\"tid\":H}\n"
+      ",{\"name\":\"gc-collect-step\",\"ph\":\"E\",\"ts\":1152921504606847.088,\"pid\":P,\"tid\":H,"
+      "\"args\":{\"heap\":\"P.H\",\"from\":\"marking\",\"marked_objects\":100,\"marked_bytes\":6400,"
+      "\"freed_objects\":50,\"freed_bytes\":3100,\"freed_spans\":2,\"to\":\"sweeping\","
+      "\"time_ns\":1999}}\n"
+      ",{\"name\":\"gc-collect-done\",\"ph\":\"i\",\"ts\":1152921504606847.104,\"pid\":P,\"tid\":H,"
+      "\"s\":\"t\",\"args\":{\"heap\":\"P.H\",\"cause\":\"threshold\",\"used_before_bytes\":9500,"
+      "\"used_after_bytes\":6400,\"threshold_bytes\":11648,\"time_ns\":1999999500}}\n"
+      ",{\"name\":\"major collection\",\"ph\":\"e\",\"ts\":1152921504606847.104,\"pid\":P,\"tid\":H,"
+      "\"cat\":\"gc\",\"id\":\"P.H\"}\n"
+      ",{\"name\":\"used bytes\",\"ph\":\"C\",\"ts\":1152921504606847.104,\"pid\":P,\"tid\":H,"
+      "\"id\":\"P.H\",\"args\":{\"value\":6400}}\n"
+      ",{\"name\":\"threshold bytes\",\"ph\":\"C\",\"ts\":1152921504606847.104,\"pid\":P,\"tid\":H,"
+      "\"id\":\"P.H\",\"args\":{\"value\":11648}}\n"
+      ",{\"name\":\"gc-pause\",\"ph\":\"i\",\"ts\":1152921504606847.120,\"pid\":P,\"tid\":H,\"s\":\"t\","
+      "\"args\":{\"heap\":\"P.H\",\"cause\":\"nursery full\",\"time_ns\":23456}}\n"
+      ",{\"name\":\"pause\",\"ph\":\"b\",\"ts\":1152921504606823.664,\"pid\":P,\"tid\":H,\"cat\":\"gc\","
+      "\"id\":\"P.H\"}\n"
+      ",{\"name\":\"pause\",\"ph\":\"e\",\"ts\":1152921504606847.120,\"pid\":P,\"tid\":H,\"cat\":\"gc\","
+      "\"id\":\"P.H\"}\n"
+      ",{\"name\":\"gc-beside\",\"ph\":\"i\",\"ts\":1152921504606847.152,\"pid\":P,\"tid\":H,\"s\":\"t\","
+      "\"args\":{\"heap\":\"P.H\",\"marked_objects\":7,\"marked_bytes\":224,\"run_ns\":5000,"
+      "\"stop_ns\":1000}}\n"
+      ",{\"name\":\"second core\",\"ph\":\"b\",\"ts\":1152921504606842.152,\"pid\":P,\"tid\":H,"
+      "\"cat\":\"gc\",\"id\":\"P.H/second core\"}\n"
+      ",{\"name\":\"second core\",\"ph\":\"e\",\"ts\":1152921504606847.152,\"pid\":P,\"tid\":H,"
+      "\"cat\":\"gc\",\"id\":\"P.H/second core\"}\n"
+      ",{\"name\":\"gc-pause\",\"ph\":\"i\",\"ts\":1152921504606847.168,\"pid\":P,\"tid\":H,\"s\":\"t\","
+      "\"args\":{\"heap\":\"P.H\",\"cause\":\"request\",\"time_ns\":18446744073709551615}}\n"
+      ",{\"name\":\"pause\",\"ph\":\"b\",\"ts\":0.000,\"pid\":P,\"tid\":H,\"cat\":\"gc\",\"id\":\"P.H\"}\n"
+      ",{\"name\":\"pause\",\"ph\":\"e\",\"ts\":1152921504606847.168,\"pid\":P,\"tid\":H,\"cat\":\"gc\","
+      "\"id\":\"P.H\"}\n");
+  free(text);
 }
 
 static void words_are_escaped(void **state) {
@@ -80,17 +234,25 @@ static void heaps_of_threads_begin_one_trace(void **state) {
 }
 
 /* In another process, since this one has logged to standard error. */
-static void live_twice_as_trace(void *data) {
-  (void)data;
+static void live_elsewhere(void *action) {
   pid_t child = fork();
-  if (child == 0) begin_again("--two-traces", "-");
+  if (child == 0) begin_again(action, "-");
   assert_int_equal(wait_for(child), 0);
 }
 
 static void heaps_begin_one_trace_on_standard_error(void **state) {
   (void)state;
-  char *text = errors_of(live_twice_as_trace, NULL);
+  char *text = errors_of(live_elsewhere, (char *)(uintptr_t)"--two-traces");
   assert_one_trace(text);
+  free(text);
+}
+
+/* Although the process's first log began the array there. */
+static void a_child_of_fork_begins_no_trace_on_standard_error(void **state) {
+  (void)state;
+  char *text = errors_of(live_elsewhere, (char *)(uintptr_t)"--forked-trace");
+  assert_one_trace(text);
+  assert_int_equal(count_of(text, "\"process_name\""), 2);
   free(text);
 }
 
@@ -187,7 +349,14 @@ static void a_full_disk_stops_the_trace_only(void **state) {
 
 /* What tests run as another program. */
 static int act(const char *action, const char *path) {
-  (void)action;
+  if (strcmp(action, "--forked-trace") == 0) {
+    crd_log *log = open_log("trace:", path);
+    pid_t child = fork();
+    if (child == 0) send_minor(log);
+    if (child != 0) wait_for(child);
+    crd_log_close(log);
+    return 0;
+  }
   for (int i = 0; i < 2; i++) crd_log_close(open_log("trace:", path));
   return 0;
 }
@@ -195,10 +364,13 @@ static int act(const char *action, const char *path) {
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(prefixes_select_in_every_form),
+      cmocka_unit_test(the_json_lines_are_as_documented),
+      cmocka_unit_test(the_trace_is_as_documented),
       cmocka_unit_test(words_are_escaped),
       cmocka_unit_test(heaps_share_a_trace),
       cmocka_unit_test(heaps_of_threads_begin_one_trace),
       cmocka_unit_test(heaps_begin_one_trace_on_standard_error),
+      cmocka_unit_test(a_child_of_fork_begins_no_trace_on_standard_error),
       cmocka_unit_test(heaps_begin_one_trace_in_a_pipe),
       cmocka_unit_test(processes_begin_one_trace),
       cmocka_unit_test(heaps_are_told_apart),

@@ -211,6 +211,115 @@ static void two_major_collections_end_in_a_pause(void **state) {
   free(text);
 }
 
+/* A collection's line has the sums of its increments, and the longest of the pauses in which there were some. */
+static void increments_of_several_pauses_add_up(void **state) {
+  static const uint64_t pauses[] = {5000, 9000, 7000, 8000};
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log("line,gc-collect:", path);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN});
+  for (uint64_t i = 0; i < 4; i++) {
+    if (i % 2 == 0) send_step(log, i == 0 ? CRADLE_PHASE_MARKING : CRADLE_PHASE_SWEEPING, 100, 600 * i, 1000);
+    send_pause(log, pauses[i]);
+    send_given_back(log, 0);
+  }
+  send_step(log, CRADLE_PHASE_SWEEPING, 0, 0, 1000);
+  send_major_end(log, 1, 1000, 900);
+  send_pause(log, 6000);
+  send_given_back(log, 0);
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_int_equal(read_lines(text, true).line_count, 1);
+  assert_has(text,
+             "  major        1  1000 B     900 B       0 B      0.0 %  3.00 us  7.00 us  threshold: increments 3; "
+             "marking 1.00 us, clearing 0 ns, sweeping 2.00 us, compacting 0 ns; marked 200 B, freed 1.17 KiB, ");
+  free(text);
+}
+
+static void a_minor_collection_waits_for_its_pause(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log("line:", path);
+  send_sized_minor(log, CRADLE_CAUSE_NURSERY_FULL, 1, 4096, 100);
+  send_given_back(log, 1);
+  send_pause(log, 200);
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_int_equal(read_lines(text, true).line_count, 1);
+  assert_has(text, "   100 ns   200 ns  nursery full\n");
+  free(text);
+}
+
+/* Three digits, or all of a whole number. */
+static void amounts_have_three_digits(void **state) {
+  static const struct {
+    uint64_t amount;
+    const char *bytes, *time; /* as in their columns */
+  } cases[] = {
+      {0, "   0 B  ", "   0 ns"},
+      {999, " 999 B  ", " 999 ns"},
+      {1000, "1000 B  ", "1.00 us"},
+      {1023, "1023 B  ", "1.02 us"},
+      {1024, "1.00 KiB", "1.02 us"},
+      {9994, "9.76 KiB", "9.99 us"},
+      {9995, "9.76 KiB", "10.0 us"},
+      {10229, "9.99 KiB", "10.2 us"},
+      {10236, "10.0 KiB", "10.2 us"},
+      {99949, "97.6 KiB", "99.9 us"},
+      {99950, "97.6 KiB", " 100 us"},
+      {102348, "99.9 KiB", " 102 us"},
+      {102350, " 100 KiB", " 102 us"},
+      {999499, " 976 KiB", " 999 us"},
+      {999500, " 976 KiB", "1.00 ms"},
+      {1048063, "1023 KiB", "1.05 ms"},
+      {1048064, "1.00 MiB", "1.05 ms"},
+      {1000000000, " 954 MiB", "1.00 s "},
+      {(uint64_t)1 << 30, "1.00 GiB", "1.07 s "},
+      {(uint64_t)1 << 40, "1.00 TiB", "1100 s "},
+  };
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log("line:", path);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    send_sized_minor(log, CRADLE_CAUSE_NURSERY_FULL, i + 1, cases[i].amount, cases[i].amount);
+    send_pause(log, cases[i].amount);
+  }
+  crd_log_close(log);
+  char *text = must_read(path);
+  const char *at = behind_head(text);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++, at = strchr(at, '\n') + 1) {
+    char wanted[100];
+    snprintf(wanted, sizeof wanted, "  %s  %s  %s  %s %%  %s  %s  nursery full\n", cases[i].bytes, cases[i].bytes,
+             cases[i].bytes, i == 0 ? "  0.0" : " 50.0", cases[i].time, cases[i].time);
+    const char *columns = strstr(at, "  minor") + 16;
+    if (strncmp(columns, wanted, strlen(wanted)) != 0)
+      fail_msg("%.*s, not %s", (int)strcspn(columns, "\n"), columns, wanted);
+  }
+  free(text);
+}
+
+/* A collection's times and bytes of the second core are sums; of its stops the longest counts. */
+static void what_the_second_core_did_ends_the_line(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log("line:", path);
+  for (uint64_t i = 1; i <= 2; i++) {
+    send_event(log, (cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN});
+    send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {7, 200, 0, 5000, 40}});
+    if (i == 1) send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {8, 300, 0, 6000, 30}});
+    send_step(log, CRADLE_PHASE_MARKING, 100, 0, 10000);
+    send_major_end(log, i, 1000, 900);
+    send_pause(log, 60000);
+    send_given_back(log, 0);
+  }
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_has(text, ", given back 0 B; second core 11.0 us, marked 500 B, stopped within 40 ns\n");
+  assert_has(text, ", given back 0 B; second core 5.00 us, marked 200 B, stopped within 40 ns\n");
+  assert_int_equal(count_of(behind_head(text), "\n"), 2);
+  free(text);
+}
+
 static void sections_select_lines(void **state) {
   (void)state;
   static const char *const minors[] = {"line,gc-minor:", "gc-min,line:"};
@@ -373,6 +482,29 @@ static void standard_error_has_each_line_at_once(void **state) {
   free(text);
 }
 
+static long bytes_in(const char *path) {
+  struct stat status;
+  assert_int_equal(stat(path, &status), 0);
+  return (long)status.st_size;
+}
+
+/* The head is there at once, for people who look; each line would be a system call. */
+static void lines_for_a_file_wait_in_the_buffer(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_log *log = open_log("line:", path);
+  long head = bytes_in(path);
+  assert_true(head > 0);
+  send_sized_minor(log, CRADLE_CAUSE_NURSERY_FULL, 1, 4096, 100);
+  send_pause(log, 200);
+  assert_int_equal(bytes_in(path), head);
+  crd_log_close(log);
+  char *text = must_read(path);
+  assert_int_equal(behind_head(text) - text, head);
+  assert_int_equal(read_lines(text, true).line_count, 1);
+  free(text);
+}
+
 /* Each write to such a pipe is a packet. */
 static void write_packets(void *data) {
   int ends[2], packets = 0;
@@ -432,6 +564,29 @@ static void a_child_of_fork_tears_no_line(void **state) {
   free(text);
 }
 
+static void fork_later(void *data) {
+  struct timespec clock;
+  (void)data;
+  clock_gettime(CLOCK_MONOTONIC, &clock);
+  now = ((uint64_t)clock.tv_sec + 1000) * 1000000000u;
+  fork_and_write((char *)(uintptr_t)"-");
+}
+
+/* When the process opened its first log, also for a log whose last event is from far in the future. */
+static void second_0_is_the_same_in_every_head(void **state) {
+  (void)state;
+  char *text = errors_of(fork_later, NULL);
+  int heads = 0;
+  for (const char *at = text; (at = strstr(at, "; second 0 is ")) != NULL; heads++) {
+    unsigned long long seconds;
+    assert_int_equal(sscanf(at, "; second 0 is %llu.%*9[0-9] seconds since 1970\n", &seconds), 1);
+    assert_in_range(seconds, time(NULL) - 300, time(NULL) + 300);
+    at++;
+  }
+  assert_int_equal(heads, 2);
+  free(text);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_collection_is_a_line),
@@ -439,6 +594,10 @@ int main(int argc, char **argv) {
       cmocka_unit_test(every_size_lines_up),
       cmocka_unit_test(a_stop_that_is_no_pause_is_written_at_once),
       cmocka_unit_test(two_major_collections_end_in_a_pause),
+      cmocka_unit_test(increments_of_several_pauses_add_up),
+      cmocka_unit_test(a_minor_collection_waits_for_its_pause),
+      cmocka_unit_test(amounts_have_three_digits),
+      cmocka_unit_test(what_the_second_core_did_ends_the_line),
       cmocka_unit_test(sections_select_lines),
       cmocka_unit_test(a_selection_without_lines_is_told),
       cmocka_unit_test(lines_are_whole_whatever_comes),
@@ -447,8 +606,10 @@ int main(int argc, char **argv) {
       cmocka_unit_test(threads_share_standard_error),
       cmocka_unit_test(threads_share_a_pipe),
       cmocka_unit_test(standard_error_has_each_line_at_once),
+      cmocka_unit_test(lines_for_a_file_wait_in_the_buffer),
       cmocka_unit_test(a_line_is_one_write),
       cmocka_unit_test(a_child_of_fork_tears_no_line),
+      cmocka_unit_test(second_0_is_the_same_in_every_head),
   };
   if (argc > 1) page = argv[1];
   return cmocka_run_group_tests(tests, make_folder, remove_folder);

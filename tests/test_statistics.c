@@ -872,6 +872,7 @@ static void the_summary_is_not_printed_unasked(void **state) {
   const char *two = errors_of_run("2", FREED);
   assert_non_null(strstr(two, "CRADLE_STATS=2: not accepted"));
   assert_int_equal(summaries_in(two), 0);
+  assert_int_equal(summaries_in(errors_of_run("1x", FREED)), 0);
   assert_string_equal(errors_of_run("0", FREED), "");
   assert_string_equal(errors_of_run("", ALIVE), "");
   const char *text = errors_of_run("yes", FREED);

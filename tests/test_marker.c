@@ -35,8 +35,8 @@ static crd_thread thread;
 static bool refused, elsewhere; /* the system makes none; the process came out of a fork */
 static bool runs;               /* the thread does, and not the mutator */
 static jmp_buf asleep;
-static uint32_t made, joined, forgotten, others; /* threads; other heaps have so many */
-static uint32_t offers, calls, waits;            /* of the mutator */
+static uint32_t made, joined, forgotten, others;   /* threads; other heaps have so many */
+static uint32_t offers, calls, waits, asked_where; /* of the mutator */
 static uint64_t waited_ns;
 static bool is_quick;    /* the thread takes a round as soon as it is offered, */
 static bool is_diligent; /* and marks what there is before it ends it */
@@ -51,6 +51,7 @@ crd_thread *crd_thread_new(const char *name, void (*run)(crd_thread *self, void 
 
 bool crd_thread_is_here(const crd_thread *asked) {
   assert_ptr_equal(asked, &thread);
+  asked_where++;
   return !elsewhere;
 }
 
@@ -451,8 +452,10 @@ static void what_is_shaded_without_a_round_is_marked_at_once(void **state) {
   (void)state;
   cell *white = begin();
   assert_true(crd_marker_stop(heap));
+  uint32_t before = asked_where;
   crd_marker_shade(heap, address_of(white));
   assert_true(is_marked(white));
+  assert_int_equal(asked_where, before); /* a system call, which a minor collection would make for each old object */
   end_collection(0);
 }
 

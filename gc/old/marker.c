@@ -222,12 +222,14 @@ void crd_marker_go_on_in_minor(cradle_heap *heap) {
   if (is_worth_it || heap->options.stress_period != 0) go_on(heap);
 }
 
+/* In a minor collection this is called for each old object that a remembered or promoted one refers to, so it asks
+ * nothing of the system. */
 void crd_marker_shade(cradle_heap *heap, uintptr_t address) {
   crd_marker *marker = &heap->marker;
   if (CRADLE_UNLIKELY(marker->going)) {
     if (arenas_contain(&heap->old.arenas, address) && old_is_marked(&heap->old, address)) return;
     if (word_stack_push(&marker->shaded, address)) return;
+    (void)crd_marker_stop(heap);
   }
-  (void)crd_marker_stop(heap);
   crd_mark_address(heap, address);
 }

@@ -393,7 +393,7 @@ static void a_word_stack_without_memory_refuses_all(void **state) {
 
 static void a_word_stack_gives_back_what_came_last(void **state) {
   (void)state;
-  crd_word_stack stack;
+  crd_word_stack stack = {NULL, NULL, NULL, NULL};
   assert_true(crd_word_stack_init(&stack, 4096, 4096, "test"));
   for (cradle_word i = 0; i < 10; i++) assert_true(word_stack_push(&stack, i));
   assert_int_equal(word_stack_count(&stack), 10);
@@ -430,7 +430,7 @@ static void a_word_stack_without_address_space_is_refused(void **state) {
 static void a_word_stack_that_ends_gives_its_addresses_back(void **state) {
   (void)state;
   size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 16 * page;
-  crd_word_stack stack;
+  crd_word_stack stack = {NULL, NULL, NULL, NULL};
   assert_true(crd_word_stack_init(&stack, bytes, page, "test"));
   assert_true(word_stack_push(&stack, 7));
   void *base = stack.base;
@@ -443,7 +443,7 @@ static void a_word_stack_that_ends_gives_its_addresses_back(void **state) {
 
 static void a_word_stack_grows_to_its_end_and_says_so(void **state) {
   (void)state;
-  crd_word_stack stack;
+  crd_word_stack stack = {NULL, NULL, NULL, NULL};
   assert_true(crd_word_stack_init(&stack, 200000, 4096, "test"));
   size_t count = 0;
   while (word_stack_push(&stack, count)) count++;
@@ -457,7 +457,7 @@ static void what_a_word_stack_held_is_dropped(void **state) {
   (void)state;
   enum { WORDS = 100000, KEPT = 1000 };
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  crd_word_stack stack;
+  crd_word_stack stack = {NULL, NULL, NULL, NULL};
   crd_pages_backing backing;
   assert_true(crd_word_stack_init(&stack, WORDS * 8, page, "test"));
   for (size_t i = 0; i < WORDS; i++) assert_true(word_stack_push(&stack, i));
@@ -480,7 +480,7 @@ static void a_word_stack_takes_what_the_address_space_has(void **state) {
   skip(); /* Wine has a byte for each page that is reserved, 16 GiB of them */
 #endif
   const size_t page = 4096, pages = ((size_t)1 << 50) - 1;
-  crd_word_stack stack;
+  crd_word_stack stack = {NULL, NULL, NULL, NULL};
   assert_true(crd_word_stack_init(&stack, pages * page, page, "test"));
   size_t bytes = (size_t)((char *)stack.end - (char *)stack.base);
   assert_int_equal(bytes % page, 0);

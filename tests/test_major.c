@@ -456,7 +456,7 @@ static void pacing_learns_what_increments_mark(void **state) {
   assert_int_equal(heap->pacing.marked_average, 70000 + (heap->major.bytes - before) / 8);
   heap->pacing.marked_average = 80000;
   cradle_collect(m, CRADLE_COLLECT_MINOR);
-  heap->marker.thread = (crd_thread *)(void *)&types; /* that there is one is all that matters */
+  heap->marker.thread = (crd_thread *)heap; /* that there is one is all that matters */
   crd_major_step(heap, (crd_budget){1, 0, false});
   heap->marker.thread = NULL;
   assert_int_equal(heap->pacing.marked_average, 80000);

@@ -111,7 +111,7 @@ static crd_frame_key key_of(uint32_t i) {
 
 static void check_frames(const crd_call_tree *tree, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
-    char name[16];
+    char name[24];
     crd_frame_key key = key_of(i);
     snprintf(name, sizeof name, "frame %" PRIu32, i);
     assert_int_equal(crd_call_tree_find_frame(tree, &key), i);

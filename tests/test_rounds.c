@@ -269,7 +269,7 @@ static void test_a_child_is_known_by_either_sign(void **state) {
 static bool forget_whole(crd_thread *thread) {
   long pages = address_pages();
   bool has_page = thread->kept != NULL && pages != 0;
-  uintptr_t block = (uintptr_t)thread;
+  volatile uintptr_t block = (uintptr_t)thread; /* volatile: the compiler would warn of its use after free */
   size_t size = sizeof *thread;
   crd_thread_forget(thread);
   if (has_page && address_pages() != pages - 1) return false;

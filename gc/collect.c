@@ -247,7 +247,7 @@ static bool marks_beside(const cradle_heap *heap) {
 static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
   const crd_pacing *pacing = &heap->pacing;
   uint64_t used = collected_bytes(heap), target = heap->options.pause_ns;
-  uint64_t limit = marks_beside(heap) && marker_is_parallel(&heap->marker)
+  uint64_t limit = marks_beside(heap) && !heap->marker.takes_turns
                        ? crd_pacing_limit_beside(pacing, crd_heap_threshold_max(heap))
                        : pacing->threshold;
   uint64_t start = heap->major.collected_at_start; /* may be above the limit: one large array is enough */

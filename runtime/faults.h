@@ -19,8 +19,8 @@
 typedef struct crd_faults crd_faults;
 
 /* If options ask for reports of faults, makes them listen to the heap's collections; their own listener still gets each
- * event. Returns NULL and leaves options unchanged if they do not ask, or if there is no memory, which was
- * then reported. */
+ * event. Returns NULL and leaves options unchanged if they do not ask, or if memory is refused, which it
+ * reports. */
 crd_faults *crd_faults_open(cradle_options *options);
 /* Call it when the heap exists: its faults are reported until CRADLE_EVENT_HEAP_DESTROYED. */
 void crd_faults_hand_over(crd_faults *faults, cradle_heap *heap);

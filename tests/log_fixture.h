@@ -14,9 +14,6 @@
 #include "runtime/report.h"
 
 #include <fcntl.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,18 +198,6 @@ static inline void open_and_live(void *data) {
     crd_log *log = crd_log_open(data, (cradle_listener){0});
     if (log != NULL) send_life(log);
   }
-}
-
-/* --- memory --- */
-
-/* The bytes that the C library has handed out; 0 where it does not tell. */
-static inline size_t memory_in_use(void) {
-#if defined(__GLIBC__) /* since 2.33, which is older than Debian 12 */
-  struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-#else
-  return 0;
-#endif
 }
 
 /* --- standard error, children --- */

@@ -19,7 +19,7 @@ static void *first, *end; /* of the root range */
 static cradle_root_range range = {.base = &first, .top = &end, .kind = CRADLE_KIND_REFERENCE, .name = "objects"};
 static cradle_event compaction; /* the last one's end */
 static int compactions_begun;
-static cradle_statistics at_the_end; /* when it was told */
+static cradle_statistics at_the_end; /* of the heap, when that event came */
 
 static void listen(void *data, const cradle_event *event) {
   (void)data;

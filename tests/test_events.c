@@ -311,8 +311,8 @@ static void unchanged_words_are_not_looked_at(void **state) {
   fixture_close(&f);
 }
 
-/* The nursery is told as the heap begins. The kernel is asked a last time when it ends, whether arenas came and went or
- * not. */
+/* A heap's first events describe its nursery. Its last events describe its arenas, with what the kernel says of their
+ * pages, even if no arena was taken or given back since the event before. */
 static void a_heap_begins_with_its_nursery_and_ends_with_its_arenas(void **state) {
   (void)state;
   fixture f;

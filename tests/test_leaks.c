@@ -1,21 +1,9 @@
 /* A heap that is freed leaves nothing of the C library's memory behind, whatever was used of it. Builds with sanitizers
  * look for leaks in every test; this one needs none. */
 #include <stdio.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
+#include "tests/allocated.h"
 #include "tests/services.h"
-
-/* Bytes that malloc has handed out. */
-static size_t malloced(void) {
-#if defined(__GLIBC__) /* since 2.33, which is older than Debian 12 */
-  struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-#else
-  return 0;
-#endif
-}
 
 static uint64_t take_sample(void *data, cradle_mutator *mutator, const cradle_sample *sample) {
   (void)data, (void)mutator, (void)sample;
@@ -103,9 +91,9 @@ static void nothing_is_left(void **state) {
   static void (*const choices[])(cradle_options *options) = {choose_all, choose_quarantine};
   for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
     for (int times = 0; times < LIVES_FIRST; times++) live(choices[i]);
-    size_t before = malloced();
+    size_t before = allocated_bytes();
     for (int times = 0; times < LIVES; times++) live(choices[i]);
-    assert_int_equal(malloced(), before);
+    assert_int_equal(allocated_bytes(), before);
   }
 }
 
@@ -115,7 +103,7 @@ static void nothing_is_left_of_a_heap_that_failed(void **state) {
   static const cradle_type types[] = {{.name = "right", .size = 16}};
   cradle_error error;
   for (int times = 0; times < LIVES_FIRST + LIVES; times++) {
-    size_t before = malloced();
+    size_t before = allocated_bytes();
     cradle_options options;
     cradle_options_init(&options);
     options.types = types;
@@ -127,7 +115,7 @@ static void nothing_is_left_of_a_heap_that_failed(void **state) {
     options.hardware = &hardware;
     assert_null(cradle_heap_new(&options, &error));
     assert_string_equal(error.option, "hugepages_nursery");
-    if (times >= LIVES_FIRST) assert_int_equal(malloced(), before);
+    if (times >= LIVES_FIRST) assert_int_equal(allocated_bytes(), before);
   }
 }
 

@@ -1,4 +1,5 @@
 /* The log: selection, format and balance. Most tests feed it events by hand; the last ones run a heap. */
+#include "tests/allocated.h"
 #include "tests/log_fixture.h"
 
 #include <sys/stat.h>
@@ -367,9 +368,9 @@ static void use_services(void *data) {
   size_t *kept = data;
   for (int i = 0; i < 3; i++) {
     for (int round = 0; round < ROUNDS; round++) uses[i]();
-    size_t before = memory_in_use();
+    size_t before = allocated_bytes();
     for (int round = 0; round < ROUNDS; round++) uses[i]();
-    kept[i] = memory_in_use() - before;
+    kept[i] = allocated_bytes() - before;
   }
 }
 

@@ -1,4 +1,5 @@
 /* The log's files: what can go wrong with one, who may write it, and what forks and exits leave in it. */
+#include "tests/allocated.h"
 #include "tests/log_fixture.h"
 #include "runtime/platform/files.h"
 #include "tests/yields.h"
@@ -542,9 +543,9 @@ static void a_child_frees_the_name_of_its_parents_file(void **state) {
   fflush(NULL);
   pid_t child = fork();
   if (child == 0) {
-    size_t before = memory_in_use();
+    size_t before = allocated_bytes();
     send_minor(log);
-    _exit(memory_in_use() - before >= (size_t)2 * NAME_BYTES);
+    _exit(allocated_bytes() - before >= (size_t)2 * NAME_BYTES);
   }
   assert_int_equal(wait_for(child), 0);
   crd_log_close(log);

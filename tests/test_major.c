@@ -378,7 +378,7 @@ static void the_peak_is_taken_before_a_sweep(void **state) {
   close_heap();
 }
 
-/* --- what pacing is told --- */
+/* --- what increments report to pacing --- */
 
 /* What survived, external memory included; what was freed; and what became old meanwhile. */
 static void pacing_hears_of_what_survived(void **state) {

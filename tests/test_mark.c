@@ -1121,7 +1121,7 @@ static void lengths_that_are_too_large_lead_out_of_no_place(void **state) {
   end_collection(DECOYS + 2 - leaves);
 }
 
-/* Arenas that were not yet committed when the round was offered are none of its concern. */
+/* A round marks only in arenas that were committed when it was offered. */
 static void a_round_keeps_to_the_arenas_that_were_there(void **state) {
   (void)state;
   root = new_array(T_ARRAY, 2);

@@ -38,8 +38,8 @@ static jmp_buf asleep;
 static uint32_t made, joined, forgotten, others;   /* threads; other heaps have so many */
 static uint32_t offers, calls, waits, asked_where; /* of the mutator */
 static uint64_t waited_ns;
-static bool is_quick;    /* the thread takes a round as soon as it is offered, */
-static bool is_diligent; /* and marks what there is before it ends it */
+static bool is_quick;    /* the thread takes each round as soon as it is offered */
+static bool is_diligent; /* before the thread ends a round, it marks everything that is on the stack */
 
 crd_thread *crd_thread_new(const char *name, void (*run)(crd_thread *self, void *data), void *data) {
   assert_string_equal(name, "cradle-marker");

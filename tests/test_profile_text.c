@@ -8,6 +8,7 @@
 
 #include "runtime/profile.h"
 #include "runtime/speedscope.h"
+#include "tests/folder.h"
 #include "tests/refused_memory.h"
 
 #include <cradle/base.h>
@@ -19,21 +20,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static char folder[64];
-
-static int make_folder(void **state) {
-  (void)state;
-  strcpy(folder, "/tmp/cradle-profile-XXXXXX");
-  return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state) {
-  char command[128];
-  (void)state;
-  snprintf(command, sizeof command, "rm -r %s", folder);
-  return system(command);
-}
 
 static const char *read_text(const char *path) {
   static char text[1 << 16];

@@ -1,5 +1,6 @@
 /* Heaps that start from the environment. What was started for a heap ends with it, whether the heap was made or not.
  * Also tests what a stress run says, and what all of that shares: reports, locks and the end of the process. */
+#include "tests/folder.h"
 #include "tests/heap_fixture.h"
 
 #include <cradle/runtime.h>
@@ -15,22 +16,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-/* --- files --- */
-
-static char folder[64];
-
-static int make_folder(void **state) {
-  (void)state;
-  strcpy(folder, "/tmp/cradle-start-XXXXXX");
-  return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state) {
-  char command[128];
-  (void)state;
-  snprintf(command, sizeof command, "rm -r %s", folder);
-  return system(command);
-}
+/* --- standard error --- */
 
 /* Standard error, from catch_errors to caught_errors, which returns what was written: at most 64 KiB. */
 static int caught_ends[2], kept_errors;

@@ -113,7 +113,7 @@ static void forget(cradle_heap *heap) {
 /* Waits for the end of the round: at first awake, because it takes the thread a few microseconds, then asleep. If the
  * two take turns, only asleep: the thread cannot end the round while the mutator runs. */
 static void await_end(crd_marker *marker) {
-  for (int spins = 0; spins < STOP_SPINS && marker_is_parallel(marker); spins++) {
+  for (int spins = 0; spins < STOP_SPINS && !marker->takes_turns; spins++) {
     if (rounds_is_idle(&marker->word)) return;
     crd_thread_relax();
   }
@@ -218,7 +218,7 @@ void crd_marker_go_on(cradle_heap *heap) {
 
 void crd_marker_go_on_in_minor(cradle_heap *heap) {
   ASSERT(heap->state == HEAP_COLLECTING && !heap->marker.going, "[marker.2] a minor collection begins in a round");
-  bool is_worth_it = marker_is_parallel(&heap->marker) && heap->pacing.promoted_average >= WORTH_A_ROUND_BYTES;
+  bool is_worth_it = !heap->marker.takes_turns && heap->pacing.promoted_average >= WORTH_A_ROUND_BYTES;
   if (is_worth_it || heap->options.stress_period != 0) go_on(heap);
 }
 

@@ -5,7 +5,8 @@
  * (gc/old/supply.h). Everything else of a major collection (roots, tables, the order of death, the end of marking,
  * sweeping) is done in pauses, on the program's thread. A pause begins by stopping the thread and ends by letting it go
  * on. In between, a minor collection lets the thread go on as well, and stops it when the collection has traced
- * everything. For the rest of the pause nobody else works in the heap, so most code need not know of the thread.
+ * everything. For the rest of the pause nobody else works in the heap, so most code need not know of the thread. If the
+ * process has one processor, minor collections have no rounds beside them: the two would only take turns.
  *
  *     program    runs      | pause: minor collection | pause: the rest | runs
  *     thread     a round   |        a round          |                 | a round
@@ -122,7 +123,7 @@ typedef struct crd_marker {
   crd_thread *thread;    /* NULL: there is none */
   uint32_t word;         /* of the protocol; atomic */
   bool refused;          /* the thread could not be made; that is not tried again */
-  bool takes_turns;      /* the process has one processor: the thread works only while the mutator does not */
+  bool takes_turns;      /* the process has one processor: either the thread or the mutator works */
   bool going;            /* a round was offered and not stopped since */
   bool resumes;          /* crd_state_leave offers a round again */
   crd_word_stack stack;  /* the mark stack, while a round goes on [marker.1] */
@@ -143,10 +144,6 @@ void crd_marker_begin(cradle_heap *heap);
 void crd_marker_end(cradle_heap *heap);
 /* Whether there is a thread, or the next marking will make one. */
 bool crd_marker_helps(cradle_heap *heap);
-/* Whether the thread can mark while the mutator runs, because it has a processor of its own. There must be a thread. */
-static inline bool marker_is_parallel(const crd_marker *marker) {
-  return !marker->takes_turns;
-}
 
 /* Ends the round if one goes on, and marks the objects that crd_marker_shade noted in it. Returns whether a round went
  * on. */

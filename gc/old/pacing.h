@@ -31,13 +31,13 @@
  * what will probably be promoted and allocated large in the meantime. That is the number of increments that it takes
  * to mark what is used, at so many bytes as increments marked recently, times the growth from one to the next.
  *
- * With a second core, the heap may grow by half of the threshold beyond it before increments must mark what the thread
- * has not. Where everything that is promoted lives, the heap grows as fast as the thread marks; an increment would only
- * keep the program waiting while the thread waits, too.
- *
  * An increment. If the promotions since the last increment have used up a tenth of the room that is left below the
  * threshold, the increment marks a tenth of what is unmarked, and a quarter more to be safe. With a pause target, it
  * also ends when the target's time is up; then the next increments have more to do.
+ *
+ * The second core. While it marks on a processor of its own, the heap may exceed the threshold by half before
+ * increments must mark what the thread has not. Where everything that is promoted lives, the heap grows as fast as the
+ * thread marks. An increment there would stop the thread and make the program wait: two cores would do the work of one.
  *
  * All this is arithmetic on bytes: the same run gives the same collections. No clock is read here.
  *
@@ -82,7 +82,8 @@ uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes);
  * so that marking gets ahead of promotion even if the threshold is far. */
 uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
                               uint64_t unmarked_bytes);
-/* The used bytes up to which a heap may grow while its second core marks. */
+/* The used bytes up to which a heap may grow while its second core marks: never above the maximum heap, and never below
+ * the threshold. heap_max_bytes: 0 if there is none. */
 uint64_t crd_pacing_limit_beside(const crd_pacing *pacing, uint64_t heap_max_bytes);
 /* How many bytes must be marked between a minor collection that promoted so many and the next, so that marking is over
  * when `limit_bytes` are used. */

@@ -138,6 +138,13 @@ void allocate_object(world *w) {
   keep(w, n, object);
 }
 
+/* Its object has no place in the shadow, so the caller must keep it alive. */
+node *allocate_finalized(world *w, void **object) {
+  const shape *of = &shapes[FINALIZED];
+  *object = new_registered(w, of, 0);
+  return begin(w, of, 0, *object);
+}
+
 /* --- reservations --- */
 
 static void carve(world *w, cradle_reservation *room) {

@@ -257,6 +257,7 @@ void operate(world *w);
 void step(world *w);
 void allocate_object(world *w);
 void allocate_reserved(world *w);
+node *allocate_finalized(world *w, void **object);
 void slot_write(world *w, node *holder, cradle_word *object, size_t word, bool is_new);
 void store(world *w);
 void store_raw(world *w);

@@ -30,18 +30,20 @@ void load_weak(world *w) {
 
 /* --- finalizers --- */
 
-void finalizer_register(world *w) {
-  place at;
-  if (!place_with_object(w, &at) || place_cell(w, at)->node->is_prebuilt) return;
-  uint32_t queue = 1 + (uint32_t)below(w, CRADLE_FINALIZER_QUEUES);
-  node *n = place_cell(w, at)->node;
-  void *object = place_object(w, at);
+static void register_in(world *w, node *n, void *object, uint32_t queue) {
   if (chance(w, 2))
     cradle_finalizer_register(w->m, object, queue);
   else if (!cradle_try_finalizer_register(w->m, object, queue))
     return;
   n->registrations[queue]++;
   n->registered_at[queue] = w->registered++;
+}
+
+void finalizer_register(world *w) {
+  place at;
+  if (!place_with_object(w, &at) || place_cell(w, at)->node->is_prebuilt) return;
+  uint32_t queue = 1 + (uint32_t)below(w, CRADLE_FINALIZER_QUEUES);
+  register_in(w, place_cell(w, at)->node, place_object(w, at), queue);
 }
 
 /* An object out of a queue must have been dead, whole, and registered there. */
@@ -89,6 +91,13 @@ typedef struct batch {
   bool is_plain; /* none leads to another */
 } batch;
 
+/* Whether this is the last time that the object is in the batch, which is when its registered_at counts. */
+static bool is_last(const batch *of, size_t i) {
+  for (size_t j = i + 1; j < of->count; j++)
+    if (of->found[j] == of->found[i] && of->queue[j] == of->queue[i]) return false;
+  return true;
+}
+
 /* In a queue, each object comes before those that it leads to; objects that lead to each other come in the order of
  * registration. An ephemeron of a holder that comes back with the batch leads from its key to its value, too. */
 static void check_pair(world *w, batch *of, size_t i, size_t j) {
@@ -97,7 +106,7 @@ static void check_pair(world *w, batch *of, size_t i, size_t j) {
   EXPECT(w, of->queue[i] != of->queue[j] || !back || on || leads_to_beside(w, of->found, of->count, first, second),
          "queue %u gives %llx before %llx, which leads to it", of->queue[i], (unsigned long long)first->serial,
          (unsigned long long)second->serial);
-  if (back && on && of->queue[i] == of->queue[j])
+  if (back && on && of->queue[i] == of->queue[j] && is_last(of, i))
     EXPECT(w, first->registered_at[of->queue[i]] < second->registered_at[of->queue[i]],
            "queue %u gives %llx before %llx, which it leads to, which leads to it, and which was registered before it",
            of->queue[i], (unsigned long long)first->serial, (unsigned long long)second->serial);
@@ -130,16 +139,53 @@ static void count_dead(world *w, uint64_t *dead) {
       if (!is_reached(w, w->nodes[i])) dead[queue] += w->nodes[i]->registrations[queue];
 }
 
+/* Objects that lead to each other, and to which nothing else leads: what other operations make is rarely in circles.
+ * Handles that the shadow does not know keep them alive until they are let go. */
+enum { GROUP_MAX = 6 };
+typedef struct group {
+  node *nodes[GROUP_MAX];
+  cradle_handle handles[GROUP_MAX];
+  size_t count;
+} group;
+
+static void link_one(world *w, const group *of, size_t i, size_t word) {
+  size_t to = below(w, of->count);
+  cradle_word *object = cradle_handle_get(w->m, of->handles[i]);
+  void *target = cradle_handle_get(w->m, of->handles[to]);
+  cradle_store(w->m, object, &object[word], target);
+  of->nodes[i]->cells[word] = (cell){.node = of->nodes[to], .era = of->nodes[to]->era};
+}
+
+static group group_make(world *w) {
+  group of = {.count = 2 + below(w, GROUP_MAX - 1)};
+  for (size_t i = 0; i < of.count; i++) {
+    void *object;
+    of.nodes[i] = allocate_finalized(w, &object);
+    of.handles[i] = cradle_handle_new(w->m, object);
+    if (chance(w, 4)) register_in(w, of.nodes[i], object, of.nodes[i]->shape->type.finalizer);
+  }
+  for (size_t i = 0; i < of.count; i++)
+    for (size_t word = 2; word < 4; word++)
+      if (chance(w, 2)) link_one(w, &of, i, word);
+  return of;
+}
+
+static void group_let_go(world *w, const group *of) {
+  for (size_t i = 0; i < of->count; i++) cradle_handle_free(w->m, of->handles[i]);
+}
+
 /* All that is registered is old and nothing waits, so one major collection finds what is dead. */
 void finalizer_order(world *w) {
   uint64_t dead[CRADLE_FINALIZER_QUEUES + 1] = {0};
   batch of = {.count = 0};
   if (w->is_limited) return;
+  group more = group_make(w);
   for (int rounds = 0; rounds < 2; rounds++) {
     cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
     drain_all(w);
   }
   for (int i = 0; i < 6; i++) root_clear(w);
+  group_let_go(w, &more);
   count_dead(w, dead);
   cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
   expect_waiting(w, dead);

@@ -47,9 +47,12 @@ static void make_fit(cradle_mutator *mutator, size_t max) CRADLE_MAY_COLLECT {
     cradle_collect(mutator, CRADLE_COLLECT_COMPACTING);
 }
 
-static bool refuse(const cradle_heap *heap, const char *why, cradle_error *error) {
-  size_t arenas = arenas_in_use(&heap->old.arenas) + (size_t)ROOM_MIN_ARENAS;
-  return crd_fail(error, "cradle_heap_set_max: %s; at least %zu", why, heap->nursery.bytes + arenas * ARENA_BYTES);
+/* arenas: the smallest maximum holds so many. */
+static bool refuse(const cradle_heap *heap, const char *why, size_t arenas, cradle_error *error) {
+  size_t least = heap->nursery.bytes + arenas * ARENA_BYTES;
+  (void)crd_fail(error, "cradle_heap_set_max: %s; at least %zu", why, least);
+  if (error != NULL) error->option = "heap_max_bytes", error->accepted = least;
+  return false;
 }
 
 static void set_max(cradle_heap *heap, size_t max) {
@@ -80,13 +83,14 @@ bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *er
       (arenas->committed_count > crd_heap_arenas_within(heap, bytes) || !leaves(heap, bytes, ROOM_MIN_ARENAS))) {
     make_fit(mutator, bytes);
     if (!leaves(heap, bytes, ROOM_MIN_ARENAS))
-      return refuse(heap, "too small for the live objects, the nursery and two arenas", error);
+      return refuse(heap, "too small for the live objects, the nursery and two arenas",
+                    arenas_in_use(arenas) + (size_t)ROOM_MIN_ARENAS, error);
     /* What is empty goes back before the maximum is set: a system that refuses leaves the old maximum in force. */
     uint32_t keep = (uint32_t)crd_heap_arenas_within(heap, bytes) - arenas_in_use(arenas);
     crd_arenas_release(arenas, keep, UINT32_MAX);
     if (arenas->free_count > keep) {
       hand_out(heap);
-      return refuse(heap, "the system did not take the free memory back", error);
+      return refuse(heap, "the system did not take the free memory back", arenas->committed_count, error);
     }
   }
   set_max(heap, bytes);

@@ -29,8 +29,8 @@ CRADLE_API void cradle_major_enable(cradle_mutator *mutator);
 /* Sets the maximum heap (options.heap_max_bytes) to bytes from now on; 0: no maximum. If the heap holds more than
  * bytes, it collects (in the end a full and a compacting collection) and gives back what that frees. If the live
  * objects, the nursery and two arenas still do not fit, or if the system does not take the free memory back, it returns
- * false, error names the smallest maximum that would do, and the old maximum stays. If they fit, but not the room to
- * promote the nursery, the nursery is made smaller. May collect. */
+ * false and the old maximum stays; error says why, and error->accepted is the smallest maximum that would do. If they
+ * fit, but not the room to promote the nursery, the nursery is made smaller. May collect. */
 CRADLE_API CRADLE_RESULT_MATTERS bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *error)
     CRADLE_MAY_COLLECT;
 

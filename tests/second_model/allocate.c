@@ -118,7 +118,8 @@ static size_t draw_length(world *w, const shape *of) {
 
 /* Draws arrays more often, because their barrier has the most cases. */
 static const shape *draw_shape(world *w) {
-  return chance(w, 5) ? &shapes[REFERENCES] : &shapes[below(w, w->has_late ? SHAPES : LATE)];
+  size_t drawn = below(w, w->has_late ? BALLAST + 1 : BALLAST);
+  return chance(w, 5) ? &shapes[REFERENCES] : &shapes[drawn == BALLAST ? LATE : drawn];
 }
 
 void allocate_object(world *w) {

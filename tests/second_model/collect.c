@@ -49,7 +49,7 @@ void safepoint(world *w) {
   EXPECT(w, statistics_of(w).minor_collections > before, "a safepoint was asked for and nothing was collected");
 }
 
-/* Calls that are allowed where nothing may collect: no object may move. */
+/* Calls that are allowed where nothing may collect: no object may move. A longjmp may end the region. */
 void no_collect(world *w) {
   static void (*const harmless[])(world *w) = {store,     store_outside, copy_slots, copy_words,  load,
                                                root_move, root_push,     root_pop,   root_global, set_find};
@@ -62,6 +62,7 @@ void no_collect(world *w) {
   for (uint64_t count = below(w, 8); count > 0; count--) harmless[below(w, sizeof harmless / sizeof *harmless)](w);
   EXPECT(w, cradle_new_fast(w->m, LEAF, 16) == NULL, "an allocation found room where nothing may collect");
   EXPECT(w, node_of(w, object) == n, "an object moved where nothing may collect");
+  if (chance(w, 4) && w->stack_count >= w->frame->stack_count) longjmp(w->frame->buffer, 1);
   for (uint64_t i = 0; i < depth; i++) cradle_no_collect_end(w->m);
   EXPECT(w, statistics_of(w).minor_collections == before, "a collection came where none may");
 }
@@ -93,7 +94,9 @@ void control(world *w) {
 void limit(world *w) {
   cradle_error error;
   cradle_statistics now = statistics_of(w);
-  size_t bytes = chance(w, 3) ? 0 : (size_t)(now.nursery_bytes + now.arena_bytes * (1 + below(w, 12)));
+  ballast_let_go(w);
+  size_t room = chance(w, 2) ? 0 : (size_t)(now.nursery_bytes + now.arena_bytes * below(w, 12));
+  size_t bytes = chance(w, 3) ? 0 : room + 1;
   bool is_done = cradle_heap_set_max(w->m, bytes, &error);
   if (!is_done && error.accepted != 0 && chance(w, 2)) {
     bytes = error.accepted;
@@ -103,6 +106,27 @@ void limit(world *w) {
   if (!is_done) return;
   w->is_limited = bytes != 0;
   EXPECT(w, bytes == 0 || statistics_of(w).heap_max_bytes == bytes, "the maximum is another one");
+}
+
+void ballast_let_go(world *w) {
+  while (w->ballast_count > 0) cradle_handle_free(w->m, w->ballast[--w->ballast_count]);
+}
+
+/* Fills the heap up to its maximum, so that the operations until the next call meet refusals; that call lets go. */
+void exhaust(world *w) {
+  if (!w->is_limited || w->ballast_count > 0) {
+    ballast_let_go(w);
+    return;
+  }
+  for (size_t bytes = (size_t)1 << 20; bytes >= 256 && w->ballast_count < BALLAST_MAX;) {
+    void *object = cradle_try_new_array(w->m, BALLAST, bytes);
+    cradle_handle handle = {0};
+    if (object != NULL) handle = cradle_try_handle_new(w->m, object);
+    if (handle.number == 0)
+      bytes /= 4;
+    else
+      w->ballast[w->ballast_count++] = handle;
+  }
 }
 
 void external(world *w) {

@@ -47,7 +47,7 @@ static void check_events(const world *w, const cradle_statistics *now) {
 }
 
 static void check_services(world *w, const cradle_statistics *now) {
-  uint64_t pinned = 0, handles = 0, prebuilts = 0, ids_least = 0, ids_most = 0;
+  uint64_t pinned = 0, handles = w->ballast_count, prebuilts = 0, ids_least = 0, ids_most = 0;
   reckon(w);
   for (size_t i = 0; i < w->node_count; i++) {
     const node *n = w->nodes[i];
@@ -113,7 +113,8 @@ typedef struct walked {
 static bool walk_object(void *data, const cradle_object_info *info) {
   walked *walk = data;
   world *w = walk->world;
-  if (!walk->is_exact) return true; /* what is dead may have serial numbers that are used no more */
+  /* What is dead may have serial numbers that are used no more. */
+  if (!walk->is_exact || cradle_type_of(info->object) == BALLAST) return true;
   node *n = node_of(w, info->object);
   EXPECT(w, !n->was_reached, "a walk gives %llx twice", (unsigned long long)n->serial);
   EXPECT(w, !n->is_prebuilt && is_returnable(w, n), "a walk gives %llx, which is dead", (unsigned long long)n->serial);

@@ -70,7 +70,7 @@ static void scope_enter(world *w, void *variable, cradle_kind kind) {
 static void scope_steps(world *w) {
   size_t floor = w->floor;
   w->floor = w->stack_count;
-  for (uint64_t count = 1 + below(w, 12); count > 0; count--) operate(w);
+  for (uint64_t count = 1 + below(w, 12); count > 0; count--) step(w);
   w->floor = floor;
 }
 

@@ -50,7 +50,8 @@ enum {
   VALUE_EPHEMERONS,
   FINALIZED,
   OWNER,
-  LATE, /* added while the heap runs */
+  BALLAST, /* not in the shadow; the shapes before it are drawn */
+  LATE,    /* added while the heap runs */
   SHAPES
 };
 
@@ -114,6 +115,7 @@ enum {
   HANDLES = 12,
   PREBUILTS = 4,
   SETS = 2,
+  BALLAST_MAX = 200,
   SET_MAX = 240,
 };
 
@@ -202,6 +204,8 @@ typedef struct world {
     cradle_word *words;
   } prebuilts[PREBUILTS];
   model_set sets[SETS];
+  cradle_handle ballast[BALLAST_MAX]; /* what exhaust() holds */
+  size_t ballast_count;
 } world;
 
 /* random.c: equal seeds and steps give equal numbers, whatever the steps before did */
@@ -297,6 +301,8 @@ void safepoint(world *w);
 void no_collect(world *w);
 void control(world *w);
 void limit(world *w);
+void exhaust(world *w);
+void ballast_let_go(world *w);
 void external(world *w);
 void add_type(world *w);
 void hand_over(world *w);

@@ -139,7 +139,7 @@ static void count_dead(world *w, uint64_t *dead) {
       if (!is_reached(w, w->nodes[i])) dead[queue] += w->nodes[i]->registrations[queue];
 }
 
-/* Objects that lead to each other, and to which nothing else leads: what other operations make is rarely in circles.
+/* Objects to which only others of the group lead, often in circles, which other operations rarely make.
  * Handles that the shadow does not know keep them alive until they are let go. */
 enum { GROUP_MAX = 6 };
 typedef struct group {
@@ -158,6 +158,7 @@ static void link_one(world *w, const group *of, size_t i, size_t word) {
 
 static group group_make(world *w) {
   group of = {.count = 2 + below(w, GROUP_MAX - 1)};
+  bool is_linked = !chance(w, 3);
   for (size_t i = 0; i < of.count; i++) {
     void *object;
     of.nodes[i] = allocate_finalized(w, &object);
@@ -166,7 +167,7 @@ static group group_make(world *w) {
   }
   for (size_t i = 0; i < of.count; i++)
     for (size_t word = 2; word < 4; word++)
-      if (chance(w, 2)) link_one(w, &of, i, word);
+      if (is_linked && chance(w, 2)) link_one(w, &of, i, word);
   return of;
 }
 

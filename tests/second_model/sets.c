@@ -136,12 +136,12 @@ void sets_settled(world *w) {
 /* --- prebuilt objects --- */
 
 static bool may_be_prebuilt(const shape *of) {
-  return !shape_is_registered(of) && of != &shapes[LATE];
+  return !shape_is_registered(of);
 }
 
 void prebuilt_add(world *w) {
   size_t i = below(w, PREBUILTS);
-  const shape *of = &shapes[below(w, LATE)];
+  const shape *of = &shapes[below(w, BALLAST)];
   if (w->prebuilts[i].node != NULL || !may_be_prebuilt(of)) return;
   size_t length = of->type.items == CRADLE_ITEMS_NONE ? 0 : below(w, 200) % (of->type.item_size > 100 ? 4 : 200);
   node *n = node_new(w, of, length);

@@ -68,6 +68,7 @@ const shape shapes[SHAPES] = {
                 .destructor = destroy_object,
                 .external_size = external_size},
                1},
+    [BALLAST] = {{.name = "ballast", .size = 16, .items = CRADLE_ITEMS_BYTES, .item_size = 1, .length_offset = 8}, 1},
     [LATE] = {{.name = "late", .size = 40, .values = BIT(2) | BIT(3) | BIT(4)}, 1},
 };
 

@@ -216,6 +216,7 @@ static void free_shadow(world *w) {
 
 void world_close(world *w) {
   w->operation = "closing";
+  ballast_let_go(w);
   compare(w, false);
   verify(w);
   if (chance(w, 2)) close_queues(w);

@@ -12,14 +12,16 @@ from pathlib import Path
 
 # Programs that take seconds at most and touch no setting of the machine: unit tests, then heaps against the models.
 UNITS = (
-    "adapt", "arena_memory", "arenas", "backtrace", "barrier", "base", "beside", "budget", "bulk", "callbacks", "closed",
-    "compact", "control", "corruption", "death", "dump", "encodings", "environment", "ephemeron", "events", "every_function",
-    "faults", "finalizer", "fork", "full_stack", "gc_off", "handle", "hardware", "histogram", "identity", "inspect",
-    "instruments", "kit", "leaks", "log", "log_files", "log_forms", "log_heaps", "log_lines", "major", "mark", "marker",
-    "memory", "memory-faults", "misuse", "more_rights", "no_room", "objects", "old", "out_file", "out_of_memory", "outgrow",
-    "pacing", "pages", "pages-faults", "pin", "places", "prebuilt", "profile_text", "promote", "ranges", "roots", "rounds",
-    "sample", "second-core", "show", "spans", "start", "starved", "state", "statistics", "structures", "supply", "threads",
-    "typed", "typed-checked", "units", "verifier", "verifier_lists", "watching", "watermark", "weak", "weak_set")
+    "adapt", "arena_memory", "arena_release", "arenas", "backtrace", "barrier", "base", "beside", "budget", "bulk",
+    "callbacks", "closed", "compact", "control", "corruption", "death", "dump", "encodings", "environment",
+    "ephemeron", "events", "every_function", "faults", "finalizer", "fork", "full_stack", "gc_off", "handle",
+    "hardware", "histogram", "identity", "inspect", "instruments", "kit", "kit_map", "leaks", "log", "log_files",
+    "log_forms", "log_heaps", "log_lines", "major", "mark", "mark_beside", "marker", "memory", "memory-faults",
+    "misuse", "more_rights", "no_room", "objects", "old", "out_file", "out_of_memory", "outgrow", "pacing", "pages",
+    "pages-faults", "pin", "places", "prebuilt", "profile_text", "promote", "ranges", "roots", "rounds", "sample",
+    "second-core", "show", "spans", "start", "starved", "state", "statistics", "structures", "supply", "threads",
+    "typed", "typed-checked", "types", "units", "verifier", "verifier_lists", "watching", "watermark", "weak",
+    "weak_set", "words")
 # Scripts that run such programs and read what they write.
 SCRIPTS = ("cradle-heap", "list-options", "profile", "report")
 MODEL = ["--seed", "3", "--ops", "4000", "--nursery", "8192", "--verify", "1"]

@@ -1,14 +1,26 @@
 #!/usr/bin/env python3
-"""Checks that each tool prints its usage, and that with unknown arguments it does no work.
+"""Checks that each tool prints its usage, that with unknown arguments it does no work, and that it ends without a word
+when nobody reads what it prints.
 
     usage.py TOOLS [SPAN_TABLE]
 
 TOOLS is the folder tools/. The Python tools run without the packages that they need for work.
 """
 
+import os
 import pathlib
+import signal
 import subprocess
 import sys
+
+
+def words_without_reader(command):
+    """What it says when its output is a pipe whose reader has gone, or None where it ends by SIGPIPE."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    result = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(writer)
+    return None if result.returncode == -signal.SIGPIPE else f"{result.returncode}\n{result.stderr}"
 
 
 def main():
@@ -43,7 +55,14 @@ def main():
         if result.returncode != status or words not in (result.stderr if status else result.stdout):
             faults += 1
             print(*command, f": expected exit status {status} and {words!r}: {result.returncode}\n{result.stdout}{result.stderr}")
-    print(f"{len(cases)} commands, {faults} wrong")
+    printing = [[*bare_python, tools / name, "--help"] for name in ("cradle-heap", "cradle-pages", "cradle-report", "cradle-rootcheck",
+                                                                    "include-graph")]
+    for command in printing:
+        words = words_without_reader(command)
+        if words is not None:
+            faults += 1
+            print(*command, f": without a reader: {words}")
+    print(f"{len(cases) + len(printing)} commands, {faults} wrong")
     return 1 if faults else 0
 
 

@@ -232,10 +232,17 @@ static bool marks_beside(const cradle_heap *heap) {
   return has_marker(heap) && heap->major.phase == MAJOR_MARKING;
 }
 
+static bool outruns_sweeping(const cradle_heap *heap) {
+  return heap->major.phase == MAJOR_SWEEPING &&
+         heap->old.used_bytes > heap->major.used_before_sweep + heap->pacing.min / OVERSHOOT_SHARE;
+}
+
 /* What the increment of a pause may do. begin: when the pause began. promoted: bytes since the last increment, large
  * objects included. The first line that fits decides:
  *
  *   far above the limit           everything, at once
+ *   stress, the heap grows        everything, at once: where stress collections are rare, the smallest increments
+ *     while it is swept           sweep less than is promoted
  *   stress                        the smallest increment. This is not the first line: with stress_times there are
  *                                 few increments, and the smallest would let the heap grow without end
  *   no pause target, no thread    everything
@@ -247,13 +254,12 @@ static bool marks_beside(const cradle_heap *heap) {
 static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
   const crd_pacing *pacing = &heap->pacing;
   uint64_t used = collected_bytes(heap), target = heap->options.pause_ns;
-  uint64_t limit = marks_beside(heap) && !heap->marker.takes_turns
-                       ? crd_pacing_limit_beside(pacing, crd_heap_threshold_max(heap))
-                       : pacing->threshold;
+  bool grows = marks_beside(heap) && !heap->marker.takes_turns && heap->options.stress_period == 0;
+  uint64_t limit = grows ? crd_pacing_limit_beside(pacing, crd_heap_threshold_max(heap)) : pacing->threshold;
   uint64_t start = heap->major.collected_at_start; /* may be above the limit: one large array is enough */
   uint64_t most = start > limit ? start : limit;
   if (used > most + (most + pacing->min) / OVERSHOOT_SHARE) return whole();
-  if (heap->options.stress_period != 0) return (crd_budget){0, 0, false};
+  if (heap->options.stress_period != 0) return outruns_sweeping(heap) ? whole() : (crd_budget){0, 0, false};
   if (target == 0 && !marks_beside(heap)) return whole();
   uint64_t marked = heap->major.bytes;
   uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;

@@ -2,7 +2,7 @@
  * 1 GiB backs it. */
 #if defined(__linux__)
 
-#include "tests/simulated_pages.h"
+#include "tests/arena_system.h"
 
 /* --- the reservation --- */
 

@@ -2,7 +2,7 @@
  * closed in turn by the quarantine. */
 #if defined(__linux__)
 
-#include "tests/simulated_pages.h"
+#include "tests/arena_system.h"
 
 /* --- populating --- */
 

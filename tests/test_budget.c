@@ -22,6 +22,7 @@ typedef struct figures {
   uint64_t used, used_at_start, marked, promoted;
   uint64_t external, done;   /* by the thread, since the last pause */
   uint64_t target, stress;   /* pause_ns, stress_period */
+  uint64_t before_sweep;     /* used bytes then; 0: it marks */
   bool beside, nothing_left; /* a thread marks; the mark stack is empty */
 } figures;
 
@@ -33,7 +34,9 @@ static crd_budget budget_for(figures all) {
   uint64_t used = old->used_bytes;
   heap->pacing.threshold = 40 * MIB;
   heap->pacing.min = 8 * MIB;
-  heap->major.phase = MAJOR_MARKING;
+  heap->pacing.beside_room = 20 * MIB;
+  heap->major.phase = all.before_sweep != 0 ? MAJOR_SWEEPING : MAJOR_MARKING;
+  heap->major.used_before_sweep = all.before_sweep;
   heap->major.used_at_start = all.used_at_start;
   heap->major.collected_at_start = all.used_at_start + all.external;
   heap->major.bytes = all.marked;
@@ -79,7 +82,9 @@ static void far_above_the_limit_all_is_done(void **state) {
   all.external = 0;
   all.stress = 1, all.used = 52 * MIB + 1; /* under stress, too */
   assert_true(is_whole(budget_for(all)));
-  all.stress = 0, all.beside = true, all.used = 77 * MIB;
+  all.beside = true; /* under stress the thread changes nothing */
+  assert_true(is_whole(budget_for(all)));
+  all.stress = 0, all.used = 77 * MIB;
   assert_false(is_whole(budget_for(all))); /* 60 MiB, and a quarter of 68 MiB */
   all.used++;
   assert_true(is_whole(budget_for(all)));
@@ -102,6 +107,17 @@ static void under_stress_increments_are_the_smallest(void **state) {
   assert_budget(budget_for(all), 0, 0, false);
   all.beside = true, all.target = TARGET_NS;
   assert_budget(budget_for(all), 0, 0, false);
+}
+
+/* The rest is swept at once where the heap has grown by a quarter of its minimum since sweeping began. */
+static void under_stress_no_heap_outruns_sweeping(void **state) {
+  (void)state;
+  figures all = {.used = 22 * MIB, .used_at_start = 20 * MIB, .before_sweep = 20 * MIB, .stress = 1000};
+  assert_budget(budget_for(all), 0, 0, false);
+  all.used++;
+  assert_true(is_whole(budget_for(all)));
+  all.stress = 0, all.target = TARGET_NS;
+  assert_false(is_whole(budget_for(all)));
 }
 
 static void without_target_and_thread_all_is_done(void **state) {
@@ -213,10 +229,15 @@ CRADLE_UNCHECKED_COLLECTION static void marking_goes_on_after_a_pause(void **sta
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_FIXTURE(far_above_the_limit_all_is_done),       WITH_FIXTURE(under_stress_increments_are_the_smallest),
-      WITH_FIXTURE(without_target_and_thread_all_is_done), WITH_FIXTURE(without_a_thread_pacing_says_how_much),
-      WITH_FIXTURE(what_the_thread_left_is_marked),        WITH_FIXTURE(what_the_thread_did_counts),
-      cmocka_unit_test(marking_goes_on_after_a_pause),     cmocka_unit_test(stress_counts_the_time_of_its_collections),
+      WITH_FIXTURE(far_above_the_limit_all_is_done),
+      WITH_FIXTURE(under_stress_increments_are_the_smallest),
+      WITH_FIXTURE(under_stress_no_heap_outruns_sweeping),
+      WITH_FIXTURE(without_target_and_thread_all_is_done),
+      WITH_FIXTURE(without_a_thread_pacing_says_how_much),
+      WITH_FIXTURE(what_the_thread_left_is_marked),
+      WITH_FIXTURE(what_the_thread_did_counts),
+      cmocka_unit_test(marking_goes_on_after_a_pause),
+      cmocka_unit_test(stress_counts_the_time_of_its_collections),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,11 +164,14 @@ static void an_increment_marks_its_share_of_the_way(void **state) {
   assert_int_equal(crd_pacing_increment(&pacing, 10 * mib, 400 * mib, 80 * mib), 80 * mib);
 }
 
-/* While the second core marks, the heap may grow to one and a half times the threshold, but not beyond the maximum. */
+/* While the second core marks, the heap may grow by its room, half of the threshold at most, but not beyond the
+ * maximum. */
 static void a_second_core_has_half_the_threshold_more(void **state) {
   (void)state;
   const uint64_t mib = (uint64_t)1 << 20;
-  crd_pacing pacing = {.threshold = 400 * mib};
+  crd_pacing pacing = {.threshold = 400 * mib, .beside_room = 100 * mib};
+  assert_int_equal(crd_pacing_limit_beside(&pacing, 0), 500 * mib);
+  pacing.beside_room = 201 * mib;
   uint64_t limit = crd_pacing_limit_beside(&pacing, 0);
   assert_int_equal(limit, 600 * mib);
   assert_int_equal(crd_pacing_limit_beside(&pacing, 601 * mib), 600 * mib);
@@ -178,6 +181,24 @@ static void a_second_core_has_half_the_threshold_more(void **state) {
   assert_int_equal(crd_pacing_needed(limit, 10 * mib, 590 * mib, 80 * mib), 80 * mib);
   assert_int_equal(crd_pacing_needed(limit, 0, 599 * mib, 80 * mib), 0);
   assert_int_equal(crd_pacing_needed(limit, 0, 600 * mib, 80 * mib), 80 * mib); /* there is no room, whatever comes */
+}
+
+/* The worst that can be: as much lives as ever, all else is dead, and marking begins early and takes until the limit.
+ * Then each collection leaves what was promoted while it marked. */
+static void a_second_core_without_time_lets_the_heap_grow_to_an_end(void **state) {
+  (void)state;
+  const uint64_t live = (uint64_t)100 << 20;
+  crd_pacing pacing = pacing_of_defaults((size_t)64 << 30, 1 << 20);
+  pacing.grown_average = live;
+  uint64_t born = 0, limit = live;
+  for (int cycles = 0; cycles < 100; cycles++) {
+    uint64_t survived = live + born;
+    crd_pacing_update(&pacing, survived, limit > survived ? limit - survived : 0, born, 0);
+    limit = crd_pacing_limit_beside(&pacing, 0);
+    born = limit - crd_pacing_trigger(&pacing, survived);
+  }
+  assert_in_range(limit, 3 * live, 5 * live);
+  assert_int_equal(pacing.beside_room, (uint64_t)((double)live * pacing.factor) / 2);
 }
 
 /* The deadline is the rest of the pause, less an eighth for later work. It is at least a quarter of the target, and the
@@ -264,6 +285,7 @@ int main(void) {
       cmocka_unit_test(pacing_of_the_largest_numbers),
       cmocka_unit_test(an_increment_marks_its_share_of_the_way),
       cmocka_unit_test(a_second_core_has_half_the_threshold_more),
+      cmocka_unit_test(a_second_core_without_time_lets_the_heap_grow_to_an_end),
       cmocka_unit_test(an_increment_ends_with_the_pause_or_a_little_later),
       cmocka_unit_test(pacing_begins_at_the_minimum_and_knows_nothing),
       cmocka_unit_test(bounds_may_be_lowered_later),

@@ -11,7 +11,8 @@
 #define UNKNOWN_MEMORY_DELTA ((uint64_t)1 << 30)
 /* Averages move by this share of the distance to a new value. */
 #define AVERAGE_SHARE 8
-/* While the second core marks, the heap may exceed the threshold by this share of it. */
+/* While the second core marks, the heap may exceed the threshold by this share of it, and of what the threshold would be
+ * for the bytes that were in use before the last collection began to mark. */
 #define BESIDE_ROOM_SHARE 2
 /* An increment marks at least so many times what was promoted. */
 #define MARK_PER_PROMOTED 2
@@ -39,6 +40,7 @@ void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cr
   pacing->growth = options->major_growth;
   pacing->threshold = pacing->min;
   pacing->survived = pacing->promoted_average = pacing->grown_average = 0;
+  pacing->beside_room = pacing->min / BESIDE_ROOM_SHARE;
   pacing->marked_average = MARKED_AVERAGE_FIRST;
   crd_pacing_bound(pacing, options, hardware);
   ASSERT(pacing->factor > 1 && pacing->growth > 1, "a factor that lets no heap grow");
@@ -81,6 +83,9 @@ void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t fre
   ASSERT(threshold >= pacing->min || threshold == heap_max_bytes, "[pacing.1] the threshold is below the minimum");
   pacing->threshold = threshold;
   pacing->survived = survived_bytes;
+  /* What was born marked may float, and must not make the next collection longer, in which more would. */
+  uint64_t settled = survived_bytes - smaller(born_marked_bytes, survived_bytes);
+  pacing->beside_room = larger(scaled(settled, pacing->factor), pacing->min) / BESIDE_ROOM_SHARE;
 }
 
 /* However fast the heap grows, marking begins no earlier than half of the way to the threshold [pacing.2]. */
@@ -95,7 +100,7 @@ uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes) {
 }
 
 uint64_t crd_pacing_limit_beside(const crd_pacing *pacing, uint64_t heap_max_bytes) {
-  uint64_t limit = pacing->threshold + pacing->threshold / BESIDE_ROOM_SHARE;
+  uint64_t limit = pacing->threshold + smaller(pacing->beside_room, pacing->threshold / BESIDE_ROOM_SHARE);
   return heap_max_bytes != 0 ? smaller(limit, larger(heap_max_bytes, pacing->threshold)) : limit;
 }
 

@@ -38,6 +38,9 @@
  * The second core. While it marks on a processor of its own, the heap may exceed the threshold by half before
  * increments must mark what the thread has not. Where everything that is promoted lives, the heap grows as fast as the
  * thread marks. An increment there would stop the thread and make the program wait: two cores would do the work of one.
+ * The half is of the factor times what survived the last collection and was there before it marked. With what was born
+ * marked, each collection of a thread that has no time would be longer than the one before, and the heap would grow
+ * without end.
  *
  * All this is arithmetic on bytes: the same run gives the same collections. No clock is read here.
  *
@@ -60,6 +63,7 @@
 typedef struct crd_pacing {
   uint64_t threshold;        /* used bytes at which the next major collection ought to be over [pacing.1] */
   uint64_t survived;         /* used bytes after the last one; may be above the threshold, where the maximum is near */
+  uint64_t beside_room;      /* bytes by which the heap may exceed the threshold while the second core marks */
   uint64_t min, max_delta;   /* bytes, both at most COUNTED_MAX_BYTES */
   double factor, growth;     /* both above 1, at most 1000 */
   uint64_t promoted_average; /* bytes a minor collection promotes, recently */

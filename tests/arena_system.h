@@ -1,6 +1,6 @@
-/* The arenas' memory on a simulated system: functions of gc/platform/pages.h in place of the library's. They can refuse,
- * they have a pool of huge pages, and they note which memory, advice and name each arena has. For one file of a program
- * on Linux. */
+/* The arenas' memory on a simulated system: functions of gc/platform/pages.h in place of the library's. They can
+ * refuse, they have a pool of huge pages, and they note which memory, advice and name each arena has. For one file of a
+ * program on Linux. */
 #ifndef TESTS_ARENA_SYSTEM_H
 #define TESTS_ARENA_SYSTEM_H
 

@@ -11,8 +11,8 @@
 #define UNKNOWN_MEMORY_DELTA ((uint64_t)1 << 30)
 /* Averages move by this share of the distance to a new value. */
 #define AVERAGE_SHARE 8
-/* While the second core marks, the heap may exceed the threshold by this share of it, and of what the threshold would be
- * for the bytes that were in use before the last collection began to mark. */
+/* While the second core marks, the heap may exceed the threshold by this share of it, and of what the threshold would
+ * be for the bytes that were in use before the last collection began to mark. */
 #define BESIDE_ROOM_SHARE 2
 /* An increment marks at least so many times what was promoted. */
 #define MARK_PER_PROMOTED 2

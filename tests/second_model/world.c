@@ -105,7 +105,7 @@ static void draw_sizes(world *w, cradle_options *options) {
   options->major_min_bytes = least[below(w, 3)];
   options->major_factor = chance(w, 2) ? 1.1 : 2;
   options->quarantine = chance(w, 10) ? 2 : 0;
-  if (chance(w, 6)) options->heap_max_bytes = (size_t)(6 + below(w, 20)) << 20;
+  if (chance(w, 6)) options->heap_max_bytes = (size_t)(1 + below(w, 24)) << 20;
   w->is_limited = options->heap_max_bytes != 0;
 }
 

@@ -232,6 +232,7 @@ static bool marks_beside(const cradle_heap *heap) {
   return has_marker(heap) && heap->major.phase == MAJOR_MARKING;
 }
 
+/* Whether the heap has grown since sweeping began, because more was promoted than was swept. */
 static bool outruns_sweeping(const cradle_heap *heap) {
   return heap->major.phase == MAJOR_SWEEPING &&
          heap->old.used_bytes > heap->major.used_before_sweep + heap->pacing.min / OVERSHOOT_SHARE;

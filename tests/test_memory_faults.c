@@ -319,6 +319,29 @@ static void a_quarantine_is_given_back(void **state) {
   nurseries = 0;
 }
 
+/* What is free cannot go back, so the maximum that was asked for does not hold. The error names one that does. */
+CRADLE_UNCHECKED_COLLECTION static void a_maximum_above_what_cannot_go_back_is_named(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  cradle_error error;
+  life_options(&f, &options, CRADLE_HUGEPAGES_OFF);
+  fixture_open_with(&f, &options);
+  for (int i = 0; i < 4; i++) cradle_push(f.m, cradle_new_array(f.m, T_STRING, 6 * MIB));
+  cradle_pop_many(f.m, 4);
+  refuse(NULL, 1, 1);
+  assert_false(cradle_heap_set_max(f.m, 8 * MIB, &error));
+  if (strstr(error.message, "did not take the free memory back") == NULL) fail_msg("\"%s\"", error.message);
+  assert_string_equal(error.option, "heap_max_bytes");
+  assert_in_range(error.accepted, 32 * MIB, 36 * MIB); /* each text has four arenas */
+  uint64_t least = error.accepted;
+  assert_false(cradle_heap_set_max(f.m, least - 1, &error));
+  assert_true(cradle_heap_set_max(f.m, least, &error));
+  heal();
+  assert_true(cradle_heap_set_max(f.m, 8 * MIB, &error));
+  fixture_close(&f);
+}
+
 /* Memory whose protection cannot be changed is neither lost nor used; the verifier counts the pages. */
 static void quarantine_bears_refusals(void **state) {
   (void)state;
@@ -641,6 +664,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest quick[] = {
       cmocka_unit_test_setup(one_refusal_costs_neither_object_nor_order, warm_up),
       cmocka_unit_test_setup(the_dead_leave_the_list, warm_up),
+      cmocka_unit_test_setup(a_maximum_above_what_cannot_go_back_is_named, warm_up),
       cmocka_unit_test_setup(calls_suit_larger_base_pages, warm_up),
       cmocka_unit_test_setup(a_quarantine_is_given_back, warm_up),
       cmocka_unit_test_setup(pages_that_cannot_be_closed_are_noted_once, warm_up),

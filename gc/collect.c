@@ -29,8 +29,8 @@
 #include "gc/young/nursery.h"
 
 /* If marking falls too far behind promotion, one pause does all the rest of the collection. Too far: the bytes in use
- * exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the limit up to which the heap may grow while it marks, or what
- * was in use when marking began if that was more. */
+ * exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the limit up to which the heap may grow while it marks and is
+ * swept, or what was in use when marking began if that was more. */
 #define OVERSHOOT_SHARE 4
 /* A pause gives back at most this many arenas, unless it makes a full collection. Each costs about 0.01 ms, or 0.13 ms
  * if it has base pages. */
@@ -255,7 +255,7 @@ static bool outruns_sweeping(const cradle_heap *heap) {
 static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
   const crd_pacing *pacing = &heap->pacing;
   uint64_t used = collected_bytes(heap), target = heap->options.pause_ns;
-  bool grows = marks_beside(heap) && !heap->marker.takes_turns && heap->options.stress_period == 0;
+  bool grows = has_marker(heap) && !heap->marker.takes_turns && heap->options.stress_period == 0;
   uint64_t limit = grows ? crd_pacing_limit_beside(pacing, crd_heap_threshold_max(heap)) : pacing->threshold;
   uint64_t start = heap->major.collected_at_start; /* may be above the limit: one large array is enough */
   uint64_t most = start > limit ? start : limit;
@@ -264,8 +264,9 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
   if (target == 0 && !marks_beside(heap)) return whole();
   uint64_t marked = heap->major.bytes;
   uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;
+  bool must_end = heap->major.phase == MAJOR_MARKING && used > pacing->threshold;
   uint64_t deadline =
-      target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(pacing, used, begin, crd_platform_now_ns(), target);
+      target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, crd_platform_now_ns(), target, must_end);
   uint64_t done = heap->marker.last.bytes, needed = crd_pacing_needed(limit, promoted, used, unmarked + done);
   if (!marks_beside(heap)) return (crd_budget){crd_pacing_increment(pacing, promoted, used, unmarked), deadline, false};
   if (word_stack_is_empty(&heap->mark_stack))

@@ -41,6 +41,19 @@ static void note_reason(void *data, const cradle_event *event) {
   notes++;
 }
 
+/* In a pause of a heap that has a thread, with the major collection in this phase. */
+static void run_beside(crd_major_phase phase) {
+  heap->state = HEAP_COLLECTING;
+  heap->major.phase = phase;
+  heap->marker.thread = (crd_thread *)heap;
+}
+
+static void run_alone(void) {
+  heap->state = HEAP_MUTATING;
+  heap->major.phase = MAJOR_IDLE;
+  heap->marker.thread = NULL;
+}
+
 static int open_heap(void **state) {
   (void)state;
   static const cradle_type type = {.name = "nothing", .size = 16};
@@ -63,6 +76,7 @@ static int open_heap(void **state) {
 
 static int close_heap(void **state) {
   (void)state;
+  run_alone();
   cradle_heap_free(heap);
   return 0;
 }
@@ -781,6 +795,116 @@ static void while_marking_a_part_is_handed_out(void **state) {
   heap->major.phase = MAJOR_IDLE;
 }
 
+/* --- beside the second core --- */
+
+/* What a collection of the whole nursery takes that runs as fast as was assumed at first. */
+#define USUAL_NS (NS_PER_BYTE * 0.1 * BASE)
+
+/* A third collection that takes longer is no chance. */
+static void beside_the_thread_three_long_collections_cut_what_is_handed_out(void **state) {
+  (void)state;
+  const crd_major_phase phases[] = {MAJOR_MARKING, MAJOR_SWEEPING};
+  heap->adapt.survival = 0.1;
+  heap->options.pause_ns = (uint64_t)(USUAL_NS * 2);
+  for (int i = 0; i < 2; i++) {
+    run_beside(phases[i]);
+    collect_lasting(2, (uint64_t)(4 * USUAL_NS));
+    assert_int_equal(crd_adapt_hand_out(heap), BASE);
+    collect_lasting(1, (uint64_t)(4 * USUAL_NS));
+    assert_int_equal(crd_adapt_hand_out(heap), BASE / 4); /* five eighths of the target are for the minor collection */
+    collect_lasting(1, (uint64_t)(2 * USUAL_NS));
+    assert_int_equal(crd_adapt_hand_out(heap), BASE / 4);
+    collect_lasting(1, (uint64_t)(2 * USUAL_NS));
+    assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
+    collect_lasting(2, (uint64_t)USUAL_NS);
+    assert_int_equal(crd_adapt_hand_out(heap), BASE);
+    heap->adapt.ns_per_promoted_byte = 2 * NS_PER_BYTE; /* but not more than the average allows */
+    assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
+    heap->adapt.ns_per_promoted_byte = NS_PER_BYTE;
+    heap->options.pause_ns = 0;
+    assert_int_equal(crd_adapt_hand_out(heap), BASE);
+    heap->options.pause_ns = (uint64_t)(USUAL_NS * 2);
+  }
+  assert_int_equal(heap->nursery.bytes, BASE);
+}
+
+/* Each phase has its own, and between major collections and without a thread there are none. */
+static void what_was_slow_in_one_phase_says_nothing_of_another(void **state) {
+  (void)state;
+  heap->adapt.survival = 0.1;
+  heap->options.pause_ns = (uint64_t)(USUAL_NS * 2);
+  run_beside(MAJOR_MARKING);
+  collect_lasting(3, (uint64_t)(2 * USUAL_NS));
+  assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
+  run_beside(MAJOR_SWEEPING);
+  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  collect_lasting(3, (uint64_t)(4 * USUAL_NS));
+  run_beside(MAJOR_MARKING);
+  assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
+  run_alone();
+  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  heap->options.pause_ns = (uint64_t)(USUAL_NS * 8);
+  heap->major.phase = MAJOR_MARKING;
+  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  heap->options.pause_ns = 1;
+  heap->major.phase = MAJOR_SWEEPING;
+  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+}
+
+/* As where the size is decided: a smaller part would promote more. */
+static void where_the_oldest_die_more_is_handed_out(void **state) {
+  (void)state;
+  run_beside(MAJOR_MARKING);
+  heap->options.pause_ns = (uint64_t)(USUAL_NS * 1.2);
+  heap->adapt.wait = 1000000;
+  the_oldest_live(1, 50);
+  collect_lasting(12, (uint64_t)USUAL_NS);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  heap->major.behind = 1; /* an increment follows each: a quarter of the target, and half for what fell behind */
+  assert_int_equal(crd_adapt_hand_out(heap), BASE / 8);
+  heap->major.behind = 0;
+  the_oldest_live(16, 50);
+  collect_lasting(1, (uint64_t)USUAL_NS);
+  assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
+}
+
+/* When a part has been handed out for sixteen collections, the size follows. */
+static void the_size_follows_what_is_handed_out(void **state) {
+  (void)state;
+  run_beside(MAJOR_MARKING);
+  heap->adapt.survival = 0.1;
+  heap->adapt.wait = 1000000;
+  heap->options.pause_ns = (uint64_t)(USUAL_NS * 2);
+  uint64_t slow = (uint64_t)(4 * USUAL_NS) / 4; /* for a quarter of the nursery */
+  cradle_event part = {.kind = CRADLE_EVENT_MINOR_END};
+  part.u.minor.nursery_bytes = BASE / 4;
+  part.u.minor.promoted_bytes = BASE / 40;
+  part.u.minor.duration_ns = slow;
+  for (int i = 0; i < SLOW - 1; i++) crd_adapt_after_minor(heap, &part);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  run_alone(); /* a part that was collected on request says nothing */
+  crd_adapt_after_minor(heap, &part);
+  assert_int_equal(heap->nursery.bytes, BASE);
+  run_beside(MAJOR_MARKING);
+  crd_adapt_after_minor(heap, &part);
+  assert_int_equal(heap->nursery.bytes, BASE / 2);
+}
+
+/* What runs beside marking is slower, and the size is not the reason. */
+static void trials_of_a_smaller_size_leave_out_what_marking_slowed_down(void **state) {
+  (void)state;
+  heap->options.pause_ns = MIB;
+  heap->adapt.wait = 1000000;
+  while (heap->nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
+  heap->options.pause_ns = 1000 * MIB;
+  run_beside(MAJOR_MARKING);
+  collect_lasting(DECISION, 2 * MIB); /* as long as the whole nursery */
+  assert_int_equal(heap->nursery.bytes, BASE / 2);
+  assert_int_equal(heap->adapt.shrunk_from, 0);
+  assert_int_equal(heap->adapt.shrink_wait, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_heap, close_heap)
 
 int main(void) {
@@ -817,6 +941,11 @@ int main(void) {
       TEST(sixteen_long_collections_count_in_full),
       TEST(after_sixteen_long_collections_it_shrinks),
       TEST(while_marking_a_part_is_handed_out),
+      TEST(beside_the_thread_three_long_collections_cut_what_is_handed_out),
+      TEST(what_was_slow_in_one_phase_says_nothing_of_another),
+      TEST(where_the_oldest_die_more_is_handed_out),
+      TEST(the_size_follows_what_is_handed_out),
+      TEST(trials_of_a_smaller_size_leave_out_what_marking_slowed_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

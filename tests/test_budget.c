@@ -17,13 +17,14 @@ static void choose(cradle_options *options) {
   options->verify = false;
 }
 
-/* The figures of a heap. Its threshold is 40 MiB; while a thread marks the limit is 60 MiB. */
+/* The figures of a heap. Its threshold is 40 MiB; with a thread the limit is 60 MiB. */
 typedef struct figures {
   uint64_t used, used_at_start, marked, promoted;
   uint64_t external, done;   /* by the thread, since the last pause */
   uint64_t target, stress;   /* pause_ns, stress_period */
   uint64_t before_sweep;     /* used bytes then; 0: it marks */
-  bool beside, nothing_left; /* a thread marks; the mark stack is empty */
+  bool beside, nothing_left; /* the heap has a thread; the mark stack is empty */
+  bool late;                 /* the pause began long ago */
 } figures;
 
 static crd_budget budget_for(figures all) {
@@ -47,7 +48,7 @@ static crd_budget budget_for(figures all) {
   heap->external_bytes = all.external;
   old->used_bytes = all.used;
   if (!all.nothing_left) assert_true(word_stack_push(&heap->mark_stack, 8));
-  crd_budget budget = budget_of(heap, BEGIN_NS, all.promoted);
+  crd_budget budget = budget_of(heap, all.late ? 0 : BEGIN_NS, all.promoted);
   if (!all.nothing_left) (void)word_stack_pop(&heap->mark_stack);
   old->used_bytes = used;
   heap->external_bytes = 0;
@@ -84,10 +85,15 @@ static void far_above_the_limit_all_is_done(void **state) {
   assert_true(is_whole(budget_for(all)));
   all.beside = true; /* under stress the thread changes nothing */
   assert_true(is_whole(budget_for(all)));
-  all.stress = 0, all.used = 77 * MIB;
-  assert_false(is_whole(budget_for(all))); /* 60 MiB, and a quarter of 68 MiB */
-  all.used++;
-  assert_true(is_whole(budget_for(all)));
+  all.stress = 0;
+  for (int sweeps = 0; sweeps < 2; sweeps++) {
+    all.before_sweep = sweeps ? 70 * MIB : 0; /* what it grew by while it was marked is still there */
+    all.used = 77 * MIB;
+    assert_false(is_whole(budget_for(all))); /* 60 MiB, and a quarter of 68 MiB */
+    all.used++;
+    assert_true(is_whole(budget_for(all)));
+  }
+  all.before_sweep = 0;
   f.heap->marker.takes_turns = true; /* the thread has no processor of its own: 40 MiB again */
   all.used = 52 * MIB;
   assert_false(is_whole(budget_for(all)));
@@ -144,6 +150,19 @@ static void without_a_thread_pacing_says_how_much(void **state) {
   assert_budget(budget_for(all), 2 * MIB, DEADLINE_NS, false);
   all.marked = 0, all.promoted = 2 * MIB;
   assert_budget(budget_for(all), 6 * MIB, DEADLINE_NS, false);
+}
+
+/* However long the minor collection took: a quarter of the target, and all of it for marking past the threshold. */
+static void after_a_long_minor_collection_there_is_time_left(void **state) {
+  (void)state;
+  const figures cases[] = {{.used = 40 * MIB}, {.used = 40 * MIB + 1}, {.used = 45 * MIB, .before_sweep = 45 * MIB}};
+  const uint64_t least[] = {TARGET_NS / 4, TARGET_NS, TARGET_NS / 4};
+  for (int i = 0; i < 6; i++) {
+    figures all = cases[i / 2];
+    all.used_at_start = 24 * MIB, all.target = TARGET_NS, all.late = true, all.beside = i % 2;
+    uint64_t before = crd_platform_now_ns(), deadline = budget_for(all).deadline_ns;
+    assert_in_range(deadline, before + least[i / 2], crd_platform_now_ns() + least[i / 2]);
+  }
 }
 
 static void what_the_thread_left_is_marked(void **state) {
@@ -234,6 +253,7 @@ int main(void) {
       WITH_FIXTURE(under_stress_no_heap_outruns_sweeping),
       WITH_FIXTURE(without_target_and_thread_all_is_done),
       WITH_FIXTURE(without_a_thread_pacing_says_how_much),
+      WITH_FIXTURE(after_a_long_minor_collection_there_is_time_left),
       WITH_FIXTURE(what_the_thread_left_is_marked),
       WITH_FIXTURE(what_the_thread_did_counts),
       cmocka_unit_test(marking_goes_on_after_a_pause),

@@ -20,7 +20,8 @@
 #define MARK_MIN_BYTES ((uint64_t)1 << 20)
 /* An eighth of the pause target is kept for what follows the increment. However long the minor collection was, the
  * increment has at least a quarter of the target, so that marking advances; past the threshold it has all of it, so
- * that marking ends. */
+ * that marking ends. Sweeping needs no more than the quarter, in which it
+ * sweeps many times what a pause promotes. */
 #define AFTERWARDS_SHARE 8
 #define INCREMENT_SHARE 4
 
@@ -119,9 +120,8 @@ uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes,
   return larger(least, crd_pacing_needed(pacing->threshold, promoted_bytes, used_bytes, unmarked_bytes));
 }
 
-uint64_t crd_pacing_deadline(const crd_pacing *pacing, uint64_t used_bytes, uint64_t begin_ns, uint64_t now_ns,
-                             uint64_t target_ns) {
-  uint64_t least = used_bytes > pacing->threshold ? target_ns : target_ns / INCREMENT_SHARE;
+uint64_t crd_pacing_deadline(uint64_t begin_ns, uint64_t now_ns, uint64_t target_ns, bool must_end) {
+  uint64_t least = must_end ? target_ns : target_ns / INCREMENT_SHARE;
   return larger(begin_ns + target_ns - target_ns / AFTERWARDS_SHARE, now_ns + least);
 }
 

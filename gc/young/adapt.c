@@ -31,12 +31,13 @@
 #define WAIT_MOST 4096
 /* Shares of the pause target. MOST: what a minor collection may be expected to take before the nursery shrinks.
  * OLD_DIE: the same where the oldest die, so that a smaller nursery would promote more. GROW: below this the nursery
- * may grow. MARKING: what a minor collection may take beside an increment of marking; only a part of the nursery is
- * handed out then. */
+ * may grow. MARKING and BESIDE: what a minor collection may take beside an increment that marks, and beside one that
+ * helps the second core out or sweeps; only a part of the nursery is handed out then. */
 #define PAUSE_SHARE_MOST 0.9
 #define PAUSE_SHARE_OLD_DIE 2.0
 #define PAUSE_SHARE_GROW 0.6
 #define PAUSE_SHARE_MARKING 0.25
+#define PAUSE_SHARE_BESIDE 0.625
 /* The average time for a promoted byte: its value before anything was measured, how far a longer and a shorter
  * sample move it, and the most that a sample counts, as a multiple of the average. A longer sample moves it less:
  * other programs may have interrupted that collection. A quicker one shows what is possible. */
@@ -71,6 +72,11 @@ static void learn_l3(cradle_heap *heap) {
   if (max < adapt->max) adapt->max = max;
 }
 
+static void rates_init(crd_rates *rates) {
+  *rates = (crd_rates){.next = 0};
+  for (int i = 0; i < RATE_SAMPLES; i++) rates->last[i] = RATE_FIRST;
+}
+
 void crd_adapt_init(cradle_heap *heap) {
   crd_adapt *adapt = &heap->adapt;
   size_t base = heap->nursery.bytes;
@@ -86,6 +92,8 @@ void crd_adapt_init(cradle_heap *heap) {
   if (heap->known_hardware & HARDWARE_CACHES) learn_l3(heap);
   adapt->backoff = adapt->shrink_backoff = WAIT_FIRST;
   adapt->ns_per_promoted_byte = RATE_FIRST;
+  rates_init(&adapt->marking);
+  rates_init(&adapt->sweeping);
   adapt->least_rate = RATE_NONE;
   ASSERT(adapt->min <= adapt->base && adapt->base <= adapt->max, "[adapt.1]");
 }
@@ -138,16 +146,41 @@ static bool is_new_rate(crd_adapt *adapt, double sample) {
   return adapt->slow == 0;
 }
 
+/* Whether a major collection runs in which the second core marks or has marked. */
+static bool runs_beside(const cradle_heap *heap) {
+  return heap->major.phase != MAJOR_IDLE && heap->marker.thread != NULL;
+}
+
 /* Collections that promoted next to nothing are left out: their time is that of roots, not of promoted bytes. */
-static void note_rate(crd_adapt *adapt, const cradle_event *minor) {
+static void note_rate(cradle_heap *heap, const cradle_event *minor) {
+  crd_adapt *adapt = &heap->adapt;
   if (minor->u.minor.promoted_bytes < MIN_BYTES / 16) return;
+  bool marks = heap->major.phase == MAJOR_MARKING, beside = runs_beside(heap);
   double sample = (double)minor->u.minor.duration_ns / (double)minor->u.minor.promoted_bytes;
   /* The quickest collection is what a trial compares: other programs can only have made collections slower. */
-  if (sample < adapt->least_rate) adapt->least_rate = sample;
+  if (!(marks && beside) && sample < adapt->least_rate) adapt->least_rate = sample;
+  if (beside) {
+    crd_rates *rates = marks ? &adapt->marking : &adapt->sweeping;
+    rates->last[rates->next] = sample;
+    rates->next = (rates->next + 1) % RATE_SAMPLES;
+  }
   double *rate = &adapt->ns_per_promoted_byte;
   if (is_new_rate(adapt, sample)) *rate = adapt->slow_least;
   if (sample > RATE_CLIP * *rate) sample = RATE_CLIP * *rate;
   *rate += (sample - *rate) * (sample > *rate ? RATE_SHARE_UP : RATE_SHARE_DOWN);
+}
+
+/* The second quickest of the last collections: other programs may have interrupted two of them, and a change of the
+ * program is known after three. */
+static double second_least(const crd_rates *rates) {
+  double least = RATE_NONE, second = RATE_NONE;
+  for (int i = 0; i < RATE_SAMPLES; i++) {
+    double sample = rates->last[i];
+    if (sample >= second) continue;
+    second = sample < least ? least : sample;
+    if (sample < least) least = sample;
+  }
+  return second;
 }
 
 /* The expected time of a minor collection of a nursery of so many bytes, of which this share survives. */
@@ -155,17 +188,34 @@ static double expected_ns(const crd_adapt *adapt, double survival, size_t bytes)
   return adapt->ns_per_promoted_byte * survival * (double)bytes;
 }
 
+/* What a minor collection may take of the pause target if there are increments beside it, else 0. */
+static double share_beside_increments(const cradle_heap *heap) {
+  bool marks = heap->major.phase == MAJOR_MARKING, beside = runs_beside(heap);
+  if (marks && (!beside || heap->major.behind > 0)) return PAUSE_SHARE_MARKING;
+  if (!beside) return 0;
+  return heap->adapt.old_die ? PAUSE_SHARE_OLD_DIE : PAUSE_SHARE_BESIDE;
+}
+
+/* ns for each promoted byte in the phase that the heap is in. */
+static double rate_now(const cradle_heap *heap) {
+  const crd_adapt *adapt = &heap->adapt;
+  double average = adapt->ns_per_promoted_byte;
+  if (!runs_beside(heap)) return average;
+  double recent = second_least(heap->major.phase == MAJOR_MARKING ? &adapt->marking : &adapt->sweeping);
+  return recent > average ? recent : average;
+}
+
 size_t crd_adapt_hand_out(const cradle_heap *heap) {
   const crd_adapt *adapt = &heap->adapt;
   size_t bytes = heap->nursery.bytes;
-  if (heap->options.pause_ns == 0 || heap->major.phase != MAJOR_MARKING) return bytes;
-  if (heap->marker.thread != NULL && heap->major.behind == 0) return bytes; /* pauses have no increments */
-  double most = (double)heap->options.pause_ns * PAUSE_SHARE_MARKING;
+  double most = (double)heap->options.pause_ns * share_beside_increments(heap), rate = rate_now(heap);
+  if (most == 0) return bytes;
   /* While shrink_wait runs, a smaller nursery has just failed to make collections shorter. */
   bool shortens = !adapt->fixed && adapt->shrink_wait == 0;
-  while (shortens && bytes / 2 >= adapt->min && expected_ns(adapt, adapt->survival, bytes) > most) bytes /= 2;
-  /* Each increment that fell behind halves it once: pauses then come sooner. */
-  for (uint32_t cut = heap->major.behind; cut > 0 && bytes / 2 >= adapt->min; cut--) bytes /= 2;
+  while (shortens && bytes / 2 >= adapt->min && rate * adapt->survival * (double)bytes > most) bytes /= 2;
+  /* Each increment of marking that fell behind halves it once: pauses then come sooner. */
+  uint32_t cuts = heap->major.phase == MAJOR_MARKING ? heap->major.behind : 0;
+  for (; cuts > 0 && bytes / 2 >= adapt->min; cuts--) bytes /= 2;
   return bytes & ~(size_t)7;
 }
 
@@ -197,7 +247,7 @@ static bool grow(cradle_heap *heap, double survival) {
   crd_adapt *adapt = &heap->adapt;
   size_t bytes = heap->nursery.bytes;
   double share = old_share(adapt, survival), target = (double)heap->options.pause_ns * PAUSE_SHARE_OLD_DIE;
-  if (!oldest_die(adapt, survival) || adapt->wait > 0) return false;
+  if (!adapt->old_die || adapt->wait > 0) return false;
   if (target != 0 && expected_ns(adapt, survival * (1 + share) / 2, bytes * 2) > target) return false;
   if (!may_double(heap)) return false;
   if (!crd_nursery_resize(heap, bytes * 2, "the oldest die: a larger nursery lets more of them die")) {
@@ -269,8 +319,7 @@ static void decide(cradle_heap *heap, double survival) {
 
 /* Whether minor collections are expected to take too much of the pause target, if there is one. */
 static bool takes_too_long(const cradle_heap *heap, double survival) {
-  bool old_die = oldest_die(&heap->adapt, survival);
-  double most = (double)heap->options.pause_ns * (old_die ? PAUSE_SHARE_OLD_DIE : PAUSE_SHARE_MOST);
+  double most = (double)heap->options.pause_ns * (heap->adapt.old_die ? PAUSE_SHARE_OLD_DIE : PAUSE_SHARE_MOST);
   return most != 0 && expected_ns(&heap->adapt, survival, heap->nursery.bytes) > most;
 }
 
@@ -285,12 +334,13 @@ static void begin_shrinking(cradle_heap *heap) {
   crd_nursery_resize(heap, heap->nursery.bytes / 2, "a minor collection takes too much of the pause target");
 }
 
-/* Ends the trial of a smaller size. Returns whether the size stays. */
+/* Ends the trial of a smaller size. Returns whether the size stays, as it does where something marked beside all
+ * collections: then nothing is known of it. */
 static bool end_shrinking(cradle_heap *heap) {
   crd_adapt *adapt = &heap->adapt;
   size_t before = adapt->shrunk_from;
   adapt->shrunk_from = 0;
-  if (adapt->least_rate < SHRINK_FAILURE * adapt->least_before) {
+  if (adapt->least_rate == RATE_NONE || adapt->least_rate < SHRINK_FAILURE * adapt->least_before) {
     adapt->shrink_backoff = WAIT_FIRST;
     return true;
   }
@@ -311,14 +361,22 @@ void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
   crd_adapt *adapt = &heap->adapt;
   if (adapt->fixed) return;
   ASSERT(heap->nursery.bytes >= adapt->min && heap->nursery.bytes <= adapt->max, "[adapt.1] the nursery's size");
-  note_rate(adapt, minor);
+  note_rate(heap, minor);
   uint64_t filled = minor->u.minor.nursery_bytes;
   /* A collection that came early, on request, says little of what survives a full nursery: it counts neither for the
    * average nor, below, for a trial of this size. */
   if (filled < adapt->min / 4 * 3) return;
   adapt->survival += ((double)minor->u.minor.promoted_bytes / (double)filled - adapt->survival) * SURVIVAL_SHARE;
   if (adapt->shrink_wait > 0) adapt->shrink_wait--;
-  if (filled < heap->nursery.bytes / 4 * 3) return;
+  bool may_shrink = adapt->shrunk_from == 0 && adapt->shrink_wait == 0 && heap->nursery.bytes / 2 >= adapt->min;
+  if (filled < heap->nursery.bytes / 4 * 3) {
+    /* Only a part was handed out. The size follows, or pauses would be too long when the major collection is over. */
+    if (runs_beside(heap) && may_shrink && takes_too_long(heap, adapt->survival)) {
+      begin_shrinking(heap);
+      begin_count(adapt);
+    }
+    return;
+  }
   if (adapt->wait > 0) adapt->wait--;
   adapt->promoted += minor->u.minor.promoted_bytes;
   adapt->allocated += filled;
@@ -326,7 +384,7 @@ void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
   adapt->collections++;
   double survival = (double)adapt->promoted / (double)adapt->allocated;
   bool knows_ages = adapt->ages.old_seen >= OLD_SAMPLES || adapt->collections > 1;
-  bool may_shrink = adapt->shrunk_from == 0 && adapt->shrink_wait == 0 && heap->nursery.bytes / 2 >= adapt->min;
+  adapt->old_die = oldest_die(adapt, survival);
   if (grow(heap, survival)) {
     begin_count(adapt);
   } else if (may_shrink && knows_ages && takes_too_long(heap, survival)) {

@@ -19,6 +19,11 @@
  *            pauses is a trial as well: roots and remembered objects may be what takes the time, and a smaller
  *            nursery meets them more often.
  *
+ * A size changes slowly, because a wrong one costs much. What is handed out of the nursery may change at once: while
+ * the second core marks, or the major collection sweeps after that, only as much as recent minor collections say can be
+ * promoted in time, beside an increment that helps out. Promotion is then up to three times as slow as between major
+ * collections.
+ *
  * Without a pause target the clock is not used: counts alone decide, so every run takes the same decisions.
  *
  *   [adapt.1] min <= base <= max, and the nursery's size lies between min and max unless it is fixed.
@@ -36,6 +41,13 @@ typedef struct crd_ages {
   uint32_t seen, kept, old_seen, old_kept;
 } crd_ages;
 
+/* How long the last collections took for each promoted byte, in ns, in a circle. */
+enum { RATE_SAMPLES = 4 };
+typedef struct crd_rates {
+  double last[RATE_SAMPLES];
+  uint32_t next;
+} crd_rates;
+
 /* What the adaptive nursery knows. */
 typedef struct crd_adapt {
   bool fixed;
@@ -45,15 +57,18 @@ typedef struct crd_adapt {
   double ns_per_promoted_byte;  /* of recent minor collections */
   uint32_t slow;                /* how many collections in a row were far above ns_per_promoted_byte */
   double slow_least;            /* ns for each promoted byte in the quickest of these */
+  crd_rates marking, sweeping;  /* of collections beside which the second core could mark, and of those that follow */
   double survival;              /* share of the allocated bytes that recent minor collections promoted */
   uint64_t promoted, allocated; /* bytes, in the running trial or since the last decision */
   uint32_t collections;         /* since the last decision */
   uint64_t root_words;          /* words of roots that the last collection looked at */
   crd_ages ages;                /* of the collections since the last decision */
+  bool old_die;                 /* whether they said so when a whole nursery was collected last */
   double rate_before;           /* promoted / allocated at the size before the trial */
   size_t size_before;           /* 0: no trial runs */
   uint32_t wait, backoff;       /* collections until it may grow; what the next failure sets wait to */
-  double least_rate;            /* ns for each promoted byte, in the quickest collection since the last decision */
+  double least_rate;            /* ns for each promoted byte, in the quickest collection since the last decision beside
+                                 * which nothing marked */
   size_t shrunk_from;           /* the size before it was halved for the pauses, while that is on trial; else 0 */
   double least_before;          /* least_rate at that size */
   uint32_t shrink_wait, shrink_backoff; /* the same as wait and backoff, for halving for the pauses */
@@ -66,9 +81,9 @@ void crd_adapt_bound(cradle_heap *heap);
 void crd_adapt_cut(cradle_heap *heap);
 /* After a minor collection: decides about the size. */
 void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor);
-/* How much of the nursery to hand out. While a major collection marks it may be a part: a minor collection and an
- * increment of marking must fit the pause target together, and increments must come more often when they fall
- * behind. */
+/* How much of the nursery to hand out. While a major collection runs it may be a part: a minor collection and an
+ * increment must fit the pause target together, and increments of marking must come more often when they fall behind.
+ * Without a second core, sweeping is left out. */
 size_t crd_adapt_hand_out(const cradle_heap *heap);
 
 #endif

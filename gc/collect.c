@@ -223,10 +223,6 @@ static crd_budget whole(void) {
   return (crd_budget){UINT64_MAX, UINT64_MAX, false};
 }
 
-static uint64_t collected_bytes(const cradle_heap *heap) {
-  return heap->old.used_bytes + heap->external_bytes;
-}
-
 /* Whether the collector's thread marks between pauses. Increments then only help out. */
 static bool marks_beside(const cradle_heap *heap) {
   return has_marker(heap) && heap->major.phase == MAJOR_MARKING;
@@ -254,7 +250,7 @@ static bool outruns_sweeping(const cradle_heap *heap) {
  */
 static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
   const crd_pacing *pacing = &heap->pacing;
-  uint64_t used = collected_bytes(heap), target = heap->options.pause_ns;
+  uint64_t used = heap_collected_bytes(heap), target = heap->options.pause_ns;
   bool grows = has_marker(heap) && !heap->marker.takes_turns && heap->options.stress_period == 0;
   uint64_t limit = grows ? crd_pacing_limit_beside(pacing, crd_heap_threshold_max(heap)) : pacing->threshold;
   uint64_t start = heap->major.collected_at_start; /* may be above the limit: one large array is enough */
@@ -264,7 +260,7 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
   if (target == 0 && !marks_beside(heap)) return whole();
   uint64_t marked = heap->major.bytes;
   uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;
-  bool must_end = heap->major.phase == MAJOR_MARKING && used > pacing->threshold;
+  bool must_end = used > pacing->threshold && (heap->major.phase == MAJOR_MARKING || !has_marker(heap));
   uint64_t deadline =
       target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, crd_platform_now_ns(), target, must_end);
   uint64_t done = heap->marker.last.bytes, needed = crd_pacing_needed(limit, promoted, used, unmarked + done);
@@ -279,7 +275,7 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
 uint64_t crd_collect_due_at(cradle_heap *heap) {
   return heap->options.pause_ns == 0 && !crd_marker_helps(heap)
              ? heap->pacing.threshold
-             : crd_pacing_trigger(&heap->pacing, collected_bytes(heap));
+             : crd_pacing_trigger(&heap->pacing, heap_collected_bytes(heap));
 }
 
 /* The thread begins after the roots were marked, so that it has something to trace. What it did in an earlier
@@ -298,7 +294,7 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   ASSERT(nursery_filled(heap) == 0, "[heap.6] an increment comes right after a minor collection");
   /* Under stress a major collection always runs. */
   bool begins = heap->major.phase == MAJOR_IDLE, stress = heap->options.stress_period != 0;
-  if (begins && !stress && collected_bytes(heap) < crd_collect_due_at(heap)) return;
+  if (begins && !stress && heap_collected_bytes(heap) < crd_collect_due_at(heap)) return;
   if (begins) begin_major(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   bool beside = marks_beside(heap);
   if (begins && beside && !stress) return; /* the roots are marked; the thread does the rest */

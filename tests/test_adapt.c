@@ -851,6 +851,25 @@ static void what_was_slow_in_one_phase_says_nothing_of_another(void **state) {
   assert_int_equal(crd_adapt_hand_out(heap), BASE);
 }
 
+/* So the increments of sweeping have most of the target, and the heap grows no further. */
+static void past_the_threshold_sweeping_comes_first(void **state) {
+  (void)state;
+  heap->adapt.survival = 0.1;
+  heap->options.pause_ns = (uint64_t)(USUAL_NS * 2.1);
+  run_beside(MAJOR_SWEEPING);
+  heap->pacing.threshold = 1000;
+  heap->external_bytes = 1000 - heap->old.used_bytes;
+  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  heap->external_bytes++;
+  assert_int_equal(crd_adapt_hand_out(heap), BASE / 2); /* a quarter is for the minor collection */
+  heap->adapt.old_die = true;
+  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  heap->adapt.old_die = false;
+  run_beside(MAJOR_MARKING);
+  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  heap->external_bytes = 0;
+}
+
 /* As where the size is decided: a smaller part would promote more. */
 static void where_the_oldest_die_more_is_handed_out(void **state) {
   (void)state;
@@ -943,6 +962,7 @@ int main(void) {
       TEST(while_marking_a_part_is_handed_out),
       TEST(beside_the_thread_three_long_collections_cut_what_is_handed_out),
       TEST(what_was_slow_in_one_phase_says_nothing_of_another),
+      TEST(past_the_threshold_sweeping_comes_first),
       TEST(where_the_oldest_die_more_is_handed_out),
       TEST(the_size_follows_what_is_handed_out),
       TEST(trials_of_a_smaller_size_leave_out_what_marking_slowed_down),

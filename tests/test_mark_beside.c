@@ -112,18 +112,18 @@ static void what_waits_when_a_round_ends_is_found(void **state) {
 /* An array whose rest finds room for one of its two words only. What is in the rest is not lost. */
 static void half_an_entry_is_none(void **state) {
   (void)state;
-  enum { LONG = 700, FILL = 504 };
+  enum { LONG = 700, FILL = 504, FEW = 9 };
   root = new_array(T_ARRAY, 3);
-  root->item[0] = address_of(new_array(T_ARRAY, 8));
+  root->item[0] = address_of(new_array(T_ARRAY, FEW));
   root->item[1] = address_of(new_array(T_ARRAY, LONG));
   root->item[2] = address_of(new_array(T_ARRAY, FILL + 6));
-  for (int i = 0; i < 8; i++) ((array *)at(root->item[0]))->item[i] = new_leaf();
+  for (int i = 0; i < FEW; i++) ((array *)at(root->item[0]))->item[i] = new_leaf();
   ((array *)at(root->item[1]))->item[LONG - 1] = new_leaf();
   for (int i = 0; i < FILL + 6; i++) ((array *)at(root->item[2]))->item[i] = new_leaf();
   grow_old();
   shorten_stack();
   (void)begin_marking();
-  /* By hand: leaves, then the long array, then the one with eight items, which are traced first. */
+  /* By hand: leaves, then the long array, then the one with few items, which are traced first. */
   const array *leaves = at(root->item[2]);
   crd_word_stack *stack = &heap->mark_stack;
   stack->top = stack->base;
@@ -138,7 +138,7 @@ static void half_an_entry_is_none(void **state) {
   crd_marker_work work = run_round(ROUND_TAKEN);
   assert_true(word_stack_is_empty(&heap->mark_stack));
   assert_true(heap->marker.overflowed);
-  assert_int_equal(work.objects, FILL + 6 + 2 + 8);
+  assert_int_equal(work.objects, FILL + 6 + 2 + FEW);
   assert_false(old_is_marked(&heap->old, ((array *)at(root->item[1]))->item[LONG - 1]));
   assert_true(crd_mark_some(heap, everything));
   assert_true(old_is_marked(&heap->old, ((array *)at(root->item[1]))->item[LONG - 1]));

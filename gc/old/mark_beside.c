@@ -181,19 +181,33 @@ static CRADLE_NOINLINE void trace_rest(beside *b, cradle_word *object) {
 
 /* --- the loop --- */
 
-/* The loop's own state. Its address never leaves the loop. */
+/* What objects of a run have in common: the type id, and that they need not be put aside. */
+#define KIND_MASK (UINT32_MAX | HEADER_WATCHED_FLAG | HEADER_WEAK_FLAG)
+
+/* The loop's own state: runs, floor and countdown are those of gc/old/mark.c. Its address never leaves the loop. */
 typedef struct beside_loop {
-  beside local; /* a copy; calls get the original instead */
-  /* The type of the objects that are traced inline: it has no items, and its slots are all of one sort. */
-  uint32_t type; /* CRADLE_TYPE_ID_END: none */
+  beside local;             /* a copy; calls get the original instead */
+  const cradle_word *floor; /* pop stops here: the stack's base, or the stack's end once the countdown is over */
+  uint64_t kind;            /* of the run: the type id; CRADLE_TYPE_ID_END: no run */
   uint64_t slots;
   unsigned first, last;
   bool one_or_two, values;
+  int countdown; /* local.countdown when the run began, less the objects since then that are not of the run */
 } beside_loop;
+
+/* Ends the run and counts its objects. */
+CRD_ALWAYS_INLINE void end_run(beside_loop *loop) {
+  if (loop->kind == CRADLE_TYPE_ID_END) return;
+  uint64_t objects = (uint64_t)(loop->countdown - loop->local.countdown);
+  loop->local.objects += objects;
+  loop->local.bytes += objects * loop->local.types[loop->kind].size;
+  loop->kind = CRADLE_TYPE_ID_END;
+}
 
 /* Calls a function that is not inline, on the original context. */
 CRD_ALWAYS_INLINE void call(beside_loop *loop, beside *b, void (*function)(beside *, cradle_word *),
                             cradle_word *object) {
+  end_run(loop);
   b->top = loop->local.top;
   b->limit = loop->local.limit;
   b->countdown = loop->local.countdown;
@@ -201,12 +215,13 @@ CRD_ALWAYS_INLINE void call(beside_loop *loop, beside *b, void (*function)(besid
   loop->local.top = b->top;
   loop->local.limit = b->limit;
   loop->local.countdown = b->countdown;
+  if (b->countdown <= 0) loop->floor = b->stack->end;
 }
 
 /* Pops the next object and prefetches it; pieces of arrays are traced on the way. false: the stack is empty, or the
  * countdown is over. */
 CRD_ALWAYS_INLINE bool pop(beside_loop *loop, beside *b, cradle_word *object) {
-  while (loop->local.top > b->stack->base && loop->local.countdown > 0) {
+  while (loop->local.top > loop->floor) {
     *object = *--loop->local.top;
     __builtin_prefetch(object_at(*object));
     if (CRADLE_LIKELY(!mark_is_piece(*object))) return true;
@@ -217,12 +232,21 @@ CRD_ALWAYS_INLINE bool pop(beside_loop *loop, beside *b, cradle_word *object) {
 
 CRD_ALWAYS_INLINE void begin_run(beside_loop *loop, uint32_t id, const crd_type *type) {
   uint64_t slots = type->sole, but_one = slots & (slots - 1);
-  loop->type = id;
+  end_run(loop);
+  loop->kind = id;
   loop->slots = slots;
   loop->first = (unsigned)__builtin_ctzll(slots);
   loop->last = 63 - (unsigned)__builtin_clzll(slots);
   loop->one_or_two = (but_one & (but_one - 1)) == 0;
   loop->values = type->sole_values;
+  loop->countdown = loop->local.countdown;
+}
+
+/* Counts an object without slots, which does not end a run. */
+CRD_ALWAYS_INLINE void pass(beside_loop *loop, const crd_type *type) {
+  loop->local.objects++;
+  loop->local.bytes += type->size;
+  loop->countdown--;
 }
 
 CRD_ALWAYS_INLINE void trace_slots(beside_loop *loop, cradle_word *object, bool values) {
@@ -234,29 +258,32 @@ CRD_ALWAYS_INLINE void trace_slots(beside_loop *loop, cradle_word *object, bool 
   }
 }
 
-/* As in gc/old/mark.c: neighbours tend to be of one type, and objects without slots lie between them. */
+/* Traces one object: as part of the run, as the first of a new one, or by a call. */
 CRD_ALWAYS_INLINE void trace_inline(beside_loop *loop, beside *b, cradle_word *object) {
-  uint64_t header = word_beside(object);
-  uint32_t id = header_type(header);
-  const crd_type *type = &loop->local.types[id];
-  bool waits = header_is_watched(header) || header_is_weak(header);
-  if (CRADLE_UNLIKELY(id != loop->type || waits)) {
-    if (waits || type->trace != NULL || type->items != CRADLE_ITEMS_NONE || (type->has_slots && type->sole == 0)) {
+  uint64_t kind = word_beside(object) & KIND_MASK;
+  bool leaf = false;
+  if (CRADLE_UNLIKELY(kind != loop->kind)) {
+    const crd_type *type = &loop->local.types[header_type(kind)];
+    bool aside = kind != header_type(kind) || type->trace != NULL;
+    leaf = !aside && type->items == CRADLE_ITEMS_NONE && !type->has_slots;
+    if (!leaf && (aside || type->items != CRADLE_ITEMS_NONE || type->sole == 0)) {
       call(loop, b, trace, object);
       return;
     }
-    if (type->has_slots) begin_run(loop, id, type);
+    if (leaf)
+      pass(loop, type);
+    else
+      begin_run(loop, header_type(kind), type);
   }
   ASSERT(old_is_marked(&loop->local.heap->old, address_of(object)),
          "[mark.1] an object is traced beside that is not marked");
-  loop->local.countdown--;
-  loop->local.objects++;
-  loop->local.bytes += type->size;
-  if (!type->has_slots) return;
-  if (loop->values)
-    trace_slots(loop, object, true);
-  else
-    trace_slots(loop, object, false);
+  if (!leaf) {
+    if (loop->values)
+      trace_slots(loop, object, true);
+    else
+      trace_slots(loop, object, false);
+  }
+  if (CRADLE_UNLIKELY(--loop->local.countdown == 0)) loop->floor = loop->local.stack->end;
 }
 
 /* --- stress --- */
@@ -276,25 +303,42 @@ static int next_countdown(const beside *b) {
   return random_below(b->random, 8) == 0 ? 0 : 1 + random_below(b->random, LOOK_OBJECTS);
 }
 
-/* Traces what is on the stack until it is empty or the round is to end. What is in the queue then goes back. */
+/* Begins the next countdown. false: the round is to end. */
+CRD_ALWAYS_INLINE bool look(beside_loop *loop, const beside *b) {
+  int countdown = next_countdown(b);
+  loop->countdown += countdown - loop->local.countdown;
+  loop->local.countdown = countdown;
+  loop->floor = b->stack->base;
+  return countdown > 0;
+}
+
+/* Traces what is on the stack until it is empty or the round is to end. The queue is that of gc/old/mark.c. What is in
+ * it when the round ends goes back. */
 static void drain(beside *b) {
-  beside_loop loop = {.local = *b, .type = CRADLE_TYPE_ID_END};
+  beside_loop loop = {.local = *b, .kind = CRADLE_TYPE_ID_END};
   cradle_word queue[QUEUE_LENGTH], next;
   unsigned first = 0, waiting = 0;
   bool empty = false;
-  while (!empty && (loop.local.countdown = next_countdown(b)) > 0) {
-    while (loop.local.countdown > 0) {
+  while (!empty && look(&loop, b)) {
+    for (;;) {
       while (waiting < QUEUE_LENGTH && pop(&loop, b, &next)) queue[(first + waiting++) % QUEUE_LENGTH] = next;
-      if (waiting == 0) break;
+      while (waiting == QUEUE_LENGTH && pop(&loop, b, &next)) {
+        cradle_word *object = object_at(queue[first]);
+        queue[first] = next;
+        first = (first + 1) % QUEUE_LENGTH;
+        trace_inline(&loop, b, object);
+      }
+      empty = waiting == 0 && loop.local.top == b->stack->base;
+      if (empty || loop.local.countdown <= 0) break;
       cradle_word *object = object_at(queue[first]);
       first = (first + 1) % QUEUE_LENGTH;
       waiting--;
       trace_inline(&loop, b, object);
     }
-    empty = waiting == 0 && loop.local.top == b->stack->base;
   }
   for (; waiting > 0; waiting--, first = (first + 1) % QUEUE_LENGTH)
     if (!push(&loop.local, queue[first])) loop.local.overflowed = true;
+  end_run(&loop);
   b->objects += loop.local.objects;
   b->bytes += loop.local.bytes;
   b->overflowed |= loop.local.overflowed;

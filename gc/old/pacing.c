@@ -20,8 +20,8 @@
 #define MARK_MIN_BYTES ((uint64_t)1 << 20)
 /* An eighth of the pause target is kept for what follows the increment. However long the minor collection was, the
  * increment has at least a quarter of the target, so that marking advances; past the threshold it has all of it, so
- * that marking ends. Sweeping needs no more than the quarter, in which it
- * sweeps many times what a pause promotes. */
+ * that marking ends. With a second core, a smaller part
+ * of the nursery leaves the time for sweeping (gc/young/adapt.c). */
 #define AFTERWARDS_SHARE 8
 #define INCREMENT_SHARE 4
 

@@ -92,8 +92,8 @@ uint64_t crd_pacing_limit_beside(const crd_pacing *pacing, uint64_t heap_max_byt
 /* How many bytes must be marked between a minor collection that promoted so many and the next, so that marking is over
  * when `limit_bytes` are used. */
 uint64_t crd_pacing_needed(uint64_t limit_bytes, uint64_t promoted_bytes, uint64_t used_bytes, uint64_t unmarked_bytes);
-/* When that increment ends at the latest, if its pause began at begin_ns and it begins now. must_end: it marks and the
- * heap is past the threshold. */
+/* When that increment ends at the latest, if its pause began at begin_ns and it begins now. must_end: it must
+ * advance, because the heap is past the threshold. */
 uint64_t crd_pacing_deadline(uint64_t begin_ns, uint64_t now_ns, uint64_t target_ns, bool must_end);
 /* Reports what a minor collection promoted and what large objects that were allocated since the last one live; and how
  * many bytes an increment marked. */

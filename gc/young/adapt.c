@@ -31,12 +31,12 @@
 #define WAIT_MOST 4096
 /* Shares of the pause target. MOST: what a minor collection may be expected to take before the nursery shrinks.
  * OLD_DIE: the same where the oldest die, so that a smaller nursery would promote more. GROW: below this the nursery
- * may grow. MARKING and BESIDE: what a minor collection may take beside an increment that marks, and beside one that
- * helps the second core out or sweeps; only a part of the nursery is handed out then. */
+ * may grow. INCREMENT: what a minor collection may take beside an increment that must advance; only a part of the
+ * nursery is handed out then. BESIDE: the same where the second core marks or enough memory is left. */
 #define PAUSE_SHARE_MOST 0.9
 #define PAUSE_SHARE_OLD_DIE 2.0
 #define PAUSE_SHARE_GROW 0.6
-#define PAUSE_SHARE_MARKING 0.25
+#define PAUSE_SHARE_INCREMENT 0.25
 #define PAUSE_SHARE_BESIDE 0.625
 /* The average time for a promoted byte: its value before anything was measured, how far a longer and a shorter
  * sample move it, and the most that a sample counts, as a multiple of the average. A longer sample moves it less:
@@ -191,9 +191,11 @@ static double expected_ns(const crd_adapt *adapt, double survival, size_t bytes)
 /* What a minor collection may take of the pause target if there are increments beside it, else 0. */
 static double share_beside_increments(const cradle_heap *heap) {
   bool marks = heap->major.phase == MAJOR_MARKING, beside = runs_beside(heap);
-  if (marks && (!beside || heap->major.behind > 0)) return PAUSE_SHARE_MARKING;
+  if (marks && (!beside || heap->major.behind > 0)) return PAUSE_SHARE_INCREMENT;
   if (!beside) return 0;
-  return heap->adapt.old_die ? PAUSE_SHARE_OLD_DIE : PAUSE_SHARE_BESIDE;
+  if (heap->adapt.old_die) return PAUSE_SHARE_OLD_DIE;
+  bool late = heap_collected_bytes(heap) > heap->pacing.threshold;
+  return !marks && late ? PAUSE_SHARE_INCREMENT : PAUSE_SHARE_BESIDE;
 }
 
 /* ns for each promoted byte in the phase that the heap is in. */

@@ -28,7 +28,7 @@
 #include "gc/young/minor.h"
 #include "gc/young/nursery.h"
 
-/* If marking falls too far behind promotion, one pause does all the rest of the collection. Too far: the bytes in use
+/* If marking or sweeping falls too far behind promotion, one pause does all the rest of the collection. Too far: the bytes in use
  * exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the limit up to which the heap may grow while it marks and is
  * swept, or what was in use when marking began if that was more. */
 #define OVERSHOOT_SHARE 4
@@ -260,7 +260,7 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
   if (target == 0 && !marks_beside(heap)) return whole();
   uint64_t marked = heap->major.bytes;
   uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;
-  bool must_end = used > pacing->threshold && (heap->major.phase == MAJOR_MARKING || !has_marker(heap));
+  bool must_end = used > pacing->threshold && (heap->major.phase == MAJOR_MARKING || !grows);
   uint64_t deadline =
       target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, crd_platform_now_ns(), target, must_end);
   uint64_t done = heap->marker.last.bytes, needed = crd_pacing_needed(limit, promoted, used, unmarked + done);

@@ -800,7 +800,7 @@ static void while_marking_a_part_is_handed_out(void **state) {
 /* What a collection of the whole nursery takes that runs as fast as was assumed at first. */
 #define USUAL_NS (NS_PER_BYTE * 0.1 * BASE)
 
-/* A third collection that takes longer is no chance. */
+/* A third collection that takes longer is no coincidence. */
 static void beside_the_thread_three_long_collections_cut_what_is_handed_out(void **state) {
   (void)state;
   const crd_major_phase phases[] = {MAJOR_MARKING, MAJOR_SWEEPING};
@@ -828,7 +828,7 @@ static void beside_the_thread_three_long_collections_cut_what_is_handed_out(void
   assert_int_equal(heap->nursery.bytes, BASE);
 }
 
-/* Each phase has its own, and between major collections and without a thread there are none. */
+/* Each phase has its own rates. None are used between major collections or without a thread. */
 static void what_was_slow_in_one_phase_says_nothing_of_another(void **state) {
   (void)state;
   heap->adapt.survival = 0.1;
@@ -851,7 +851,7 @@ static void what_was_slow_in_one_phase_says_nothing_of_another(void **state) {
   assert_int_equal(crd_adapt_hand_out(heap), BASE);
 }
 
-/* So the increments of sweeping have most of the target, and the heap grows no further. */
+/* The increments then have most of the target, and the heap grows no further. */
 static void past_the_threshold_sweeping_comes_first(void **state) {
   (void)state;
   heap->adapt.survival = 0.1;
@@ -870,7 +870,7 @@ static void past_the_threshold_sweeping_comes_first(void **state) {
   heap->external_bytes = 0;
 }
 
-/* As where the size is decided: a smaller part would promote more. */
+/* A smaller part would promote more, as a smaller nursery would. */
 static void where_the_oldest_die_more_is_handed_out(void **state) {
   (void)state;
   run_beside(MAJOR_MARKING);
@@ -884,6 +884,22 @@ static void where_the_oldest_die_more_is_handed_out(void **state) {
   assert_int_equal(crd_adapt_hand_out(heap), BASE / 8);
   heap->major.behind = 0;
   the_oldest_live(16, 50);
+  collect_lasting(1, (uint64_t)USUAL_NS);
+  assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
+}
+
+/* After each decision ages are counted anew, and in a small nursery they are few. */
+static void what_is_not_known_changes_nothing(void **state) {
+  (void)state;
+  run_beside(MAJOR_MARKING);
+  heap->options.pause_ns = (uint64_t)(USUAL_NS * 1.2);
+  heap->adapt.wait = 1000000;
+  the_oldest_live(1, 50);
+  collect_lasting(DECISION, (uint64_t)USUAL_NS);
+  assert_true(heap->adapt.old_die);
+  heap->nursery.ages = (crd_ages){.seen = 32, .kept = 16, .old_seen = 8, .old_kept = 8};
+  collect_lasting(1, (uint64_t)USUAL_NS);
+  assert_int_equal(crd_adapt_hand_out(heap), BASE);
   collect_lasting(1, (uint64_t)USUAL_NS);
   assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
 }
@@ -908,6 +924,18 @@ static void the_size_follows_what_is_handed_out(void **state) {
   run_beside(MAJOR_MARKING);
   crd_adapt_after_minor(heap, &part);
   assert_int_equal(heap->nursery.bytes, BASE / 2);
+}
+
+/* What promotes next to nothing takes the time of its roots, so without a thread a smaller nursery has brought
+ * nothing. */
+static void a_trial_without_a_sample_fails(void **state) {
+  (void)state;
+  heap->options.pause_ns = MIB;
+  heap->adapt.wait = 1000000;
+  while (heap->nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
+  heap->options.pause_ns = 1000 * MIB;
+  collect(DECISION, 0);
+  assert_int_equal(heap->nursery.bytes, BASE);
 }
 
 /* What runs beside marking is slower, and the size is not the reason. */
@@ -964,7 +992,9 @@ int main(void) {
       TEST(what_was_slow_in_one_phase_says_nothing_of_another),
       TEST(past_the_threshold_sweeping_comes_first),
       TEST(where_the_oldest_die_more_is_handed_out),
+      TEST(what_is_not_known_changes_nothing),
       TEST(the_size_follows_what_is_handed_out),
+      TEST(a_trial_without_a_sample_fails),
       TEST(trials_of_a_smaller_size_leave_out_what_marking_slowed_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

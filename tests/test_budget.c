@@ -163,6 +163,10 @@ static void after_a_long_minor_collection_there_is_time_left(void **state) {
     all.used_at_start = 24 * MIB, all.target = TARGET_NS, all.late = true, all.beside = i % 2;
     uint64_t before = crd_platform_now_ns(), deadline = budget_for(all).deadline_ns;
     assert_in_range(deadline, before + least[i / 2][i % 2], crd_platform_now_ns() + least[i / 2][i % 2]);
+    if (i < 5) continue;
+    f.heap->marker.takes_turns = true; /* the limit is the threshold then */
+    assert_true(budget_for(all).deadline_ns >= before + TARGET_NS);
+    f.heap->marker.takes_turns = false;
   }
 }
 

@@ -1,7 +1,7 @@
 /* Marking beside the program: the one file whose code reads objects while the mutator writes to them.
  *
- * It is the loop of gc/old/mark.c with three differences. Every word of an object is read once, by word_beside: a
- * second read might see another value. The address in a word is followed only if its allocation bit says that an object
+ * It is the loop of gc/old/mark.c with three differences. Nothing is decided by two reads of one word of an object, and
+ * word_beside reads it: a second read might see another value. The address in a word is followed only if its allocation bit says that an object
  * begins there, because the word may be anything [marker.4]. And what needs the program is put aside [marker.6]. */
 #include "gc/old/mark_beside.h"
 
@@ -192,7 +192,9 @@ typedef struct beside_loop {
   uint64_t slots;
   unsigned first, last;
   bool one_or_two, values;
-  int countdown; /* local.countdown when the run began, less the objects since then that are not of the run */
+  /* local.countdown when the run began, less the objects since then that are not of the run. A new countdown moves
+   * both, so that their difference stays. */
+  int64_t countdown;
 } beside_loop;
 
 /* Ends the run and counts its objects. */

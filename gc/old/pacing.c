@@ -11,17 +11,17 @@
 #define UNKNOWN_MEMORY_DELTA ((uint64_t)1 << 30)
 /* Averages move by this share of the distance to a new value. */
 #define AVERAGE_SHARE 8
-/* While the second core marks, the heap may exceed the threshold by this share of it, and of what the threshold would
- * be for the bytes that were in use before the last collection began to mark. */
+/* Beside the second core, the heap may exceed the threshold by this share of it, and of what the threshold would be for
+ * the bytes that were in use before the last collection began to mark. */
 #define BESIDE_ROOM_SHARE 2
 /* An increment marks at least so many times what was promoted. */
 #define MARK_PER_PROMOTED 2
 #define MARKED_AVERAGE_FIRST ((uint64_t)4 << 20)
 #define MARK_MIN_BYTES ((uint64_t)1 << 20)
 /* An eighth of the pause target is kept for what follows the increment. However long the minor collection was, the
- * increment has at least a quarter of the target, so that marking advances; past the threshold it has all of it, so
- * that marking ends. With a second core, a smaller part
- * of the nursery leaves the time for sweeping (gc/young/adapt.c). */
+ * increment has at least a quarter of the target, so that it advances. Past the threshold it has all of it, so that the
+ * collection ends. In a heap with a second core that holds for marking only: for sweeping, less of the nursery is handed
+ * out (gc/young/adapt.c). */
 #define AFTERWARDS_SHARE 8
 #define INCREMENT_SHARE 4
 

@@ -63,7 +63,7 @@
 typedef struct crd_pacing {
   uint64_t threshold;        /* used bytes at which the next major collection ought to be over [pacing.1] */
   uint64_t survived;         /* used bytes after the last one; may be above the threshold, where the maximum is near */
-  uint64_t beside_room;      /* bytes by which the heap may exceed the threshold while the second core marks */
+  uint64_t beside_room;      /* bytes by which the heap may exceed the threshold beside the second core */
   uint64_t min, max_delta;   /* bytes, both at most COUNTED_MAX_BYTES */
   double factor, growth;     /* both above 1, at most 1000 */
   uint64_t promoted_average; /* bytes a minor collection promotes, recently */
@@ -86,14 +86,14 @@ uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes);
  * so that marking gets ahead of promotion even if the threshold is far. */
 uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
                               uint64_t unmarked_bytes);
-/* The used bytes up to which a heap may grow while its second core marks: never above the maximum heap, and never below
+/* The used bytes up to which a heap may grow while its second core marks and until it is swept: never above the maximum heap, and never below
  * the threshold. heap_max_bytes: 0 if the heap has no maximum. */
 uint64_t crd_pacing_limit_beside(const crd_pacing *pacing, uint64_t heap_max_bytes);
 /* How many bytes must be marked between a minor collection that promoted so many and the next, so that marking is over
  * when `limit_bytes` are used. */
 uint64_t crd_pacing_needed(uint64_t limit_bytes, uint64_t promoted_bytes, uint64_t used_bytes, uint64_t unmarked_bytes);
-/* When that increment ends at the latest, if its pause began at begin_ns and it begins now. must_end: it must
- * advance, because the heap is past the threshold. */
+/* When that increment ends at the latest, if its pause began at begin_ns and it begins now. must_end: it has
+ * the whole target, so that the collection ends. */
 uint64_t crd_pacing_deadline(uint64_t begin_ns, uint64_t now_ns, uint64_t target_ns, bool must_end);
 /* Reports what a minor collection promoted and what large objects that were allocated since the last one live; and how
  * many bytes an increment marked. */

@@ -32,7 +32,8 @@
 /* Shares of the pause target. MOST: what a minor collection may be expected to take before the nursery shrinks.
  * OLD_DIE: the same where the oldest die, so that a smaller nursery would promote more. GROW: below this the nursery
  * may grow. INCREMENT: what a minor collection may take beside an increment that must advance; only a part of the
- * nursery is handed out then. BESIDE: the same where the second core marks or enough memory is left. */
+ * nursery is handed out then. BESIDE: the same while the second core keeps up with marking, or the heap is
+ * swept below the threshold. */
 #define PAUSE_SHARE_MOST 0.9
 #define PAUSE_SHARE_OLD_DIE 2.0
 #define PAUSE_SHARE_GROW 0.6
@@ -249,7 +250,7 @@ static bool grow(cradle_heap *heap, double survival) {
   crd_adapt *adapt = &heap->adapt;
   size_t bytes = heap->nursery.bytes;
   double share = old_share(adapt, survival), target = (double)heap->options.pause_ns * PAUSE_SHARE_OLD_DIE;
-  if (!adapt->old_die || adapt->wait > 0) return false;
+  if (!oldest_die(adapt, survival) || adapt->wait > 0) return false;
   if (target != 0 && expected_ns(adapt, survival * (1 + share) / 2, bytes * 2) > target) return false;
   if (!may_double(heap)) return false;
   if (!crd_nursery_resize(heap, bytes * 2, "the oldest die: a larger nursery lets more of them die")) {
@@ -336,13 +337,14 @@ static void begin_shrinking(cradle_heap *heap) {
   crd_nursery_resize(heap, heap->nursery.bytes / 2, "a minor collection takes too much of the pause target");
 }
 
-/* Ends the trial of a smaller size. Returns whether the size stays, as it does where something marked beside all
- * collections: then nothing is known of it. */
+/* Ends the trial of a smaller size. Returns whether the size stays, as it does where the second core marked beside all
+ * collections of one of the two sizes: then no sample says how fast that size is. */
 static bool end_shrinking(cradle_heap *heap) {
   crd_adapt *adapt = &heap->adapt;
   size_t before = adapt->shrunk_from;
+  bool unknown = heap->marker.thread != NULL && adapt->least_rate == RATE_NONE;
   adapt->shrunk_from = 0;
-  if (adapt->least_rate == RATE_NONE || adapt->least_rate < SHRINK_FAILURE * adapt->least_before) {
+  if (unknown || adapt->least_rate < SHRINK_FAILURE * adapt->least_before) {
     adapt->shrink_backoff = WAIT_FIRST;
     return true;
   }
@@ -372,10 +374,12 @@ void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
   if (adapt->shrink_wait > 0) adapt->shrink_wait--;
   bool may_shrink = adapt->shrunk_from == 0 && adapt->shrink_wait == 0 && heap->nursery.bytes / 2 >= adapt->min;
   if (filled < heap->nursery.bytes / 4 * 3) {
-    /* Only a part was handed out. The size follows, or pauses would be too long when the major collection is over. */
+    /* Where only a part is handed out for long, the size follows. Otherwise the first collections after the major
+     * collection might be too long until it is known how fast they are. */
     if (runs_beside(heap) && may_shrink && takes_too_long(heap, adapt->survival)) {
       begin_shrinking(heap);
       begin_count(adapt);
+      want_ages(heap);
     }
     return;
   }
@@ -386,7 +390,7 @@ void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
   adapt->collections++;
   double survival = (double)adapt->promoted / (double)adapt->allocated;
   bool knows_ages = adapt->ages.old_seen >= OLD_SAMPLES || adapt->collections > 1;
-  adapt->old_die = oldest_die(adapt, survival);
+  if (knows_ages) adapt->old_die = oldest_die(adapt, survival);
   if (grow(heap, survival)) {
     begin_count(adapt);
   } else if (may_shrink && knows_ages && takes_too_long(heap, survival)) {

@@ -19,10 +19,10 @@
  *            pauses is a trial as well: roots and remembered objects may be what takes the time, and a smaller
  *            nursery meets them more often.
  *
- * A size changes slowly, because a wrong one costs much. What is handed out of the nursery may change at once: while
- * the second core marks, or the major collection sweeps after that, only as much as recent minor collections say can be
- * promoted in time, beside an increment that helps out. Promotion is then up to three times as slow as between major
- * collections.
+ * A size changes slowly, because a wrong one costs much. What is handed out of the nursery costs little and changes after
+ * three collections: while a major collection runs beside the second core, it is only as much as can be promoted in
+ * time at the rate of the last collections in that phase, beside an increment that marks or sweeps. Promotion is then up
+ * to three times as slow as between major collections.
  *
  * Without a pause target the clock is not used: counts alone decide, so every run takes the same decisions.
  *
@@ -63,12 +63,12 @@ typedef struct crd_adapt {
   uint32_t collections;         /* since the last decision */
   uint64_t root_words;          /* words of roots that the last collection looked at */
   crd_ages ages;                /* of the collections since the last decision */
-  bool old_die;                 /* whether they said so when a whole nursery was collected last */
+  bool old_die;                 /* whether clearly fewer of the oldest lived when that was last known */
   double rate_before;           /* promoted / allocated at the size before the trial */
   size_t size_before;           /* 0: no trial runs */
   uint32_t wait, backoff;       /* collections until it may grow; what the next failure sets wait to */
-  double least_rate;            /* ns for each promoted byte, in the quickest collection since the last decision beside
-                                 * which nothing marked */
+  double least_rate;            /* ns for each promoted byte, in the quickest collection since the last decision; those
+                                 * beside which the second core marked are left out */
   size_t shrunk_from;           /* the size before it was halved for the pauses, while that is on trial; else 0 */
   double least_before;          /* least_rate at that size */
   uint32_t shrink_wait, shrink_backoff; /* the same as wait and backoff, for halving for the pauses */

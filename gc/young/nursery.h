@@ -29,7 +29,7 @@
 #define NURSERY_SAMPLES 128
 
 typedef struct crd_nursery {
-  /* [start, end) is handed out; end may be lower while a major collection marks, or if the reserve is refused */
+  /* [start, end) is handed out; end may be lower while a major collection runs, or if the reserve is refused */
   char *start, *end;
   char *slack_end;      /* one object or cradle_reserve of up to 32 KiB may reach over end, up to here */
   char *look;           /* where the next allocation is compared with its descriptor; may lie above slack_end */

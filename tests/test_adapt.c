@@ -911,6 +911,8 @@ static void the_size_follows_what_is_handed_out(void **state) {
   heap->adapt.survival = 0.1;
   heap->adapt.wait = 1000000;
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 2);
+  collect_lasting(1, (uint64_t)USUAL_NS);
+  assert_int_equal(heap->adapt.collections, 1);
   uint64_t slow = (uint64_t)(4 * USUAL_NS) / 4; /* for a quarter of the nursery */
   cradle_event part = {.kind = CRADLE_EVENT_MINOR_END};
   part.u.minor.nursery_bytes = BASE / 4;
@@ -924,6 +926,7 @@ static void the_size_follows_what_is_handed_out(void **state) {
   run_beside(MAJOR_MARKING);
   crd_adapt_after_minor(heap, &part);
   assert_int_equal(heap->nursery.bytes, BASE / 2);
+  assert_int_equal(heap->adapt.collections, 0);
 }
 
 /* What promotes next to nothing takes the time of its roots, so without a thread a smaller nursery has brought
@@ -936,6 +939,24 @@ static void a_trial_without_a_sample_fails(void **state) {
   heap->options.pause_ns = 1000 * MIB;
   collect(DECISION, 0);
   assert_int_equal(heap->nursery.bytes, BASE);
+}
+
+/* What the thread does not slow down counts: marking by the mutator, and sweeping. */
+static void other_trials_of_a_smaller_size_count(void **state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    run_alone();
+    heap->options.pause_ns = MIB;
+    heap->adapt.wait = 1000000;
+    while (heap->nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
+    heap->options.pause_ns = 1000 * MIB;
+    if (i == 0)
+      heap->major.phase = MAJOR_MARKING;
+    else
+      run_beside(MAJOR_SWEEPING);
+    collect_lasting(DECISION, 2 * MIB); /* as long as the whole nursery */
+    assert_int_equal(heap->nursery.bytes, BASE);
+  }
 }
 
 /* What runs beside marking is slower, and the size is not the reason. */
@@ -995,6 +1016,7 @@ int main(void) {
       TEST(what_is_not_known_changes_nothing),
       TEST(the_size_follows_what_is_handed_out),
       TEST(a_trial_without_a_sample_fails),
+      TEST(other_trials_of_a_smaller_size_count),
       TEST(trials_of_a_smaller_size_leave_out_what_marking_slowed_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

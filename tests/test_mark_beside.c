@@ -63,6 +63,27 @@ static void what_rounds_leave_is_traced_by_others(void **state) {
   end_collection(DECOYS + 1);
 }
 
+/* Whether they are traced by a call, have no slots or are traced in runs. A round takes 132 of them on average. */
+static void objects_of_any_kind_bring_the_next_look_nearer(void **state) {
+  (void)state;
+  enum { MANY = 3000 };
+  const uint32_t kinds[] = {T_PLAIN, T_LEAF, T_TWO};
+  for (size_t kind = 0; kind < 3; kind++) {
+    uint64_t rounds = 0;
+    root = new_array(T_ARRAY, MANY);
+    for (int i = 0; i < MANY; i++)
+      root->item[i] = kinds[kind] == T_PLAIN ? address_of(new_array(T_PLAIN, 8)) : address_of(new_object(kinds[kind]));
+    grow_old();
+    (void)begin_marking();
+    heap->options.stress_period = 1000000;
+    for (; !word_stack_is_empty(&heap->mark_stack); rounds++) (void)run_round(ROUND_TAKEN);
+    heap->options.stress_period = 0;
+    assert_in_range(rounds, MANY / 500, MANY);
+    assert_true(crd_mark_some(heap, everything));
+    end_collection(DECOYS + 1);
+  }
+}
+
 /* If no stack has room for an object, the mutator finds it by a look at all marked objects. */
 static void what_rounds_have_no_room_for_is_found(void **state) {
   (void)state;
@@ -398,6 +419,7 @@ int main(void) {
       TEST(a_round_takes_no_longer_than_it_does),
       TEST(a_round_that_is_to_end_marks_nothing),
       TEST(what_rounds_leave_is_traced_by_others),
+      TEST(objects_of_any_kind_bring_the_next_look_nearer),
       TEST(what_rounds_have_no_room_for_is_found),
       TEST(what_waits_when_a_round_ends_is_found),
       TEST(half_an_entry_is_none),

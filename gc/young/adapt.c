@@ -73,11 +73,6 @@ static void learn_l3(cradle_heap *heap) {
   if (max < adapt->max) adapt->max = max;
 }
 
-static void rates_init(crd_rates *rates) {
-  *rates = (crd_rates){.next = 0};
-  for (int i = 0; i < RATE_SAMPLES; i++) rates->last[i] = RATE_FIRST;
-}
-
 void crd_adapt_init(cradle_heap *heap) {
   crd_adapt *adapt = &heap->adapt;
   size_t base = heap->nursery.bytes;
@@ -93,8 +88,7 @@ void crd_adapt_init(cradle_heap *heap) {
   if (heap->known_hardware & HARDWARE_CACHES) learn_l3(heap);
   adapt->backoff = adapt->shrink_backoff = WAIT_FIRST;
   adapt->ns_per_promoted_byte = RATE_FIRST;
-  rates_init(&adapt->marking);
-  rates_init(&adapt->sweeping);
+  adapt->marking = adapt->sweeping = (crd_rates){.next = 0};
   adapt->least_rate = RATE_NONE;
   ASSERT(adapt->min <= adapt->base && adapt->base <= adapt->max, "[adapt.1]");
 }
@@ -175,7 +169,7 @@ static void note_rate(cradle_heap *heap, const cradle_event *minor) {
  * program is known after three. */
 static double second_least(const crd_rates *rates) {
   double least = RATE_NONE, second = RATE_NONE;
-  for (int i = 0; i < RATE_SAMPLES; i++) {
+  for (int i = 0; i < RATE_SAMPLES; i++) { /* 0 where there was none yet */
     double sample = rates->last[i];
     if (sample >= second) continue;
     second = sample < least ? least : sample;
@@ -337,20 +331,19 @@ static void begin_shrinking(cradle_heap *heap) {
   crd_nursery_resize(heap, heap->nursery.bytes / 2, "a minor collection takes too much of the pause target");
 }
 
-/* Ends the trial of a smaller size. Returns whether the size stays, as it does where the second core marked beside all
- * collections of one of the two sizes: then no sample says how fast that size is. */
-static bool end_shrinking(cradle_heap *heap) {
+/* Ends the trial of a smaller size. The size stays where the second core marked beside all collections of one of the
+ * two sizes: then no sample says how fast that size is. */
+static void end_shrinking(cradle_heap *heap) {
   crd_adapt *adapt = &heap->adapt;
   size_t before = adapt->shrunk_from;
   bool unknown = heap->marker.thread != NULL && adapt->least_rate == RATE_NONE;
   adapt->shrunk_from = 0;
   if (unknown || adapt->least_rate < SHRINK_FAILURE * adapt->least_before) {
     adapt->shrink_backoff = WAIT_FIRST;
-    return true;
+    return;
   }
   wait_longer(&adapt->shrink_wait, &adapt->shrink_backoff);
   crd_nursery_resize(heap, before, "back: collections of the smaller nursery take as long");
-  return false;
 }
 
 /* Asks for samples of the next nursery if they may decide something: if survival comes near the share above which
@@ -397,7 +390,10 @@ void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
     begin_shrinking(heap);
     begin_count(adapt);
   } else if (adapt->collections >= DECISION_COLLECTIONS) {
-    if (adapt->shrunk_from == 0 || end_shrinking(heap)) decide(heap, survival);
+    if (adapt->shrunk_from != 0)
+      end_shrinking(heap);
+    else
+      decide(heap, survival);
     begin_count(adapt);
   }
   want_ages(heap);

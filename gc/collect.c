@@ -28,9 +28,9 @@
 #include "gc/young/minor.h"
 #include "gc/young/nursery.h"
 
-/* If marking or sweeping falls too far behind promotion, one pause does all the rest of the collection. Too far: the bytes in use
- * exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the limit up to which the heap may grow while it marks and is
- * swept, or what was in use when marking began if that was more. */
+/* If marking or sweeping falls too far behind promotion, one pause does all the rest of the collection. Too far: the
+ * bytes in use exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the limit up to which the heap may grow while it is
+ * marked and swept, or what was in use when marking began if that was more. */
 #define OVERSHOOT_SHARE 4
 /* A pause gives back at most this many arenas, unless it makes a full collection. Each costs about 0.01 ms, or 0.13 ms
  * if it has base pages. */
@@ -250,7 +250,7 @@ static bool outruns_sweeping(const cradle_heap *heap) {
  */
 static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
   const crd_pacing *pacing = &heap->pacing;
-  uint64_t used = heap_collected_bytes(heap), target = heap->options.pause_ns;
+  uint64_t used = crd_major_counted_bytes(heap), target = heap->options.pause_ns;
   bool grows = has_marker(heap) && !heap->marker.takes_turns && heap->options.stress_period == 0;
   uint64_t limit = grows ? crd_pacing_limit_beside(pacing, crd_heap_threshold_max(heap)) : pacing->threshold;
   uint64_t start = heap->major.collected_at_start; /* may be above the limit: one large array is enough */
@@ -275,7 +275,7 @@ static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted
 uint64_t crd_collect_due_at(cradle_heap *heap) {
   return heap->options.pause_ns == 0 && !crd_marker_helps(heap)
              ? heap->pacing.threshold
-             : crd_pacing_trigger(&heap->pacing, heap_collected_bytes(heap));
+             : crd_pacing_trigger(&heap->pacing, crd_major_counted_bytes(heap));
 }
 
 /* The thread begins after the roots were marked, so that it has something to trace. What it did in an earlier
@@ -294,7 +294,7 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   ASSERT(nursery_filled(heap) == 0, "[heap.6] an increment comes right after a minor collection");
   /* Under stress a major collection always runs. */
   bool begins = heap->major.phase == MAJOR_IDLE, stress = heap->options.stress_period != 0;
-  if (begins && !stress && heap_collected_bytes(heap) < crd_collect_due_at(heap)) return;
+  if (begins && !stress && crd_major_counted_bytes(heap) < crd_collect_due_at(heap)) return;
   if (begins) begin_major(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   bool beside = marks_beside(heap);
   if (begins && beside && !stress) return; /* the roots are marked; the thread does the rest */

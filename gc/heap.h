@@ -131,11 +131,6 @@ static inline crd_mutator *mutator_of(cradle_mutator *mutator) {
   return (crd_mutator *)mutator;
 }
 
-/* The bytes that major collections count: of the old generation, and outside of the heap. */
-static inline uint64_t heap_collected_bytes(const cradle_heap *heap) {
-  return heap->old.used_bytes + heap->external_bytes;
-}
-
 /* --- objects --- */
 
 static inline const crd_type *heap_type(const cradle_heap *heap, uint64_t header) {

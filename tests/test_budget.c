@@ -152,8 +152,8 @@ static void without_a_thread_pacing_says_how_much(void **state) {
   assert_budget(budget_for(all), 6 * MIB, DEADLINE_NS, false);
 }
 
-/* However long the minor collection took: a quarter of the target, and all of it past the threshold, but for sweeping in
- * a heap with a thread. */
+/* However long the minor collection took: a quarter of the target, and all of it past the threshold, but for sweeping
+ * in a heap with a thread. */
 static void after_a_long_minor_collection_there_is_time_left(void **state) {
   (void)state;
   const figures cases[] = {{.used = 40 * MIB}, {.used = 40 * MIB + 1}, {.used = 45 * MIB, .before_sweep = 45 * MIB}};

@@ -54,12 +54,16 @@ static bool sweep_some(cradle_heap *heap, crd_budget budget) {
          crd_sweep_some(&heap->old, &major->sweep_page, heap_remains(heap, true), budget.deadline_ns, &major->swept);
 }
 
+uint64_t crd_major_counted_bytes(const cradle_heap *heap) {
+  return heap->old.used_bytes + heap->external_bytes;
+}
+
 /* born: what was promoted and allocated old while marking went on. */
 static void end_cycle(cradle_heap *heap) {
   crd_major *major = &heap->major;
   ASSERT(major->swept.freed_bytes <= major->used_before_sweep, "more was freed than was in use");
   uint64_t born = major->used_before_sweep > major->used_at_start ? major->used_before_sweep - major->used_at_start : 0;
-  crd_pacing_update(&heap->pacing, heap_collected_bytes(heap), major->swept.freed_bytes, born,
+  crd_pacing_update(&heap->pacing, crd_major_counted_bytes(heap), major->swept.freed_bytes, born,
                     crd_heap_threshold_max(heap));
   enter_phase(heap, MAJOR_IDLE);
   crd_statistics_major(heap);
@@ -146,7 +150,7 @@ static void judge_marking(cradle_heap *heap, crd_budget budget, uint64_t marked)
 void crd_major_start(cradle_heap *heap, cradle_cause cause) {
   ASSERT(heap->major.phase == MAJOR_IDLE, "[major.1] a major collection begins while one runs");
   heap->major = (crd_major){
-      .cause = cause, .used_at_start = heap->old.used_bytes, .collected_at_start = heap_collected_bytes(heap)};
+      .cause = cause, .used_at_start = heap->old.used_bytes, .collected_at_start = crd_major_counted_bytes(heap)};
   enter_phase(heap, MAJOR_MARKING);
   send_begin(heap);
   crd_mark_start(heap);

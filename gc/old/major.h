@@ -58,5 +58,7 @@ typedef struct crd_budget {
  * collection [major.2]. */
 void crd_major_start(cradle_heap *heap, cradle_cause cause);
 void crd_major_step(cradle_heap *heap, crd_budget budget);
+/* The bytes that decide when the next one is due: those of the old generation, and those outside of the heap. */
+uint64_t crd_major_counted_bytes(const cradle_heap *heap);
 
 #endif

@@ -1,8 +1,9 @@
 /* Marking beside the program: the one file whose code reads objects while the mutator writes to them.
  *
- * It is the loop of gc/old/mark.c with three differences. Nothing is decided by two reads of one word of an object, and
- * word_beside reads it: a second read might see another value. The address in a word is followed only if its allocation bit says that an object
- * begins there, because the word may be anything [marker.4]. And what needs the program is put aside [marker.6]. */
+ * It is the loop of gc/old/mark.c with three differences. Words of an object are read by word_beside, and nothing is
+ * decided by two reads of one word: the second might see another value. The address in a word is followed only if its
+ * allocation bit says that an object begins there, because the word may be anything [marker.4]. And what needs the
+ * program is put aside [marker.6]. */
 #include "gc/old/mark_beside.h"
 
 #include "gc/base/sanitizers.h"
@@ -181,14 +182,11 @@ static CRADLE_NOINLINE void trace_rest(beside *b, cradle_word *object) {
 
 /* --- the loop --- */
 
-/* What objects of a run have in common: the type id, and that they need not be put aside. */
-#define KIND_MASK (UINT32_MAX | HEADER_WATCHED_FLAG | HEADER_WEAK_FLAG)
-
 /* The loop's own state: runs, floor and countdown are those of gc/old/mark.c. Its address never leaves the loop. */
 typedef struct beside_loop {
   beside local;             /* a copy; calls get the original instead */
   const cradle_word *floor; /* pop stops here: the stack's base, or the stack's end once the countdown is over */
-  uint64_t kind;            /* of the run: the type id; CRADLE_TYPE_ID_END: no run */
+  uint64_t kind;            /* of the run's objects, a type id; CRADLE_TYPE_ID_END: no run */
   uint64_t slots;
   unsigned first, last;
   bool one_or_two, values;
@@ -262,7 +260,7 @@ CRD_ALWAYS_INLINE void trace_slots(beside_loop *loop, cradle_word *object, bool 
 
 /* Traces one object: as part of the run, as the first of a new one, or by a call. */
 CRD_ALWAYS_INLINE void trace_inline(beside_loop *loop, beside *b, cradle_word *object) {
-  uint64_t kind = word_beside(object) & KIND_MASK;
+  uint64_t kind = header_kind(word_beside(object));
   bool leaf = false;
   if (CRADLE_UNLIKELY(kind != loop->kind)) {
     const crd_type *type = &loop->local.types[header_type(kind)];

@@ -20,8 +20,8 @@
 #define MARK_MIN_BYTES ((uint64_t)1 << 20)
 /* An eighth of the pause target is kept for what follows the increment. However long the minor collection was, the
  * increment has at least a quarter of the target, so that it advances. Past the threshold it has all of it, so that the
- * collection ends. In a heap with a second core that holds for marking only: for sweeping, less of the nursery is handed
- * out (gc/young/adapt.c). */
+ * collection ends. In a heap with a second core that holds for marking only: for sweeping, less of the nursery is
+ * handed out (gc/young/adapt.c). */
 #define AFTERWARDS_SHARE 8
 #define INCREMENT_SHARE 4
 

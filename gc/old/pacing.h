@@ -86,8 +86,8 @@ uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes);
  * so that marking gets ahead of promotion even if the threshold is far. */
 uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes, uint64_t used_bytes,
                               uint64_t unmarked_bytes);
-/* The used bytes up to which a heap may grow while its second core marks and until it is swept: never above the maximum heap, and never below
- * the threshold. heap_max_bytes: 0 if the heap has no maximum. */
+/* The used bytes up to which a heap may grow while its second core marks and until it is swept: never above the maximum
+ * heap, and never below the threshold. heap_max_bytes: 0 if the heap has no maximum. */
 uint64_t crd_pacing_limit_beside(const crd_pacing *pacing, uint64_t heap_max_bytes);
 /* How many bytes must be marked between a minor collection that promoted so many and the next, so that marking is over
  * when `limit_bytes` are used. */

@@ -189,7 +189,7 @@ static double share_beside_increments(const cradle_heap *heap) {
   if (marks && (!beside || heap->major.behind > 0)) return PAUSE_SHARE_INCREMENT;
   if (!beside) return 0;
   if (heap->adapt.old_die) return PAUSE_SHARE_OLD_DIE;
-  bool late = heap_collected_bytes(heap) > heap->pacing.threshold;
+  bool late = crd_major_counted_bytes(heap) > heap->pacing.threshold;
   return !marks && late ? PAUSE_SHARE_INCREMENT : PAUSE_SHARE_BESIDE;
 }
 

@@ -19,10 +19,10 @@
  *            pauses is a trial as well: roots and remembered objects may be what takes the time, and a smaller
  *            nursery meets them more often.
  *
- * A size changes slowly, because a wrong one costs much. What is handed out of the nursery costs little and changes after
- * three collections: while a major collection runs beside the second core, it is only as much as can be promoted in
- * time at the rate of the last collections in that phase, beside an increment that marks or sweeps. Promotion is then up
- * to three times as slow as between major collections.
+ * A size changes slowly, because a wrong one costs much. To hand out less costs little and takes three collections to
+ * change: while a major collection runs beside the second core, only as much of the nursery is handed out as can be
+ * promoted in time at the rate of the last collections in that phase, beside an increment that marks or sweeps.
+ * Promotion is then up to three times as slow as between major collections.
  *
  * Without a pause target the clock is not used: counts alone decide, so every run takes the same decisions.
  *

@@ -150,7 +150,7 @@ static inline bool header_is_watched(uint64_t header) {
 static inline bool header_is_weak(uint64_t header) {
   return header_has(header, HEADER_WEAK_FLAG);
 }
-/* Objects with equal results are of one type, and if the result is the type id, nothing asks when they are reached. */
+/* The type id with the two flags of objects whose tracing needs more than their type: watched and weak ones. */
 static inline uint64_t header_kind(uint64_t header) {
   return header & (UINT32_MAX | HEADER_WATCHED_FLAG | HEADER_WEAK_FLAG);
 }

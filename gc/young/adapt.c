@@ -169,7 +169,7 @@ static void note_rate(cradle_heap *heap, const cradle_event *minor) {
  * program is known after three. */
 static double second_least(const crd_rates *rates) {
   double least = RATE_NONE, second = RATE_NONE;
-  for (int i = 0; i < RATE_SAMPLES; i++) { /* 0 where there was none yet */
+  for (int i = 0; i < RATE_SAMPLES; i++) { /* a place that has had no sample holds 0 */
     double sample = rates->last[i];
     if (sample >= second) continue;
     second = sample < least ? least : sample;

@@ -138,20 +138,15 @@ static inline const crd_type *heap_type(const cradle_heap *heap, uint64_t header
 }
 /* The address that a word refers to, or 0: none. The word is a value if value is set, otherwise a plain reference. */
 static inline uintptr_t heap_address_in(const cradle_heap *heap, bool value, cradle_word word) {
-  if (CRADLE_LIKELY(!value)) return word;
-  return value_is_reference(&heap->encoding, word) ? value_address(&heap->encoding, word) : 0;
+  return CRADLE_LIKELY(!value) ? word : value_address(&heap->encoding, word);
 }
 static inline bool heap_is_young(const cradle_heap *heap, uintptr_t address) {
   return address - address_of(heap->nursery.start) < heap->nursery.reserved_bytes;
 }
-/* Whether the object at an address is young, large ones included. */
+/* Whether a young object, large ones included, is at an address. The address may be any word. */
 static inline bool heap_holds_young(const cradle_heap *heap, uintptr_t address) {
   if (CRADLE_LIKELY(heap_is_young(heap, address))) return true;
   return CRADLE_UNLIKELY(heap->old.young_large != PAGE_NONE) && old_is_young_large(&heap->old, address);
-}
-/* Whether the address lies in the old generation, and the object there is not a young large one. */
-static inline bool heap_is_old(const cradle_heap *heap, uintptr_t address) {
-  return arenas_contain(&heap->old.arenas, address) && !old_is_young_large(&heap->old, address);
 }
 /* Whether the object at an address of the old generation is known to be dead: marking is over and did not reach it. */
 static inline bool heap_is_known_dead(const cradle_heap *heap, uintptr_t address) {

@@ -54,7 +54,7 @@ static inline cradle_word member_candidate(cradle_word member) {
 /* A slot leads to an object that was reached. If that is open, a way leads from it back to itself, so everything
  * from its place on is one component: their places leave the path. */
 static void meet(crd_death *death, uintptr_t address) {
-  if (!arenas_contain(&death->heap->old.arenas, address)) return;
+  if (!arenas_know(&death->heap->old.arenas, address)) return;
   crd_reach *reach = &death->reach;
   const cradle_word *object = object_at(address);
   if (!header_is_open(object[0])) return;

@@ -80,7 +80,7 @@ static inline const crd_type_services *heap_services_of(const cradle_heap *heap,
 static inline uintptr_t death_find(const crd_death *death, uintptr_t address) {
   const cradle_heap *heap = death->heap;
   const crd_arenas *arenas = &heap->old.arenas;
-  if (!death->is_minor) return !arenas_contain(arenas, address) || old_is_marked(&heap->old, address) ? address : 0;
+  if (!death->is_minor) return !arenas_know(arenas, address) || old_is_marked(&heap->old, address) ? address : 0;
   if (CRADLE_LIKELY(heap_is_young(heap, address))) {
     cradle_word header = *object_at(address);
     return header_is_forwarded(header) ? header_forwarded_to(header) : 0;

@@ -92,7 +92,7 @@ crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry) {
 /* An object that a finalizer brings back counts as alive when everything that it leads to was reached. Until then
  * its header is open. */
 bool crd_weak_is_dead(const cradle_heap *heap, uintptr_t address) {
-  if (!arenas_contain(&heap->old.arenas, address)) return false;
+  if (!arenas_know(&heap->old.arenas, address)) return false;
   if (old_is_marked(&heap->old, address)) return heap_has_open(heap, object_at(address));
   return !old_is_young_large(&heap->old, address);
 }

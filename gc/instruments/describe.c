@@ -32,15 +32,16 @@ static uintptr_t place_of(const crd_old *old, const crd_page *span, uint32_t pag
 }
 
 /* The first page of the span that the address is in, or PAGE_NONE. Only the first page of a large object has an entry.
- * So a page that is taken and has no entry belongs to the nearest page below that has one. */
+ * So a page that is taken and has no entry belongs to the nearest page below that has one, if all arenas between are in
+ * use. */
 static uint32_t span_of(const crd_old *old, uintptr_t address) {
   const crd_arenas *arenas = &old->arenas;
   uint32_t page = arenas_page_number(arenas, address), in_arena = page % ARENA_PAGES;
   if (arenas->states[page / ARENA_PAGES] != ARENA_USED) return PAGE_NONE;
   if (bitmap_has(arenas_of(arenas, address)->free_map, in_arena)) return PAGE_NONE;
-  while (page > 0 && arenas_page(arenas, page)->state == PAGE_FREE) page--;
+  for (; arenas_page(arenas, page)->state == PAGE_FREE; page--)
+    if (page == 0 || arenas->states[(page - 1) / ARENA_PAGES] != ARENA_USED) return PAGE_NONE;
   const crd_page *entry = arenas_page(arenas, page);
-  if (entry->state == PAGE_FREE) return PAGE_NONE;
   ASSERT(entry->head <= page, "a page's span begins behind it");
   return entry->state == PAGE_INSIDE ? entry->head : page;
 }

@@ -332,7 +332,8 @@ static void verify_unchanged(void *data, bool value, cradle_word *slot) {
               "a shadow-stack word that counts as unchanged refers to a young object (no cradle_peek, or a top lowered "
               "without the watermark?) [mutator.6]",
               slot);
-  else if (heap->major.phase == MAJOR_MARKING && heap_is_old(heap, address) && !old_is_marked(&heap->old, address))
+  else if (heap->major.phase == MAJOR_MARKING && crd_old_is_object(&heap->old, address) &&
+           !old_is_marked(&heap->old, address))
     crd_fault(verification,
               "a shadow-stack word that counts as unchanged refers to an object that marking has not seen (no "
               "cradle_peek?) [mutator.6]",

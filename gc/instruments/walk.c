@@ -31,11 +31,8 @@ static void found(walk_context *context, uintptr_t address) {
   cradle_heap *heap = context->heap;
   if (heap_is_young(heap, address)) {
     if (young_set_add(&context->seen, address)) put_aside(context, address);
-  } else if (heap->old.young_large != PAGE_NONE &&
-             heap->old.arenas.states[(address - heap->old.arenas.base) >> ARENA_SHIFT] == ARENA_USED) {
-    crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, address));
-    if (page->state != PAGE_LARGE_YOUNG) return;
-    page->state = PAGE_LARGE_REACHED;
+  } else if (heap->old.young_large != PAGE_NONE && old_is_young_large(&heap->old, address)) {
+    arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, address))->state = PAGE_LARGE_REACHED;
     put_aside(context, address);
   }
 }
@@ -44,6 +41,7 @@ static void found(walk_context *context, uintptr_t address) {
  * brought back yet, and the value of an ephemeron's pair may be as dead as its key. So slots are left out if they refer
  * to an object that is dead so far, or to one that is back while something that it leads to is not. */
 static bool is_dead_so_far(const cradle_heap *heap, uintptr_t address) {
+  if (!crd_old_is_object(&heap->old, address)) return false;
   return heap_is_known_dead(heap, address) || heap_has_open(heap, object_at(address));
 }
 

@@ -17,8 +17,14 @@ static inline bool value_is_reference(const cradle_encoding *encoding, uint64_t 
   return false;
 }
 
-static inline uintptr_t value_address(const cradle_encoding *encoding, uint64_t value) {
+/* The bits of a value that are an address if it is a reference. Those of an immediate may look like any address, so they
+ * may be compared with bounds and prefetched, but never looked up or followed. */
+static inline uint64_t value_payload(const cradle_encoding *encoding, uint64_t value) {
   return value & encoding->payload_mask;
+}
+/* The address that a value refers to; 0: it is an immediate. */
+static inline uintptr_t value_address(const cradle_encoding *encoding, uint64_t value) {
+  return value_is_reference(encoding, value) ? value_payload(encoding, value) : 0;
 }
 
 /* The value after its object has moved to address: the tag bits stay. */

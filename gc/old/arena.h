@@ -46,6 +46,8 @@
  *   [arena.5] Bitmap words and page entries of pages that are not taken are zero.
  *   [arena.6] A run of up to 512 pages lies in one arena. A longer one begins at the first page of an arena, and other
  *             runs may take the pages behind it in its last arena.
+ *   [arena.7] Only metadata of known arenas is read: that of the others is not accessible. Every arena that is or was
+ *             committed is known. So the bits and page entries of a known arena that is RESERVED are zero [arena.5].
  */
 #ifndef CRADLE_GC_OLD_ARENA_H
 #define CRADLE_GC_OLD_ARENA_H
@@ -154,6 +156,7 @@ struct crd_arenas {
   size_t bytes;                                 /* of the reservation */
   size_t meta_bytes;                            /* of the metadata's reservation */
   size_t meta_committed;                        /* bytes; <= meta_bytes */
+  size_t known_bytes;                           /* of the known arenas, from base on [arena.7]; never shrinks */
   uint32_t capacity;                            /* arenas in the reservation */
   uint32_t limit;                               /* arenas that may be committed; <= capacity */
   uint32_t free_count, committed_count;         /* [arena.2]; free_count <= committed_count */
@@ -207,8 +210,13 @@ static inline void arenas_retire_closed(crd_arenas *arenas, uint32_t keep) {
   if (arenas->closing != NULL) arenas->closing->retire(arenas, keep);
 }
 
+/* Whether an address lies in the reservation. That does not mean that it may be looked up. */
 static inline bool arenas_contain(const crd_arenas *arenas, uintptr_t address) {
   return address - arenas->base < arenas->bytes;
+}
+/* Whether an address, which may be any word, may be looked up: it lies in a known arena [arena.7]. */
+static inline bool arenas_know(const crd_arenas *arenas, uintptr_t address) {
+  return address - arenas->base < arenas->known_bytes;
 }
 /* The number of the arena of an address, which must lie in the reservation. */
 static inline uint32_t arenas_index(const crd_arenas *arenas, uintptr_t address) {
@@ -225,9 +233,11 @@ static inline uintptr_t arenas_page_address(const crd_arenas *arenas, uint32_t p
   return arenas->base + ((size_t)page << PAGE_SHIFT);
 }
 static inline crd_page *arenas_page(const crd_arenas *arenas, uint32_t page) {
+  ASSERT((size_t)page << PAGE_SHIFT < arenas->known_bytes, "[arena.7] a page is looked up in an arena that is not known");
   return &arenas->meta[page / ARENA_PAGES].pages[page % ARENA_PAGES];
 }
 static inline crd_arena *arenas_of(const crd_arenas *arenas, uintptr_t address) {
+  ASSERT(arenas_know(arenas, address), "[arena.7] an address is looked up in an arena that is not known");
   return &arenas->meta[(address - arenas->base) >> ARENA_SHIFT];
 }
 /* Where the bit of an address is in its arena's bitmaps: the index of the bitmap word, and the mask. One bitmap word

@@ -135,6 +135,8 @@ static bool commit_meta(crd_arenas *arenas, uint32_t end) {
   char *from = (char *)arenas->meta + arenas->meta_committed;
   if (!crd_pages_commit(from, wanted - arenas->meta_committed)) return false;
   arenas->meta_committed = wanted;
+  size_t known = wanted / sizeof(crd_arena) * ARENA_BYTES; /* the last piece may go beyond the last arena */
+  arenas->known_bytes = known < arenas->bytes ? known : arenas->bytes;
   return true;
 }
 

@@ -37,7 +37,7 @@ void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains);
 
 /* Whether a large object allocated since the last minor collection begins at the address, which may lie anywhere. */
 static inline bool old_is_young_large(const crd_old *old, uintptr_t address) {
-  return arenas_contain(&old->arenas, address) &&
+  return arenas_know(&old->arenas, address) &&
          arenas_page(&old->arenas, arenas_page_number(&old->arenas, address))->state == PAGE_LARGE_YOUNG;
 }
 

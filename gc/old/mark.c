@@ -25,7 +25,7 @@ typedef struct mark_context {
   cradle_heap *heap;
   crd_word_stack *stack;
   uintptr_t arenas_base;
-  size_t arenas_bytes;
+  size_t arenas_bytes; /* of the known ones [arena.7] */
   crd_arena *meta;
   const crd_type *types;
   cradle_word *top, *limit; /* of the stack */
@@ -37,7 +37,7 @@ static inline mark_context begin(cradle_heap *heap) {
   return (mark_context){.heap = heap,
                         .stack = &heap->mark_stack,
                         .arenas_base = heap->old.arenas.base,
-                        .arenas_bytes = heap->old.arenas.bytes,
+                        .arenas_bytes = heap->old.arenas.known_bytes,
                         .meta = heap->old.arenas.meta,
                         .types = heap->types.types,
                         .top = heap->mark_stack.top,
@@ -70,8 +70,8 @@ CRD_ALWAYS_INLINE bool push(mark_context *context, cradle_word entry) {
   return true;
 }
 
-/* Turns the object at an address grey, if it is white and lies in the arenas. The address needs no other test: NULL
- * and objects outside of the heap do not lie in the arenas. And no slot refers to a young object, because an increment
+/* Turns the object at an address grey, if it is white and lies in the arenas. The address needs no other test: 0 and
+ * objects outside of the heap do not lie in the arenas. And no slot refers to a young object, because an increment
  * begins right after a minor collection. */
 CRD_ALWAYS_INLINE void mark_address(mark_context *context, uintptr_t address) {
   uintptr_t offset = address - context->arenas_base;
@@ -86,11 +86,8 @@ CRD_ALWAYS_INLINE void mark_address(mark_context *context, uintptr_t address) {
 
 CRD_ALWAYS_INLINE void mark_slot(void *data, bool value, cradle_word *slot) {
   mark_context *context = data;
-  const cradle_encoding *encoding = &context->heap->encoding;
-  if (!value)
-    mark_address(context, *slot);
-  else if (value_is_reference(encoding, *slot))
-    mark_address(context, value_address(encoding, *slot));
+  uintptr_t address = heap_address_in(context->heap, value, *slot);
+  if (!value || address != 0) mark_address(context, address); /* immediates, which are many, need no comparison more */
 }
 
 void crd_mark_address(cradle_heap *heap, uintptr_t address) {

@@ -227,7 +227,7 @@ void crd_marker_go_on_in_minor(cradle_heap *heap) {
 void crd_marker_shade(cradle_heap *heap, uintptr_t address) {
   crd_marker *marker = &heap->marker;
   if (CRADLE_UNLIKELY(marker->going)) {
-    if (arenas_contain(&heap->old.arenas, address) && old_is_marked(&heap->old, address)) return;
+    if (arenas_know(&heap->old.arenas, address) && old_is_marked(&heap->old, address)) return;
     if (word_stack_push(&marker->shaded, address)) return;
     (void)crd_marker_stop(heap);
   }

@@ -176,7 +176,7 @@ static const char *check_open(const cradle_heap *heap, uint32_t index) {
   if (heap_holds_young(heap, entry->word))
     return entry->link == 0 ? "a handle of a young object is in no list [handle.2]" : NULL;
   bool passed = heap->major.phase == MAJOR_MARKING && index < heap->handles.marked_at;
-  if (passed && arenas_contain(&heap->old.arenas, entry->word) && !old_is_marked(&heap->old, entry->word))
+  if (passed && arenas_know(&heap->old.arenas, entry->word) && !old_is_marked(&heap->old, entry->word))
     return "a handle that marking has passed refers to an unmarked object [handle.4]";
   return NULL;
 }

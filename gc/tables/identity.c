@@ -128,7 +128,7 @@ uint64_t cradle_id(cradle_mutator *mutator, void *object) {
 /* Whether the object at an address lives, as far as is known. Prebuilt objects always do. An object that a finalizer
  * brings back counts as dead until its header has its flags again. */
 static bool is_alive(const cradle_heap *heap, uintptr_t address) {
-  if (!arenas_contain(&heap->old.arenas, address)) return true;
+  if (!arenas_know(&heap->old.arenas, address)) return true;
   return !heap_is_known_dead(heap, address) && !heap_has_open(heap, object_at(address));
 }
 

@@ -74,7 +74,7 @@ const char *crd_pins_check(const cradle_heap *heap, uintptr_t *at) {
       return "a pinned object is gone [pin.2]";
     if (!header_is_pinned(*object_at(address))) return "a pinned object has not the flag [pin.1]";
     bool passed = heap->major.phase == MAJOR_MARKING && i < pins->marked_at;
-    if (passed && arenas_contain(&heap->old.arenas, address) && !old_is_marked(&heap->old, address))
+    if (passed && arenas_know(&heap->old.arenas, address) && !old_is_marked(&heap->old, address))
       return "a pinned object that marking has passed is not marked [pin.3]";
   }
   *at = 0;

@@ -36,7 +36,7 @@ static inline void trace_pending(crd_minor *context) {
  * live. */
 static inline bool may_be_live(const cradle_heap *heap, const cradle_word *object) {
   uintptr_t address = address_of(object);
-  return !arenas_contain(&heap->old.arenas, address) || old_is_marked(&heap->old, address);
+  return !arenas_know(&heap->old.arenas, address) || old_is_marked(&heap->old, address);
 }
 
 /* Sets an object's flag again before its slots are looked at: from here on it is not remembered. What it leads to is

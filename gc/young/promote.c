@@ -99,7 +99,7 @@ cradle_word *crd_promote_object(crd_minor *context, cradle_word *object) {
 
 CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool live) {
   crd_arenas *arenas = &context->heap->old.arenas;
-  if (!arenas_contain(arenas, address)) return;
+  if (!arenas_know(arenas, address)) return;
   if (context->has_young_large) {
     crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
     /* The first reference to a young large object links it; it is traced from the list. It needs no mark, because it
@@ -140,8 +140,7 @@ CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t 
     if ((slots & (slots - 1)) != 0) pending_push(context, object, first);
     slot = place + first;
     value = type->sole_values;
-    if (value && !value_is_reference(&context->encoding, *slot)) return;
-    address = value ? value_address(&context->encoding, *slot) : *slot;
+    address = address_in(context, value, *slot);
     if (!is_young(context, address)) {
       if (CRADLE_UNLIKELY(context->looks_at_old)) crd_promote_old(context->self, address, true);
       return;
@@ -174,11 +173,7 @@ CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool value
     unsigned word = (unsigned)__builtin_ctzll(slots);
     slots &= slots - 1;
     cradle_word *slot = copied + word;
-    uintptr_t address = *slot;
-    if (values) {
-      if (!value_is_reference(&context->encoding, *slot)) continue;
-      address = value_address(&context->encoding, *slot);
-    }
+    uintptr_t address = address_in(context, values, *slot);
     if (is_young(context, address)) {
       if (slots != 0)
         body[1] = pending_link(pending_next(link), word);
@@ -247,16 +242,12 @@ void crd_promote_all(crd_minor *context, cradle_word *slot, uintptr_t address, b
 CRD_ALWAYS_INLINE void prefetch_target(const crd_minor *context, cradle_word entry) {
   /* The slot itself was prefetched when it was AHEAD entries away. Whether it holds a value does not matter for a
    * prefetch. */
-  uintptr_t address = value_address(&context->encoding, *slot_of_entry(entry));
+  uintptr_t address = value_payload(&context->encoding, *slot_of_entry(entry));
   if (is_young(context, address)) __builtin_prefetch(object_at(address), 1);
 }
 
 CRD_ALWAYS_INLINE void promote_recorded(crd_minor *context, cradle_word *slot, bool value) {
-  uintptr_t address = *slot;
-  if (value) {
-    if (!value_is_reference(&context->encoding, *slot)) return;
-    address = value_address(&context->encoding, *slot);
-  }
+  uintptr_t address = address_in(context, value, *slot);
   if (is_young(context, address))
     promote(context, slot, address, value);
   else if (CRADLE_UNLIKELY(context->looks_at_old))
@@ -321,8 +312,7 @@ void crd_promote_from(crd_minor *context, cradle_word *object) {
 /* References outside the nursery go to crd_promote_old, because their object may be a young large one. */
 static void promote_slot_unmarked(void *data, bool value, cradle_word *slot) {
   crd_minor *context = data;
-  if (value && !value_is_reference(&context->encoding, *slot)) return;
-  uintptr_t address = value ? value_address(&context->encoding, *slot) : *slot;
+  uintptr_t address = address_in(context, value, *slot);
   if (is_young(context, address))
     crd_promote_one(context, slot, address, value);
   else

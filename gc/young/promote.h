@@ -81,6 +81,11 @@ CRD_ALWAYS_INLINE bool is_young(const crd_minor *context, uintptr_t address) {
   return address - context->nursery_start < context->nursery_bytes;
 }
 
+/* The address that a slot's word refers to, or 0. */
+CRD_ALWAYS_INLINE uintptr_t address_in(const crd_minor *context, bool value, cradle_word word) {
+  return value ? value_address(&context->encoding, word) : word;
+}
+
 /* --- visit functions: with all that a slot leads to, or with itself only, for callbacks --- */
 
 /* The visit function for slots: promotes everything that the slot leads to. Most values are zero, immediates or old
@@ -90,7 +95,7 @@ CRD_ALWAYS_INLINE void promote_slot(void *data, bool value, cradle_word *slot) {
   crd_minor *context = data;
   uintptr_t address = *slot;
   if (value) {
-    address = value_address(&context->encoding, *slot);
+    address = value_payload(&context->encoding, *slot);
     if (CRADLE_LIKELY(address - context->near_start >= context->near_bytes)) return;
     if (!value_is_reference(&context->encoding, *slot)) return;
   }
@@ -103,8 +108,7 @@ CRD_ALWAYS_INLINE void promote_slot(void *data, bool value, cradle_word *slot) {
 /* The visit function for callbacks, in which promotion must not call further callbacks: follows first slots only. */
 static inline void promote_slot_only(void *data, bool value, cradle_word *slot) {
   crd_minor *context = data;
-  if (value && !value_is_reference(&context->encoding, *slot)) return;
-  uintptr_t address = value ? value_address(&context->encoding, *slot) : *slot;
+  uintptr_t address = address_in(context, value, *slot);
   if (is_young(context, address))
     crd_promote_one(context, slot, address, value);
   else if (context->looks_at_old)

@@ -78,15 +78,14 @@ static CRADLE_NOINLINE bool record_in_structures(cradle_heap *heap, const cradle
   return true;
 }
 
-/* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. The
- * object then keeps its flag, and the next store into it comes here again. Only the first SPARED_TIMES stores are
+/* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. Young large
+ * objects are left to remember_beside_large. The object then keeps its flag, and the next store into it comes here again. Only the first SPARED_TIMES stores are
  * spared, so that a loop of stores into one object soon takes the fast path. Prebuilt objects, which lie outside the
  * arenas, are always remembered, because their first store makes them roots. */
 static inline bool needs_nothing(cradle_heap *heap, const cradle_word *object, cradle_word word) {
   uintptr_t address = address_of(object);
-  /* The word is read as a value without asking whether it is one: an immediate that looks like a young reference
-   * only has the object remembered in vain. */
-  if (heap->major.phase == MAJOR_MARKING || heap_holds_young(heap, value_address(&heap->encoding, word))) return false;
+  /* An immediate that looks like the address of a young object only has the object remembered in vain. */
+  if (heap->major.phase == MAJOR_MARKING || heap_is_young(heap, value_payload(&heap->encoding, word))) return false;
   if (CRADLE_UNLIKELY(!arenas_contain(&heap->old.arenas, address))) return false;
   uintptr_t *place = &heap->spared[address / CRADLE_OBJECT_MIN_BYTES % SPARED_OBJECTS];
   /* If times is above SPARED_TIMES, the place belongs to another object, which loses it. */
@@ -94,6 +93,14 @@ static inline bool needs_nothing(cradle_heap *heap, const cradle_word *object, c
   if (times == SPARED_TIMES) return false;
   *place = times < SPARED_TIMES ? *place + 1 : address;
   return true;
+}
+
+/* Remembers an object while large objects are young, unless the store does not need it. Whether the slot holds a value is not
+ * known here, so the word is read in both ways. */
+static CRADLE_NOINLINE void remember_beside_large(cradle_heap *heap, cradle_word *object, cradle_word word) {
+  bool may_be_young_large = old_is_young_large(&heap->old, word) ||
+                            old_is_young_large(&heap->old, value_address(&heap->encoding, word));
+  if (may_be_young_large || !needs_nothing(heap, object, word)) crd_remember(heap, object);
 }
 
 /* The object is old and not remembered. What is done depends on what it is:
@@ -121,8 +128,12 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
     }
   } else if (header_records_structures(header) && record_in_structures(heap, object, slot, 1)) {
     return;
-  } else if (!header_records_structures(header) && needs_nothing(heap, object, word)) {
-    return;
+  } else if (!header_records_structures(header)) {
+    if (CRADLE_UNLIKELY(heap->old.young_large != PAGE_NONE)) {
+      remember_beside_large(heap, object, word); /* a tail call: a test here would cost each store two registers */
+      return;
+    }
+    if (needs_nothing(heap, object, word)) return;
   }
   crd_remember(heap, object);
 }

@@ -19,10 +19,11 @@
 
 #include <cradle/cradle.h>
 
+#include "tests/look_regions.h"
 #include "tests/model_walk.h"
 
 enum { T_NODE, T_BYTES, T_ARRAY, T_TRACED, T_TABLE, T_FINAL, T_FILE, T_WEAKS, T_PAIRS, T_COUNT };
-enum { NODE_SLOTS = 3, ROOT_SLOTS = 64, QUEUE = 3 };
+enum { NODE_SLOTS = 3, ROOT_SLOTS = 64, IMMEDIATES = 16, QUEUE = 3 };
 
 typedef struct object {
   uint64_t header;
@@ -67,7 +68,10 @@ static size_t file_bytes(const void *file) {
 }
 
 static const cradle_type types[T_COUNT] = {
-    [T_NODE] = {.name = "node", .size = sizeof(node), .references = UINT64_C(7) << 2},
+    [T_NODE] = {.name = "node",
+                .size = sizeof(node),
+                .references = CRADLE_SLOT(node, slot[0]) | CRADLE_SLOT(node, slot[1]),
+                .values = CRADLE_SLOT(node, slot[2])},
     [T_BYTES] = {.name = "bytes",
                  .size = sizeof(bytes),
                  .items = CRADLE_ITEMS_BYTES,
@@ -145,7 +149,11 @@ typedef struct world {
   uint32_t *shadow_model;
   view *view; /* if not NULL, the comparison adds each object to it */
   size_t shadow_count;
-  uint64_t nursery_base; /* where the nursery began when the run did */
+  look_regions regions; /* where they were when the run began */
+  cradle_encoding encoding;
+  cradle_word immediate[IMMEDIATES], immediate_model[IMMEDIATES]; /* a range of values, none of them a reference */
+  void *immediate_base, *immediate_top;
+  cradle_root_range immediates;
   cradle_weak_set *set;
   pairs holders;    /* weak slots and ephemerons that a comparison met */
   uint32_t *finals; /* objects with finalizers */
@@ -217,6 +225,30 @@ static void **slot_at(object *real, uint32_t type, uint64_t i) {
   return is_array(type) ? &((array *)real)->item[i] : &((node *)real)->slot[i];
 }
 
+/* Whether the word holds a value in the heap's encoding. */
+static bool is_value(uint32_t type, uint64_t i) {
+  return type == T_TABLE ? i % 2 == 1 : type == T_NODE && i == NODE_SLOTS - 1;
+}
+
+/* The object that a word refers to, or NULL. */
+static void *object_in(const world *w, uint32_t type, uint64_t i, const void *word) {
+  return is_value(type, i) ? cradle_value_object(&w->encoding, (cradle_value)(uintptr_t)word) : (void *)(uintptr_t)word;
+}
+
+/* An immediate that looks like an address, drawn without the bytes of a fuzzer. */
+static cradle_word draw_immediate(world *w) {
+  uintptr_t address = look_address(&w->regions, next_random(w));
+  return look_immediate(&w->encoding, address, next_random(w));
+}
+
+/* The word for an object. In place of none, a slot of values gets an immediate. */
+static void *word_for(world *w, uint32_t type, uint64_t i, const void *real) {
+  if (!is_value(type, i)) return (void *)(uintptr_t)real;
+  if (real == NULL) return (void *)(uintptr_t)draw_immediate(w);
+  unsigned tag = (unsigned)__builtin_ctz(w->encoding.tag_set);
+  return (void *)(w->encoding.pairs[0].pattern | tag | (uintptr_t)real);
+}
+
 static void destroy_file(void *file) {
   the_world->objects[((object *)file)->identity].destroyed++;
 }
@@ -225,9 +257,9 @@ static unsigned char byte_of(uint32_t number, uint64_t i) {
   return (unsigned char)(number * 31 + i * 7);
 }
 
-/* What lies between the slots of a table's entries looks like a reference into the nursery. */
+/* What lies between the slots of a table's entries looks like a reference. */
 static uint64_t raw_of(const world *w, uint32_t number, uint64_t i) {
-  return w->nursery_base + (number * 31 + i * 7) % 500 * 8;
+  return look_address(&w->regions, (number * UINT64_C(31) + i * 7) * UINT64_C(0x9e3779b97f4a7c15) >> 8);
 }
 
 /* In long byte objects, only every so many-th byte is written and compared. */
@@ -255,7 +287,8 @@ static void view_root(const world *w, const void *real, uint32_t number) {
 static void view_reached(const world *w, object *real, uint32_t number) {
   const model_object *model = &w->objects[number];
   if (identity_is_prebuilt(w, real)) {
-    for (uint64_t i = 0; i < words_of(model); i++) view_root(w, *slot_at(real, model->type, i), model->slot[i]);
+    for (uint64_t i = 0; i < words_of(model); i++)
+      view_root(w, object_in(w, model->type, i, *slot_at(real, model->type, i)), model->slot[i]);
     return;
   }
   bool is_pairs = model->type == T_PAIRS;
@@ -317,7 +350,7 @@ static void compare_reached(world *w, pairs *stack) {
     if (w->view != NULL) view_reached(w, at.real, at.model);
     if (model->type == T_WEAKS || model->type == T_PAIRS) push_pair(&w->holders, at.real, at.model);
     for (uint64_t i = 0; i < strong_of(model); i++)
-      compare_push(w, stack, *slot_at(at.real, model->type, i), model->slot[i]);
+      compare_push(w, stack, object_in(w, model->type, i, *slot_at(at.real, model->type, i)), model->slot[i]);
   }
 }
 
@@ -455,6 +488,7 @@ static void compare(world *w, bool exact) {
   pairs stack = {NULL, 0, 0};
   w->comparisons++;
   w->holders.count = 0;
+  if (memcmp(w->immediate, w->immediate_model, sizeof w->immediate) != 0) differ(w, "an immediate changed");
   for (size_t i = 0; i < ROOT_SLOTS; i++) compare_push(w, &stack, w->range[i], w->range_model[i]);
   for (size_t i = 0; i < ROOT_SLOTS; i++) compare_push(w, &stack, w->global[i], w->global_model[i]);
   for (size_t i = 0; i < w->shadow_count; i++)
@@ -489,7 +523,8 @@ static void look(world *w, bool exact) {
     compare(w, exact);
     return;
   }
-  view all = {.is_kept = is_only_kept, .data = w, .waiting = cradle_finalizer_waiting(w->m, QUEUE)};
+  view all = {.is_kept = is_only_kept, .data = w, .encoding = w->encoding};
+  all.waiting = cradle_finalizer_waiting(w->m, QUEUE);
   w->view = &all;
   compare(w, exact);
   for (uint32_t number = 1; number < w->count; number++)

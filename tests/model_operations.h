@@ -22,7 +22,7 @@ static void **random_root(world *w, uint32_t *number) {
 /* The object in word i that the program may use; NULL if that object is dead. */
 static object *read_word(world *w, object *real, const model_object *model, uint64_t i) {
   void **slot = slot_at(real, model->type, i);
-  if (model->type != T_WEAKS && model->type != T_PAIRS) return *slot;
+  if (model->type != T_WEAKS && model->type != T_PAIRS) return object_in(w, model->type, i, *slot);
   /* a key may be dead already, and wait in a queue with its value */
   if (model->type == T_PAIRS && w->has_finals) return NULL;
   if (model->type == T_PAIRS && i % 2 == 1) /* a value: its key must be none or alive */
@@ -123,7 +123,7 @@ static void store_word(world *w, object *holder, uint32_t holder_number, uint64_
       model->slot[key] = model->slot[key + 1] = 0;
     }
   }
-  cradle_store(w->m, holder, slot_at(holder, model->type, i), real);
+  cradle_store(w->m, holder, slot_at(holder, model->type, i), word_for(w, model->type, i, real));
   model->slot[i] = number;
 }
 
@@ -155,6 +155,18 @@ static void op_store(world *w) {
   store_word(w, holder, holder_number, i, real, number);
 }
 
+/* Immediates: into the range of values, and several into the slot of one object, so that the barrier may spare some. */
+static void op_immediate(world *w) {
+  uint32_t number;
+  object *holder = random_object(w, &number);
+  size_t at = below(w, IMMEDIATES);
+  w->immediate[at] = w->immediate_model[at] = draw_immediate(w);
+  if (holder == NULL) return;
+  uint64_t words = words_of(&w->objects[number]), i = words == 0 ? 0 : below(w, words);
+  if (words == 0 || !is_value(w->objects[number].type, i)) return;
+  for (int count = 0; count < 4; count++) store_word(w, holder, number, i, NULL, 0);
+}
+
 /* Several stores into one array or table, some of them with the barrier that does not get the slot's address. */
 static void op_store_many(world *w) CRADLE_MAY_COLLECT {
   uint32_t holder_number, number;
@@ -169,10 +181,10 @@ static void op_store_many(world *w) CRADLE_MAY_COLLECT {
     if (real == NULL) number = 0;
     void **slot = slot_at(holder, type, i);
     if (below(w, 8) == 0) {
-      *slot = real;
+      *slot = word_for(w, type, i, real);
       cradle_write_barrier(w->m, holder);
     } else {
-      cradle_store(w->m, holder, slot, real);
+      cradle_store(w->m, holder, slot, word_for(w, type, i, real));
     }
     w->objects[holder_number].slot[i] = number;
   }
@@ -292,12 +304,13 @@ static bool take(world *w, pair holder) {
   void **slot = slot_at(key, model->type, i);
   uint32_t taken = model->slot[i];
   if (taken == 0 || !is_plain(w, taken)) return false;
-  if (((object *)*slot)->identity != taken) differ(w, "a key leads to another object");
+  object *held = object_in(w, model->type, i, *slot);
+  if (held->identity != taken) differ(w, "a key leads to another object");
   revive(w, taken);
   size_t at = below(w, ROOT_SLOTS);
-  w->range[at] = *slot;
+  w->range[at] = held;
   w->range_model[at] = taken;
-  cradle_store(w->m, key, slot, NULL);
+  cradle_store(w->m, key, slot, word_for(w, model->type, i, NULL));
   model->slot[i] = 0;
   return true;
 }
@@ -383,7 +396,7 @@ static void op_finalize(world *w, bool all) {
     revive(w, number);
     for (uint64_t i = 0; i < NODE_SLOTS; i++)
       if (model->slot[i] != 0 && ((node *)real)->slot[i] != NULL &&
-          ((object *)((node *)real)->slot[i])->identity != model->slot[i])
+          ((object *)object_in(w, model->type, i, ((node *)real)->slot[i]))->identity != model->slot[i])
         differ(w, "an object that came back leads to another object");
     if (below(w, 2)) continue;
     size_t at = below(w, ROOT_SLOTS);
@@ -520,11 +533,24 @@ static void look_while_clearing(world *w) {
 
 /* --- a run --- */
 
-static void choose_options(cradle_options *options, uint64_t seed, size_t nursery, uint64_t stress, size_t quarantine,
-                           bool verify) {
+/* Plain references, and encodings with immediates. */
+static cradle_encoding model_encoding(uint64_t which) {
+  cradle_options plain;
+  switch (which % 5) {
+  case 0: cradle_options_init(&plain); return plain.encoding;
+  case 1: return cradle_encoding_nan_boxing(UINT64_C(0xfffc) << 48, UINT64_C(0xfffc) << 48);
+  case 2: return cradle_encoding_low_tags(0x02); /* an immediate may have just the bits of an address */
+  case 3: return cradle_encoding_low_tags(0x01);
+  default: return cradle_encoding_nan_boxing(UINT64_C(0xfffe000000000002), 0); /* as JavaScriptCore */
+  }
+}
+
+static void choose_options(cradle_options *options, uint64_t seed, uint64_t encoding, size_t nursery, uint64_t stress,
+                           size_t quarantine, bool verify) {
   cradle_options_init(options);
   options->types = types;
   options->type_count = T_COUNT;
+  options->encoding = model_encoding(encoding);
   options->nursery_bytes = nursery;
   options->major_min_bytes = (size_t)2 << 20; /* many major collections */
   options->reserve_bytes = (size_t)8 << 30;   /* qemu keeps a table of all address space that a program ever had */
@@ -541,6 +567,7 @@ static void open_world(world *w, uint64_t seed, const cradle_options *options) {
                .count = 1,
                .capacity = 64,
                .has_finals = seed % 2,
+               .encoding = options->encoding,
                .out_of_memory = options->on_out_of_memory};
   first_seed = seed;
   w->objects = calloc(w->capacity, sizeof *w->objects);
@@ -585,13 +612,17 @@ static void check_destroyed(const world *w) {
 
 static void start_mutator(world *w) CRADLE_GRANTS_COLLECTION {
   w->m = cradle_mutator_new(w->heap);
-  w->nursery_base = (uintptr_t)w->m->free;
+  w->regions = look_regions_inside(w->heap, w->m);
   w->set = cradle_weak_set_new(w->m, NULL, NULL);
   if (w->set == NULL) abort();
   w->range_base = w->range;
   w->range_top = w->range + ROOT_SLOTS;
   w->roots = CRADLE_ROOT_RANGE(w->range_base, w->range_top, CRADLE_KIND_REFERENCE, "model");
   cradle_root_range_add(w->m, &w->roots);
+  w->immediate_base = w->immediate;
+  w->immediate_top = w->immediate + IMMEDIATES;
+  w->immediates = CRADLE_ROOT_RANGE(w->immediate_base, w->immediate_top, CRADLE_KIND_VALUE, "immediates");
+  cradle_root_range_add(w->m, &w->immediates);
   for (size_t i = 0; i < ROOT_SLOTS; i++) cradle_global_root_add(w->heap, &w->global[i], CRADLE_KIND_REFERENCE);
   identity_open(w);
 }
@@ -599,6 +630,7 @@ static void start_mutator(world *w) CRADLE_GRANTS_COLLECTION {
 static void take_world_apart(world *w) CRADLE_REVOKES_COLLECTION {
   cradle_pop_many(w->m, w->shadow_count);
   cradle_root_range_remove(w->m, &w->roots);
+  cradle_root_range_remove(w->m, &w->immediates);
   cradle_weak_set_free(w->set);
   cradle_mutator_free(w->m);
   cradle_heap_free(w->heap);

@@ -23,6 +23,7 @@ typedef struct view {
   size_t kept, waiting;
   bool (*is_kept)(const void *data, const void *object);
   const void *data;
+  cradle_encoding encoding; /* the heap's */
 } view;
 
 void view_add(view *view, view_object object);

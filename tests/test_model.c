@@ -43,8 +43,10 @@ static void step(world *w) CRADLE_MAY_COLLECT {
     op_push(w);
   else if (which < 975)
     op_pop(w);
-  else if (which < 995)
+  else if (which < 985)
     op_poke(w);
+  else if (which < 995)
+    op_immediate(w);
   else if (w->op % 64 == 0)
     look(w, false);
   else
@@ -57,7 +59,7 @@ static cradle_gc_threads threads;
 static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress, size_t quarantine, bool verify) {
   world w;
   cradle_options options;
-  choose_options(&options, seed, nursery, stress, quarantine, verify);
+  choose_options(&options, seed, seed + seed / 100, nursery, stress, quarantine, verify);
   options.gc_threads = threads;
   open_world(&w, seed, &options);
   start_mutator(&w);

@@ -15,9 +15,10 @@ cradle_word encode(world *w, cradle_kind kind, node *n, void *object, cell *cell
   return address | cell->rest;
 }
 
-/* A value that is no object. */
+/* A value that is no object: mostly one whose bits look like an address of the heap. */
 cradle_word encode_immediate(world *w, cell *cell) {
   uint64_t word = draw(w);
+  if (!chance(w, 4)) word = look_immediate(&w->encoding, look_address(&w->regions, word), draw(w));
   *cell = (struct cell){0};
   if (cradle_value_object(&w->encoding, word) != NULL) word = 0;
   return cell->rest = word;

@@ -18,6 +18,8 @@
 
 #include <setjmp.h>
 
+#include "tests/look_alikes.h"
+
 /* --- shapes: types with the place of the serial number --- */
 
 typedef enum role {
@@ -157,6 +159,7 @@ typedef struct world {
   cradle_heap *heap;
   cradle_mutator *m;
   cradle_encoding encoding;
+  look_regions regions;
   cradle_kind stack_kind;
   cradle_pauses *pauses;
   event_counts events;

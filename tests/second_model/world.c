@@ -85,11 +85,12 @@ static cradle_encoding draw_encoding(world *w) {
       .pair_count = 2,
       .tag_set = 0x01,
       .payload_mask = UINT64_C(0x7ffffffffff8)};
-  switch (below(w, 5)) {
+  switch (below(w, 6)) {
   case 0: return cradle_encoding_low_tags(0x01);
   case 1: return cradle_encoding_low_tags(0x02);
   case 2: return cradle_encoding_low_tags(0xa5);
   case 3: return cradle_encoding_nan_boxing(UINT64_C(0xffff) << 48, UINT64_C(0xfffc) << 48);
+  case 4: return cradle_encoding_nan_boxing(UINT64_C(0xfffe000000000002), 0); /* as JavaScriptCore */
   default: return two;
   }
 }
@@ -173,6 +174,7 @@ void world_open(world *w, uint64_t seed, uint32_t number) {
   w->heap = make_heap(w, &options);
   w->m = cradle_mutator_new(w->heap);
   EXPECT(w, w->m != NULL, "no mutator");
+  w->regions = look_regions_of(w->heap, w->m);
   open_services(w);
 }
 

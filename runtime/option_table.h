@@ -48,7 +48,6 @@ typedef struct crd_option {
 const char *crd_environment(const char *name);
 
 #define CRD_LOG_VARIABLE "CRADLE_LOG"
-#define CRD_PAGES_FILE_VARIABLE "CRADLE_PAGES_FILE"
 #define CRD_PROFILE_VARIABLE "CRADLE_PROFILE"
 #define CRD_STATS_VARIABLE "CRADLE_STATS"
 #define CRD_ACCEPTED_BYTES 128

@@ -1,11 +1,10 @@
-/* Start-up: makes a heap as the environment asks, with its log, statistics, published ranges and profile. */
+/* Start-up: makes a heap as the environment asks, with its log, statistics and profile. */
 #include <cradle/runtime.h>
 
 #include "runtime/faults.h"
 #include "runtime/log.h"
 #include "runtime/option_table.h"
 #include "runtime/profile.h"
-#include "runtime/ranges.h"
 #include "runtime/stress_report.h"
 #include "runtime/summary.h"
 
@@ -22,7 +21,6 @@ static bool statistics_wanted(void) {
 typedef struct listeners {
   crd_log *log;
   crd_summary *summary;
-  crd_ranges *ranges;
   crd_profile *profile;
   crd_faults *faults;
   crd_stress_report *stress;
@@ -36,8 +34,6 @@ static listeners listen(cradle_options *options) {
   if (all.summary != NULL) options->listener = crd_summary_listener(all.summary);
   if (options->stress_period != 0) all.stress = crd_stress_report_new(options->listener);
   if (all.stress != NULL) options->listener = crd_stress_report_listener(all.stress);
-  all.ranges = crd_ranges_open(crd_environment(CRD_PAGES_FILE_VARIABLE), options->listener);
-  if (all.ranges != NULL) options->listener = crd_ranges_listener(all.ranges);
   all.profile = crd_profile_open(crd_environment(CRD_PROFILE_VARIABLE), options); /* sets listener and sampler */
   all.faults = crd_faults_open(options);
   return all;
@@ -47,7 +43,6 @@ static void hand_over(const listeners *all, cradle_heap *heap) {
   if (all->log != NULL) crd_log_hand_over(all->log);
   if (all->summary != NULL) crd_summary_hand_over(all->summary, heap);
   if (all->stress != NULL) crd_stress_report_hand_over(all->stress);
-  if (all->ranges != NULL) crd_ranges_publish(all->ranges, heap);
   if (all->profile != NULL) crd_profile_hand_over(all->profile);
   if (all->faults != NULL) crd_faults_hand_over(all->faults, heap);
 }
@@ -55,7 +50,6 @@ static void hand_over(const listeners *all, cradle_heap *heap) {
 static void close_all(const listeners *all) {
   if (all->faults != NULL) crd_faults_close(all->faults);
   if (all->profile != NULL) crd_profile_close(all->profile);
-  if (all->ranges != NULL) crd_ranges_close(all->ranges);
   if (all->stress != NULL) crd_stress_report_free(all->stress);
   if (all->summary != NULL) crd_summary_free(all->summary);
   if (all->log != NULL) crd_log_close(all->log);

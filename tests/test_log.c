@@ -328,7 +328,6 @@ static const struct {
 } services[] = {{"CRADLE_LOG", "gc:", "/services-%d.log"},
                 {"CRADLE_STATS", "1", NULL},
                 {"CRADLE_STRESS", "1000", NULL},
-                {"CRADLE_PAGES_FILE", "", "/services.ranges"},
                 {"CRADLE_PROFILE", "", "/services.profile"},
                 {"CRADLE_FAULTS", "altstack", NULL}};
 enum { SERVICES = sizeof services / sizeof services[0] };

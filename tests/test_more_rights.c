@@ -80,8 +80,6 @@ static void a_program_with_more_rights_obeys_nothing(void **state) {
                                   file,
                                   "CRADLE_PROFILE",
                                   file,
-                                  "CRADLE_PAGES_FILE",
-                                  file,
                                   "CRADLE_GC_MAX",
                                   "1Q",
                                   "CRADLE_FAULTS",

@@ -206,7 +206,7 @@ def a_child_waits_for_a_thread_of_its_own(program, folder):
 
 def a_closed_standard_error_is_not_the_profile(program, folder):
     environment = {**os.environ, "CRADLE_PROFILE": str(folder / "profile.json"),
-                   "CRADLE_PAGES_FILE": str(folder / "missing" / "file")}  # which is reported
+                   "CRADLE_LOG": str(folder / "missing" / "file")}  # which is reported
     result = subprocess.run([program, "shares"], stdout=subprocess.DEVNULL, env=environment, timeout=200,
                             preexec_fn=lambda: os.close(2))
     check(result.returncode == 0, f"the program ended with {result.returncode}")

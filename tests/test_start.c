@@ -187,7 +187,6 @@ static void set_file(const char *variable, const char *before, const char *name)
 /* Everything that listens to a heap. */
 static void ask_for_all(const char *log) {
   set_file("CRADLE_LOG", log, "log");
-  set_file("CRADLE_PAGES_FILE", "", "ranges");
   set_file("CRADLE_PROFILE", "", "%d.profile");
   setenv("CRADLE_PROFILE_RATE", "64", 1);
   setenv("CRADLE_STATS", "1", 1);
@@ -196,8 +195,8 @@ static void ask_for_all(const char *log) {
 }
 
 static void ask_for_nothing(void) {
-  static const char *const names[] = {"CRADLE_LOG",   "CRADLE_PAGES_FILE", "CRADLE_PROFILE", "CRADLE_PROFILE_RATE",
-                                      "CRADLE_STATS", "CRADLE_STRESS",     "CRADLE_FAULTS"};
+  static const char *const names[] = {"CRADLE_LOG",   "CRADLE_PROFILE", "CRADLE_PROFILE_RATE",
+                                      "CRADLE_STATS", "CRADLE_STRESS",  "CRADLE_FAULTS"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
 }
 

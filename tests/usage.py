@@ -35,7 +35,6 @@ def main():
         ([*bare_python, tools / "cradle-heap", "--help"], 0, "usage: cradle-heap"),
         ([*bare_python, tools / "cradle-heap", "--no-such-option"], 2, "usage: cradle-heap"),
         ([*bare_python, tools / "cradle-heap", "dump"], 1, "cradle-heap needs numpy"),
-        ([*bare_python, tools / "cradle-pages", "--help"], 0, "usage: cradle-pages"),
         ([*bare_python, tools / "cradle-report", "--help"], 0, "usage: cradle-report"),
         ([*bare_python, tools / "cradle-rootcheck", "--help"], 0, "usage: cradle-rootcheck"),
         ([tools / "manual", "--help"], 0, "usage: tools/manual"),
@@ -55,8 +54,7 @@ def main():
         if result.returncode != status or words not in (result.stderr if status else result.stdout):
             faults += 1
             print(*command, f": expected exit status {status} and {words!r}: {result.returncode}\n{result.stdout}{result.stderr}")
-    printing = [[*bare_python, tools / name, "--help"] for name in ("cradle-heap", "cradle-pages", "cradle-report", "cradle-rootcheck",
-                                                                    "include-graph")]
+    printing = [[*bare_python, tools / name, "--help"] for name in ("cradle-heap", "cradle-report", "cradle-rootcheck", "include-graph")]
     for command in printing:
         words = words_without_reader(command)
         if words is not None:

@@ -17,7 +17,7 @@ CRADLE_BEGIN_DECLS
 CRADLE_API int cradle_options_from_environment(cradle_options *options);
 
 /* Makes a heap from options overlaid with the environment, and attaches what the environment asks for: a log,
- * statistics at the end, published ranges, a profile, reports of faults. A listener in the options still gets every
+ * statistics at the end, a profile, reports of faults. A listener in the options still gets every
  * event. Fails like cradle_heap_new. Free the heap with cradle_heap_free, which also ends the log and the rest. */
 CRADLE_API cradle_heap *cradle_heap_new_from_environment(const cradle_options *options, cradle_error *error);
 

@@ -179,7 +179,7 @@ def use_tools(arguments, work, machine, environment):
     folder = only(stage.rglob("bin"), "bin")
     share = folder.parent / "share"
     expect((share / "licenses" / "cradle" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes(), "the licence differs")
-    tools = {name: folder / name for name in ("cradle-heap", "cradle-pages", "cradle-report", "cradle-rootcheck")}
+    tools = {name: folder / name for name in ("cradle-heap", "cradle-report", "cradle-rootcheck")}
     expect({path.name for path in folder.iterdir()} == set(tools), f"in bin: {sorted(path.name for path in folder.iterdir())}")
     environment = {**environment, "PYTHONDONTWRITEBYTECODE": "1"}  # or there is more than was installed
     for name, tool in tools.items():

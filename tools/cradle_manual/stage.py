@@ -27,7 +27,7 @@ FENCE = "~" * 20  # which no source has
 FENCED = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
 BULLET = re.compile(r"^(?:-|\d+\.) \[(.*?)\]\((.*?)\)", re.MULTILINE)
-INSTALLED = ["cradle-heap", "cradle-pages", "cradle-report", "cradle-rootcheck"]
+INSTALLED = ["cradle-heap", "cradle-report", "cradle-rootcheck"]
 
 
 def pages():

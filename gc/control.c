@@ -7,6 +7,7 @@
 #include "gc/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/arena_memory.h"
+#include "gc/old/closed.h"
 #include "gc/outgrow.h"
 #include "gc/young/adapt.h"
 #include "gc/young/nursery.h"
@@ -39,10 +40,10 @@ static bool leaves(const cradle_heap *heap, size_t max, size_t arenas) {
 static void make_fit(cradle_mutator *mutator, size_t max) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   cradle_collect(mutator, CRADLE_COLLECT_MINOR);
-  arenas_retire_closed(&heap->old.arenas, heap->old.reserve);
+  crd_closed_open_all(&heap->old.arenas, heap->old.reserve);
   if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes)))
     cradle_collect(mutator, CRADLE_COLLECT_FULL);
-  arenas_retire_closed(&heap->old.arenas, heap->old.reserve);
+  crd_closed_open_all(&heap->old.arenas, heap->old.reserve);
   if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes)))
     cradle_collect(mutator, CRADLE_COLLECT_COMPACTING);
 }

@@ -7,7 +7,6 @@
 #include "gc/death/registry.h"
 #include "gc/death/weak_set.h"
 #include "gc/event.h"
-#include "gc/instruments/closed_runs.h"
 #include "gc/instruments/history.h"
 #include "gc/instruments/other_heaps.h"
 #include "gc/instruments/sample.h"
@@ -15,6 +14,7 @@
 #include "gc/maximum.h"
 #include "gc/misuse.h"
 #include "gc/mutator.h"
+#include "gc/old/closed.h"
 #include "gc/outgrow.h"
 #include "gc/platform/pages.h"
 #include "gc/tables/handle.h"
@@ -55,7 +55,7 @@ static bool init_types(cradle_heap *heap, cradle_error *error) {
 static bool init_memory(cradle_heap *heap, cradle_error *error) {
   size_t page = heap->hardware.page_bytes;
   if (!crd_old_init(&heap->old, &heap->options, &heap->hardware) ||
-      (heap->options.quarantine != 0 && !crd_closed_runs_init(&heap->old.arenas, page)))
+      (heap->options.quarantine != 0 && !crd_closed_init(&heap->old.arenas, page)))
     return crd_fail(error, "address space for the old generation was refused (reserve_bytes, RLIMIT_AS)");
   if (!crd_word_stack_init(&heap->remembered, stack_bytes(heap, REMEMBERED_MAX_BYTES), page, "cradle remembered set") ||
       !crd_word_stack_init(&heap->recorded, stack_bytes(heap, RECORDED_MAX_BYTES), page, "cradle recorded slots") ||
@@ -183,7 +183,7 @@ static void destroy(cradle_heap *heap) {
   crd_word_stack_fini(&heap->mark_stack);
   crd_word_stack_fini(&heap->recorded);
   crd_word_stack_fini(&heap->remembered);
-  crd_closed_runs_fini(&heap->old.arenas);
+  crd_closed_fini(&heap->old.arenas);
   crd_old_fini(&heap->old);
   crd_type_table_fini(&heap->types);
   free(heap->globals);

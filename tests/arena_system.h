@@ -15,7 +15,7 @@
 
 #include <sys/mman.h>
 
-#include "gc/instruments/closed_runs.h"
+#include "gc/old/closed.h"
 #include "gc/old/arena_memory.h"
 #include "gc/platform/pages.h"
 
@@ -304,7 +304,7 @@ static inline void check(void) {
 
 static inline void close_arenas(void) {
   check();
-  crd_closed_runs_fini(&arenas);
+  crd_closed_fini(&arenas);
   crd_arenas_fini(&arenas);
   assert_true(is_nothing_reserved());
 }

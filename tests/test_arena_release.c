@@ -196,7 +196,7 @@ static void contents_are_dropped_where_they_can_be(void **state) {
   assert_false(clean);
   close_arenas();
   open_arenas(CRADLE_HUGEPAGES_OFF, 64 * ARENA_BYTES);
-  assert_true(crd_closed_runs_init(&arenas, 4096));
+  assert_true(crd_closed_init(&arenas, 4096));
   fill(2);
   empty(0, 1);
   allow(DISCARD);
@@ -262,7 +262,7 @@ static void what_came_empty_goes_if_others_come(void **state) {
   for (uint32_t more = 0; more <= 2; more++)
     for (uint32_t exact = 0; exact < 2; exact++) {
       open_arenas(CRADLE_HUGEPAGES_OFF, 64 * ARENA_BYTES);
-      assert_true(crd_closed_runs_init(&arenas, 4096));
+      assert_true(crd_closed_init(&arenas, 4096));
       fill(6);
       empty(1, 2);
       empty(5, 1);
@@ -290,7 +290,7 @@ static void rounds_leave_most_of_the_reservation_alone(void **state) {
   (void)state;
   uint32_t end = 0;
   open_arenas(CRADLE_HUGEPAGES_OFF, 1024 * ARENA_BYTES);
-  assert_true(crd_closed_runs_init(&arenas, 4096));
+  assert_true(crd_closed_init(&arenas, 4096));
   fill(3);
   for (uint32_t i = 0; i < 400; i++) {
     uint32_t first = take(ARENA_PAGES) / ARENA_PAGES;
@@ -307,7 +307,7 @@ static void long_runs_go_round(void **state) {
   (void)state;
   enum { LONG = 100 };
   open_arenas(CRADLE_HUGEPAGES_OFF, 1024 * ARENA_BYTES);
-  assert_true(crd_closed_runs_init(&arenas, 4096));
+  assert_true(crd_closed_init(&arenas, 4096));
   fill(1);
   arenas.limit = 1 + LONG;
   for (uint32_t i = 0; i < 3; i++) {

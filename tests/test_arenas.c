@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gc/instruments/closed_runs.h"
+#include "gc/old/closed.h"
 #include "gc/old/arena_memory.h"
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
@@ -47,7 +47,7 @@ static void assert_listed(const crd_arenas *arenas) {
 static void close_arenas(crd_arenas *arenas) {
   assert_null(crd_arenas_check(arenas));
   assert_listed(arenas);
-  crd_closed_runs_fini(arenas);
+  crd_closed_fini(arenas);
   crd_arenas_fini(arenas);
 }
 
@@ -147,7 +147,7 @@ static void a_run_may_take_the_whole_reservation(void **state) {
   bool clean;
   for (int quarantine = 0; quarantine < 2; quarantine++) {
     open_arenas(&arenas, 8 * ARENA_BYTES);
-    if (quarantine) assert_true(crd_closed_runs_init(&arenas, 4096));
+    if (quarantine) assert_true(crd_closed_init(&arenas, 4096));
     assert_int_equal(crd_arenas_take(&arenas, 8 * ARENA_PAGES + 1, 0, &clean), PAGE_NONE);
     assert_int_equal(crd_arenas_take(&arenas, 8 * ARENA_PAGES, 1, &clean), PAGE_NONE); /* one is to be kept */
     assert_int_equal(take(&arenas, 8 * ARENA_PAGES), 0);
@@ -375,7 +375,7 @@ static void commits_go_round(void **state) {
   enum { LEAST = 200 };
   static crd_arenas arenas;
   open_arenas(&arenas, 1024 * ARENA_BYTES);
-  assert_true(crd_closed_runs_init(&arenas, 4096));
+  assert_true(crd_closed_init(&arenas, 4096));
   uint32_t given_back[1500];
   use(&arenas, 3);
   for (uint32_t i = 0; i < 1500; i++) {
@@ -403,7 +403,7 @@ static void rounds_end_with_the_reservation(void **state) {
   (void)state;
   static crd_arenas arenas;
   open_arenas(&arenas, 8 * ARENA_BYTES);
-  assert_true(crd_closed_runs_init(&arenas, 4096));
+  assert_true(crd_closed_init(&arenas, 4096));
   for (uint32_t i = 0; i < 20; i++) {
     uint32_t page = take(&arenas, ARENA_PAGES);
     assert_int_equal(page / ARENA_PAGES, i % 8);

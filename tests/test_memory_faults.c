@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "gc/heap.h"
-#include "gc/instruments/closed_runs.h"
 #include "gc/old/arena_memory.h"
+#include "gc/old/closed.h"
 
 /* --- the seam --- */
 
@@ -432,9 +432,9 @@ static void a_full_ring_bears_refusals(void **state) {
     (void)cradle_try_new_array(f.m, T_STRING, (40 + i % 9) << 10);
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_sound(f.heap);
-    if (i == 99 || i == 299) assert_int_equal(arenas->closed_runs->count, 64);
+    if (i == 99 || i == 299) assert_int_equal(arenas->closed->count, 64);
   }
-  while (arenas->closed_runs->pages > 0) assert_true(arenas_make_room(&f.heap->old.arenas));
+  while (arenas->closed->pages > 0) assert_true(crd_closed_open_oldest(&f.heap->old.arenas));
   assert_sound(f.heap);
   fixture_close(&f);
   nurseries = 0;

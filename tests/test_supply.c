@@ -14,8 +14,8 @@
 #include <cradle/statistics.h>
 
 #include "gc/heap.h"
-#include "gc/instruments/closed_runs.h"
 #include "gc/old/arena_memory.h"
+#include "gc/old/closed.h"
 #include "gc/old/supply.h"
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
@@ -179,10 +179,10 @@ static void some_heaps_ask_for_nothing(void **state) {
   assert_int_equal(arenas.committed_count, 0);
   crd_arenas_fini(&arenas);
   open_arenas_with(&arenas, CRADLE_HUGEPAGES_OFF);
-  assert_true(crd_closed_runs_init(&arenas, 4096));
+  assert_true(crd_closed_init(&arenas, 4096));
   assert_false(crd_supply_ask(&arenas, 2, 1));
   assert_int_equal(arenas.committed_count, 0);
-  crd_closed_runs_fini(&arenas);
+  crd_closed_fini(&arenas);
   crd_arenas_fini(&arenas);
 }
 

@@ -6,9 +6,9 @@
 #include "gc/base/prefix.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
-#include "gc/instruments/closed_runs.h"
 #include "gc/instruments/other_heaps.h"
 #include "gc/instruments/quarantine.h"
+#include "gc/old/closed.h"
 
 static const struct {
   uint64_t poison;
@@ -78,10 +78,10 @@ static void add_quarantined(crd_text *text, const cradle_heap *heap, const crd_q
 }
 
 static void add_closed(crd_text *text, const cradle_heap *heap, const crd_closed_run *run, uintptr_t address) {
-  uintptr_t object = arenas_page_address(&heap->old.arenas, run->object.page);
-  add_stale(text, heap, run->object.type);
+  uintptr_t object = arenas_page_address(&heap->old.arenas, run->page);
+  add_stale(text, heap, run->type);
   crd_text_format(text, " (large object at %#" PRIxPTR ", %s minor collection %" PRIu64 "), at its word %" PRIu64,
-                  object, run->object.swept ? "died; swept after" : "died in", run->object.collection,
+                  object, run->swept ? "died; swept after" : "died in", run->collection,
                   words_into(object, address));
 }
 
@@ -95,9 +95,9 @@ static bool explain_poison(crd_text *text, uintptr_t address) {
 }
 
 static bool explain_old(crd_text *text, const cradle_heap *heap, uintptr_t address, uint64_t *collection) {
-  const crd_closed_run *closed = crd_closed_runs_at(&heap->old.arenas, address);
+  const crd_closed_run *closed = crd_closed_at(&heap->old.arenas, address);
   if (closed != NULL) {
-    *collection = closed->object.collection;
+    *collection = closed->collection;
     add_closed(text, heap, closed, address);
     return true;
   }

@@ -20,7 +20,7 @@
  * The ring is at least three windows long: two more than the option says. So when the window begins again at the base,
  * it does not overlap the window that it leaves at the end.
  *
- * (The old generation has no such ring. Large objects that died are closed, gc/instruments/closed_runs.h, and arenas
+ * (The old generation has no such ring. Large objects that died are closed, gc/old/closed.h, and arenas
  * that a compaction has emptied are given back.)
  *
  *   [quarantine.1] The window [nursery.start, nursery.start + nursery.reserved_bytes) lies in the ring and is

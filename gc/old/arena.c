@@ -4,6 +4,7 @@
 
 #include "gc/base/bits.h"
 #include "gc/old/arena_memory.h"
+#include "gc/old/closed.h"
 
 /* The longest runs of the arenas of one list differ by up to a factor of two, so not all of them have room for a run.
  * After so many that have none, the search goes on with the next list, whose arenas all have room. */
@@ -112,7 +113,6 @@ static void occupy(crd_arenas *arenas, uint32_t index, uint32_t first, uint32_t 
   ASSERT(first + count <= ARENA_PAGES, "[arena.6] a run leaves its arena");
   ASSERT(map_find(arena->free_map, first, false) >= first + count, "[arena.4] a page is taken twice");
   ASSERT(is_cleared(arena, first, count), "[arena.5] a page that is taken has bits or an entry from before");
-  if (arenas->closing != NULL) arenas->closing->pages_taken(arenas, index * ARENA_PAGES + first, count);
   if (map_find(arena->dirty_map, first, true) < first + count) *clean = false;
   map_write(arena->free_map, first, count, false);
   map_write(arena->dirty_map, first, count, true);
@@ -243,7 +243,7 @@ uint32_t crd_arenas_take(crd_arenas *arenas, uint32_t count, uint32_t keep, bool
     *clean = true;
     uint32_t page =
         count <= ARENA_PAGES ? take_small(arenas, count, keep, clean) : take_big(arenas, count, keep, clean);
-    if (page != PAGE_NONE || !arenas_make_room(arenas)) return page;
+    if (page != PAGE_NONE || !crd_closed_open_oldest(arenas)) return page;
   }
 }
 

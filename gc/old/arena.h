@@ -125,31 +125,6 @@ typedef struct crd_supply {
 
 typedef struct crd_arenas crd_arenas;
 
-/* A large object that died under a quarantine. Its pages are taken, but belong to no span any more. */
-typedef struct crd_dead_large {
-  uint32_t page, pages;
-  uint32_t type;
-  bool swept;          /* true: a major collection found it dead; false: a minor one */
-  uint64_t collection; /* the number of that minor collection, or of the last one before the sweep */
-} crd_dead_large;
-
-/* With a quarantine, the pages of a dead large object are closed: for a while they stay taken and become inaccessible,
- * so that a stale reference to the object faults. The old generation reaches the closed pages through this table of
- * functions, because it may not include gc/instruments/. gc/instruments/closed_runs.c has the only such table. */
-typedef struct crd_closing_calls {
-  /* Memory is short: opens the oldest closed pages, so that they can be used again. false: no page is closed, or the
-   * system refuses. */
-  bool (*make_room)(crd_arenas *arenas);
-  /* Reports that `count` pages, from `page` on, have been taken. */
-  void (*pages_taken)(crd_arenas *arenas, uint32_t page, uint32_t count);
-  /* Closes the pages of a large object, or gives them back. `keep` arenas stay FREE. */
-  void (*large_died)(crd_arenas *arenas, crd_dead_large dead, uint32_t keep);
-  /* Opens all closed pages. Arenas that become empty by that are made inaccessible; `keep` others stay FREE. */
-  void (*retire)(crd_arenas *arenas, uint32_t keep);
-  /* For the verifier: counts the closed pages. Returns NULL, or what is wrong. */
-  const char *(*check)(const crd_arenas *arenas, uint32_t *closed_pages);
-} crd_closing_calls;
-
 struct crd_arenas {
   uintptr_t base;
   crd_arena *meta;
@@ -177,8 +152,7 @@ struct crd_arenas {
   crd_supply supply;
   uint64_t supplied_total;                /* arenas that the second core populated */
   uint64_t taken_total, given_back_total; /* arenas, since the heap began; their difference is committed_count */
-  const crd_closing_calls *closing;       /* NULL: there is no quarantine */
-  struct crd_closed_runs *closed_runs;    /* what the closing calls work on; NULL if closing is */
+  struct crd_closed *closed;              /* gc/old/closed.h; NULL: there is no quarantine */
 };
 
 /* Takes a run of count pages, leaving at least keep arenas FREE. Returns the number of its first page, or PAGE_NONE if
@@ -199,15 +173,7 @@ static inline uint32_t arenas_in_use(const crd_arenas *arenas) {
 /* Whether arenas are committed in turn, as they are with a quarantine, so that memory that was given back stays
  * inaccessible for long. */
 static inline bool arenas_go_round(const crd_arenas *arenas) {
-  return arenas->closing != NULL;
-}
-/* Memory is short: opens some closed pages. false: there were none to open. */
-static inline bool arenas_make_room(crd_arenas *arenas) {
-  return arenas->closing != NULL && arenas->closing->make_room(arenas);
-}
-/* Opens all closed pages. They count as taken until then, so an arena with closed pages cannot become empty. */
-static inline void arenas_retire_closed(crd_arenas *arenas, uint32_t keep) {
-  if (arenas->closing != NULL) arenas->closing->retire(arenas, keep);
+  return arenas->closed != NULL;
 }
 
 /* Whether an address lies in the reservation. That does not mean that it may be looked up. */

@@ -4,6 +4,7 @@
 
 #include "gc/base/address.h"
 #include "gc/base/bits.h"
+#include "gc/old/closed.h"
 #include "gc/platform/pages.h"
 
 #define RESERVE_MIN_ARENAS 8
@@ -120,7 +121,7 @@ void crd_arenas_enter_huge(crd_arenas *arenas) {
 }
 
 void crd_arenas_fini(crd_arenas *arenas) {
-  ASSERT(arenas->closing == NULL, "closed pages outlive their arenas");
+  ASSERT(arenas->closed == NULL, "closed pages outlive their arenas");
   unreserve(arenas);
   if (arenas->states != NULL) crd_pages_unreserve(arenas->states, states_bytes(arenas));
   memset(arenas, 0, sizeof *arenas);
@@ -241,7 +242,7 @@ static bool commit_some(crd_arenas *arenas, uint32_t wanted) {
 
 bool crd_arenas_ensure_free(crd_arenas *arenas, uint32_t count) {
   while (arenas->free_count < count)
-    if (!commit_some(arenas, count - arenas->free_count) && !arenas_make_room(arenas)) return false;
+    if (!commit_some(arenas, count - arenas->free_count) && !crd_closed_open_oldest(arenas)) return false;
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include "gc/event.h"
 #include "gc/heap.h"
 #include "gc/old/arena_memory.h"
+#include "gc/old/closed.h"
 #include "gc/platform/pages.h"
 #include "gc/roots.h"
 #include "gc/tables/identity.h"
@@ -318,7 +319,7 @@ static void run(compact_context *context, bool all) {
   crd_event_simple(heap, CRADLE_EVENT_COMPACT_BEGIN);
   PROBE1(compact_begin, heap);
   crd_old_retire(&heap->old);
-  arenas_retire_closed(&heap->old.arenas, heap->old.reserve); /* with closed pages, an arena could not become empty */
+  crd_closed_open_all(&heap->old.arenas, heap->old.reserve); /* with closed pages, an arena could not become empty */
   choose(context, all);
   withdraw(context);
   evacuate(context);

@@ -4,6 +4,7 @@
 
 #include "gc/object/poison.h"
 #include "gc/old/arena_memory.h"
+#include "gc/old/closed.h"
 
 /* The arenas of a large object with more pages than this, 32 MiB, are given back to the system when it is freed. */
 #define RETURNED_PAGES (16 * ARENA_PAGES)
@@ -84,16 +85,17 @@ void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains) {
     return;
   }
   uint32_t pages = arenas_page(&old->arenas, page)->pages, type = header_type(*old_page_start(old, page));
-  uint32_t tail = pages % ARENA_PAGES, whole = pages - tail;
-  poison_pages(old, page + whole, tail, remains.poison); /* before it may be closed */
-  if (old->arenas.closing == NULL) {
+  /* Pages that may be closed are poisoned before. A longer object may be sparse: it is poisoned only where its pages
+   * still have memory afterwards. */
+  bool may_be_closed = pages <= CLOSED_PAGES;
+  if (may_be_closed) poison_pages(old, page, pages, remains.poison);
+  if (old->arenas.closed == NULL) {
     crd_old_free_large(old, page);
   } else {
     (void)take_out_large(old, page);
-    crd_dead_large dead = {
+    crd_closed_run dead = {
         .page = page, .pages = pages, .type = type, .swept = remains.swept, .collection = remains.collection};
-    old->arenas.closing->large_died(&old->arenas, dead, old->reserve);
+    crd_closed_bury(&old->arenas, dead, old->reserve);
   }
-  /* After arenas have been given back, so that the pages of a sparse object are not brought in only to be poisoned. */
-  poison_pages(old, page, whole, remains.poison);
+  if (!may_be_closed) poison_pages(old, page, pages, remains.poison);
 }

@@ -1,6 +1,7 @@
 #include "gc/old/span_check.h"
 
 #include "gc/base/bits.h"
+#include "gc/old/closed.h"
 
 /* What a recount finds. */
 typedef struct recount {
@@ -107,7 +108,7 @@ const char *crd_old_check(const crd_old *old) {
     fault = check_span(old, page, &counted);
   const crd_arenas *arenas = &old->arenas;
   if (fault == NULL) fault = crd_arenas_check(arenas);
-  if (fault == NULL && arenas->closing != NULL) fault = arenas->closing->check(arenas, &counted.closed_pages);
+  if (fault == NULL) fault = crd_closed_check(arenas, &counted.closed_pages);
   if (fault == NULL) fault = check_counts(old, &counted);
   return fault != NULL ? fault : check_lists(old, &counted);
 }

@@ -10,7 +10,7 @@ from pathlib import PurePath
 GROUND_FLOOR = {"heap.h", "event.h", "misuse.h", "mutator.h", "state.h", "roots.h", "maximum.h",
                 "death_calls.h", "statistics.h"}
 # Instruments that the collector itself calls while it works. The other instruments inspect a heap from above.
-LOWER_INSTRUMENTS = {"stress", "sample", "quarantine", "closed_runs", "history", "other_heaps"}
+LOWER_INSTRUMENTS = {"stress", "sample", "quarantine", "history", "other_heaps"}
 
 BELOW = ("platform", "base", "object")
 

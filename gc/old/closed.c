@@ -1,0 +1,135 @@
+#include "gc/old/closed.h"
+
+#include <stdlib.h>
+
+#include "gc/base/address.h"
+#include "gc/base/bits.h"
+#include "gc/base/sanitizers.h"
+#include "gc/old/arena_memory.h"
+#include "gc/platform/pages.h"
+
+static const crd_closed_run *run_at(const crd_closed *closed, uint32_t i) {
+  ASSERT(i < closed->count, "[closed.1] a run beyond the ring's end");
+  return &closed->runs[(closed->first + i) % CLOSED_RUNS];
+}
+
+/* Takes or gives access to the pages of a run, and tells the sanitizers. */
+static bool protect(const crd_arenas *arenas, const crd_closed_run *run, bool accessible) {
+  void *address = memory_at(arenas_page_address(arenas, run->page));
+  size_t bytes = (size_t)run->pages << PAGE_SHIFT;
+  if (!crd_pages_protect(address, bytes, accessible)) return false;
+  if (accessible)
+    sanitize_known(address, bytes);
+  else
+    sanitize_unused(address, bytes);
+  return true;
+}
+
+/* Gives the arenas of a run that are empty now back to the system. */
+static void release_arenas(crd_arenas *arenas, const crd_closed_run *run, uint32_t keep) {
+  uint32_t first = run->page / ARENA_PAGES, end = (run->page + run->pages - 1) / ARENA_PAGES + 1;
+  crd_arenas_quarantine(arenas, first, end - first, keep);
+}
+
+/* --- opening --- */
+
+bool crd_closed_open_oldest(crd_arenas *arenas) {
+  crd_closed *closed = arenas->closed;
+  if (closed == NULL || closed->count == 0) return false;
+  const crd_closed_run *run = run_at(closed, 0);
+  if (!protect(arenas, run, true)) return false;
+  ASSERT(closed->pages >= run->pages, "[closed.1] more pages are opened than were closed");
+  closed->first = (closed->first + 1) % CLOSED_RUNS;
+  closed->count--;
+  closed->pages -= run->pages;
+  crd_arenas_give_back(arenas, run->page, run->pages);
+  return true;
+}
+
+/* false: none is closed, or the system refuses. */
+static bool retire_oldest(crd_arenas *arenas, uint32_t keep) {
+  if (arenas->closed == NULL || arenas->closed->count == 0) return false;
+  crd_closed_run run = *run_at(arenas->closed, 0);
+  if (!crd_closed_open_oldest(arenas)) return false;
+  release_arenas(arenas, &run, keep);
+  return true;
+}
+
+void crd_closed_open_all(crd_arenas *arenas, uint32_t keep) {
+  while (retire_oldest(arenas, keep)) {}
+}
+
+/* --- closing --- */
+
+/* Opens the oldest runs until one more with so many pages fits. false: the system refuses that. */
+static bool make_place(crd_arenas *arenas, uint32_t pages, uint32_t keep) {
+  const crd_closed *closed = arenas->closed;
+  while (closed->count == CLOSED_RUNS || closed->pages + pages > CLOSED_PAGES)
+    if (!retire_oldest(arenas, keep)) return false;
+  return true;
+}
+
+/* If the system refuses half-way, opens the pages again. If it refuses that, too, they count as closed, because some of
+ * them are inaccessible. */
+static bool close_pages(const crd_arenas *arenas, const crd_closed_run *run) {
+  return protect(arenas, run, false) || !protect(arenas, run, true);
+}
+
+void crd_closed_bury(crd_arenas *arenas, crd_closed_run dead, uint32_t keep) {
+  crd_closed *closed = arenas->closed;
+  if (closed->can_close && dead.pages <= CLOSED_PAGES && make_place(arenas, dead.pages, keep) &&
+      close_pages(arenas, &dead)) {
+    closed->runs[(closed->first + closed->count) % CLOSED_RUNS] = dead;
+    closed->count++;
+    closed->pages += dead.pages;
+  } else {
+    crd_arenas_give_back(arenas, dead.page, dead.pages);
+    release_arenas(arenas, &dead, keep);
+  }
+}
+
+/* --- questions --- */
+
+const crd_closed_run *crd_closed_at(const crd_arenas *arenas, uintptr_t address) {
+  if (arenas->closed == NULL || !arenas_contain(arenas, address)) return NULL;
+  uint32_t page = arenas_page_number(arenas, address);
+  for (uint32_t i = 0; i < arenas->closed->count; i++) {
+    const crd_closed_run *run = run_at(arenas->closed, i);
+    if (page >= run->page && page < run->page + run->pages) return run;
+  }
+  return NULL;
+}
+
+static bool is_taken(const crd_arenas *arenas, uint32_t page) {
+  return arenas->states[page / ARENA_PAGES] == ARENA_USED &&
+         !bitmap_has(arenas->meta[page / ARENA_PAGES].free_map, page % ARENA_PAGES);
+}
+
+const char *crd_closed_check(const crd_arenas *arenas, uint32_t *pages) {
+  *pages = 0;
+  for (uint32_t i = 0; arenas->closed != NULL && i < arenas->closed->count; i++) {
+    const crd_closed_run *run = run_at(arenas->closed, i);
+    for (uint32_t page = run->page; page < run->page + run->pages; page++, (*pages)++)
+      if (!is_taken(arenas, page) || arenas_page(arenas, page)->state != PAGE_FREE)
+        return "a closed page is not taken, or a span's [closed.1]";
+  }
+  if (arenas->closed != NULL && *pages != arenas->closed->pages)
+    return "the count of closed pages does not match their runs [closed.1]";
+  return NULL;
+}
+
+/* --- beginning and end --- */
+
+bool crd_closed_init(crd_arenas *arenas, size_t page_bytes) {
+  ASSERT(arenas->committed_count == 0, "arenas were committed before there was a quarantine");
+  arenas->closed = calloc(1, sizeof *arenas->closed);
+  if (arenas->closed == NULL) return false;
+  arenas->closed->can_close = page_bytes <= PAGE_BYTES; /* a larger base page may hold the next object, too */
+  return true;
+}
+
+void crd_closed_fini(crd_arenas *arenas) {
+  while (crd_closed_open_oldest(arenas)) {}
+  free(arenas->closed);
+  arenas->closed = NULL;
+}

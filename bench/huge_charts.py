@@ -3,7 +3,6 @@
 Times are the processor's, medians; of single faults the clock's.
 """
 
-import re
 import sys
 
 try:
@@ -17,11 +16,6 @@ from matplotlib import pyplot, ticker
 matplotlib.rcParams.update({"svg.hashsalt": "cradle", "svg.fonttype": "none", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3})
 COLOURS = {"small": "#888888", "thp": "#1f77b4", "hugetlb": "#d95f02", "1g": "#1b9e77"}
 UNITS = {"K": 10, "M": 20, "G": 30}
-
-
-def bytes_of(text):
-    """'64M' in bytes."""
-    return int(text[:-1]) << UNITS[text[-1]]
 
 
 def size_text(count):
@@ -85,20 +79,6 @@ def each_ns(row):
     return row["cpu_ns"] / row["operations"]
 
 
-def draw_by_case(result, path, phases, value_of, label):
-    figure, axes = panels(len(phases))
-    for axis, phase in zip(axes, phases):
-        bars(axis, *grouped(result, phase, value_of))
-        axis.set_title(phase)
-    axes[0].set_ylabel(label)
-    add_legend(axes[0])
-    save(figure, path)
-
-
-def draw_touch(result, path):
-    draw_by_case(result, path, ["touch", "fill", "free"], each_ns, "ns a base page")
-
-
 def draw_access(result, path):
     phases = in_order(row["phase"] for row in result["rows"])
     figure, axes = panels(len(phases))
@@ -114,26 +94,6 @@ def draw_access(result, path):
     save(figure, path)
 
 
-def draw_fault(result, path):
-    """Plots each duration over the share of faults that take longer, so that the rare long ones, which matter, have room."""
-    figure, (axis,) = panels(1, width=8)
-    for row in result["rows"]:
-        shares = {float(quantile): ns for quantile, ns in row["quantiles"].items()}
-        quantiles = sorted((1 / max(1 - share, 1 / row["probes"]), ns) for share, ns in shares.items())
-        style = {"map": ":", "first write": "-", "second write": "--"}[row["phase"]]
-        axis.plot(*zip(*quantiles), style, color=COLOURS[row["pages"]], label=f"{row['pages']}, {row['phase']}")
-    axis.set_yscale("log")
-    axis.set_xscale("log")
-    most = max(row["probes"] for row in result["rows"])
-    shares = [(share, name) for share, name in ((1, "least"), (2, "p50"), (10, "p90"), (100, "p99")) if share < most]
-    axis.set_xticks(*zip(*shares, (most, "longest")))
-    axis.xaxis.set_minor_locator(ticker.NullLocator())
-    axis.set_xlabel(f"of {most} faults of a kind")
-    axis.set_ylabel("ns")
-    axis.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
-    save(figure, path)
-
-
 def draw_pymalloc(result, path):
     base = {row["case"]: row["cpu_ns"] for row in select(result, phase="run", pages="small")}
     cases, series = grouped(result, "run", lambda row: 100 * (row["cpu_ns"] / base[row["case"]] - 1) if row["case"] in base else None)
@@ -146,30 +106,4 @@ def draw_pymalloc(result, path):
     save(figure, path)
 
 
-def draw_nursery(result, path):
-    parts = lambda row: re.fullmatch(r"(\w+)-(\d+[KMG])", row["case"]).groups()
-    programs = in_order(parts(row)[0] for row in result["rows"])
-    figure, axes = panels(len(programs))
-    for axis, program in zip(axes, programs):
-        rows = [row for row in result["rows"] if parts(row)[0] == program]
-        lines(axis, rows, lambda row: bytes_of(parts(row)[1]), lambda row: row["cpu_ns"] / 1e6)
-        axis.set_title(program)
-        axis.set_xlabel("nursery")
-        axis.set_ylim(bottom=0)
-    axes[0].set_ylabel("ms a run")
-    add_legend(axes[0])
-    save(figure, path)
-
-
-def draw_graph(result, path):
-    draw_by_case(result, path, in_order(row["phase"] for row in result["rows"]), each_ns, "ns a node or step")
-
-
-DRAW = {
-    "touch": draw_touch,
-    "access": draw_access,
-    "fault": draw_fault,
-    "pymalloc": draw_pymalloc,
-    "nursery": draw_nursery,
-    "graph": draw_graph,
-}
+DRAW = {"access": draw_access, "pymalloc": draw_pymalloc}

@@ -1,6 +1,5 @@
-"""Results, what is known to be equal, and tables of both."""
+"""Results, and tables of them."""
 
-import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
@@ -20,9 +19,6 @@ class Result:
     before: str
     after: str
 
-    def explains(self):
-        return self.file, self.function, self.kind, self.before, self.after
-
 
 def read(path):
     """Results by key; if a mutant was tried again, the last one."""
@@ -38,40 +34,28 @@ def add(file, mutant, outcome):
     file.flush()
 
 
-def explanations(path):
-    """(file, function, class, before, after) to the reason."""
-    if not path.exists():
-        return {}
-    return {(file, function, kind, before, after): entry["why"] for entry in json.loads(path.read_text(encoding="utf-8"))
-            for file, function, kind, before, after in entry["mutants"]}
-
-
-def table(results, known, group, title):
+def table(results, group, title):
     """Rows of a Markdown table: one for each group, and the sum."""
     counts = defaultdict(Counter)
     for result in results.values():
         column = result.outcome if result.outcome in UNNOTICED else "noticed"
-        if column != "noticed" and result.explains() in known:
-            column = "explained"
         for row in group(result), "together":
             counts[row][column] += 1
-    yield f"| {title} | mutants | noticed | explained | survived | not reached | noticed or explained |"
-    yield "|---|---|---|---|---|---|---|"
+    yield f"| {title} | mutants | noticed | survived | not reached | share noticed |"
+    yield "|---|---|---|---|---|---|"
     for row in sorted(counts, key=lambda row: (row == "together", row)):
         count = counts[row]
-        total, good = sum(count.values()), count["noticed"] + count["explained"]
-        cells = (total, count["noticed"], count["explained"], count[SURVIVED], count[NOT_REACHED])
-        yield f"| {row} | " + " | ".join(f"{cell:,}" for cell in cells) + f" | {100 * good / total:.1f} % |"
+        total = sum(count.values())
+        cells = (total, count["noticed"], count[SURVIVED], count[NOT_REACHED])
+        yield f"| {row} | " + " | ".join(f"{cell:,}" for cell in cells) + f" | {100 * count['noticed'] / total:.1f} % |"
 
 
-def show(results, equal, markdown):
-    known = explanations(equal)
-    left = [result for result in results.values() if result.outcome in UNNOTICED and result.explains() not in known]
-    print("\n".join(table(results, known, lambda result: result.kind, "Class")), end="\n\n")
-    print("\n".join(table(results, known, lambda result: result.file, "File")))
+def show(results, markdown):
+    left = [result for result in results.values() if result.outcome in UNNOTICED]
+    print("\n".join(table(results, lambda result: result.kind, "Class")), end="\n\n")
+    print("\n".join(table(results, lambda result: result.file, "File")))
     if markdown:
-        return 0
+        return
     for result in sorted(left, key=lambda result: (result.file, int(result.line))):
         print(f"\n{result.file}:{result.line}: {result.function}: {result.kind}: {result.outcome} ({result.key})\n"
               f"  - {result.before}\n  + {result.after}")
-    return 1 if left else 0

@@ -234,21 +234,19 @@ static bool outruns_sweeping(const cradle_heap *heap) {
          heap->old.used_bytes > heap->major.used_before_sweep + heap->pacing.min / OVERSHOOT_SHARE;
 }
 
-/* What the increment of a pause may do. begin: when the pause began. promoted: bytes since the last increment, large
- * objects included. The first line that fits decides:
+/* How much an increment may do. begin: when its pause began. promoted: the bytes since the last increment, with large
+ * objects. The first condition that holds decides:
  *
- *   far above the limit           everything, at once
- *   stress, the heap grows        everything, at once: where stress collections are rare, the smallest increments
- *     while it is swept           sweep less than is promoted
- *   stress                        the smallest increment. This is not the first line: with stress_times there are
- *                                 few increments, and the smallest would let the heap grow without end
- *   no pause target, no thread    everything
- *   no thread marks beside        what pacing asks for, until the deadline
- *   the thread has nothing left   what is not marked yet: that is in the tables and in objects that were put aside
- *   otherwise                     what is needed and was not done by the thread; if it did enough, only what was put
- *                                 aside
+ *   the heap is far above its limit          all that is left of the collection
+ *   stress, and the heap outruns sweeping    all that is left: rare stress collections sweep less than is promoted
+ *   stress                                   the smallest increment
+ *   no pause target and no second core       all that is left
+ *   no second core marks                     what pacing asks for, until the deadline
+ *   the second core has nothing to mark      what is not marked yet: the tables, and objects that were put aside
+ *   otherwise                                what is needed beyond the second core's work; if that was enough, only
+ *                                            the objects that were put aside
  */
-static crd_budget budget_of(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
+static crd_budget increment_budget(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
   const crd_pacing *pacing = &heap->pacing;
   uint64_t used = crd_major_counted_bytes(heap), target = heap->options.pause_ns;
   bool grows = has_marker(heap) && !heap->marker.takes_turns && heap->options.stress_period == 0;
@@ -298,7 +296,7 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   if (begins) begin_major(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   bool beside = marks_beside(heap);
   if (begins && beside && !stress) return; /* the roots are marked; the thread does the rest */
-  crd_budget budget = budget_of(heap, begin, promoted);
+  crd_budget budget = increment_budget(heap, begin, promoted);
   uint64_t marked = heap->major.bytes;
   /* The thread did enough, and nothing waits for the mutator: this pause marks nothing. */
   if (beside && budget.aside && word_stack_is_empty(&heap->marker.aside)) {
@@ -364,7 +362,7 @@ static void finish(cradle_heap *heap) {
 }
 
 /* Gives memory back to the system, as much as the kind of collection asks for. */
-static void give_back(cradle_heap *heap, cradle_collection_kind kind) {
+static void release_memory(cradle_heap *heap, cradle_collection_kind kind) {
   /* A full collection gives back whole arenas. A compacting one also drops the contents of pages that stay
    * committed: using them again costs page faults. */
   if (kind == CRADLE_COLLECT_MAJOR) return;
@@ -391,7 +389,7 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_
   finish(heap);
   if (kind == CRADLE_COLLECT_COMPACTING) crd_compact(heap, cause == CRADLE_CAUSE_STRESS);
   /* Under stress nothing is given back, because the poison in it would be lost. */
-  if (cause != CRADLE_CAUSE_STRESS) give_back(heap, kind);
+  if (cause != CRADLE_CAUSE_STRESS) release_memory(heap, kind);
   end_collecting(heap);
   pause_ended(heap, cause, begin);
   crd_stress_spend(heap, entered);

@@ -27,12 +27,12 @@ static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *wh
 
 /* Anything this close below the current frame is on the same stack. */
 #define SAME_STACK_BYTES ((size_t)16 << 10)
-/* So close is the same stack in most programs; but a coroutine's stack may lie there. */
+/* Anything this close is on the same stack in most programs, but may lie on the stack of a coroutine. */
 #define SAME_STACK_MAYBE_BYTES ((size_t)1 << 20)
 
 /* A scoped root whose variable lies deeper in the stack than the running function belongs to a frame that a longjmp
- * left. Other calls write there by now. Frames of other stacks cannot be told apart from it, so only builds with
- * assertions look far; the verifier and stress modes look nearby. */
+ * left. A variable on another stack may lie at such an address, too. So only builds with assertions look as far as
+ * SAME_STACK_MAYBE_BYTES; the verifier and stress modes look as far as SAME_STACK_BYTES. */
 static void check_scopes(cradle_mutator *mutator, const char *what) {
   const cradle_options *options = &mutator->heap->options;
   if (!CRADLE_ASSERTIONS && !options->verify && options->stress_period == 0) return;
@@ -147,9 +147,10 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap
   return &mutator->public;
 }
 
-/* Ends a mutator while scopes of its scoped roots are open, as those of main are. When such a scope ends, it reads
- * the mutator, finds no root of its own, and takes the slow path (cradle_scope_close_slow). The last one frees the
- * mutator. Nothing of the heap is looked at then, because it may be gone. */
+/* Ends a mutator while scopes of scoped roots are still open: a main that frees the mutator has not left its own scope.
+ * Each scope reads the mutator when it ends, so the structure stays until the last one has ended. A scope finds no
+ * root of its own and takes the slow path, cradle_scope_close_slow, which counts the scopes and frees the structure.
+ * That path reads nothing of the heap, which may be gone. */
 static void leave_to_scopes(crd_mutator *mutator, uint64_t scopes) {
   *mutator = (crd_mutator){.open_scopes = scopes};
   mutator->public.scoped_top = mutator->public.scoped_limit = &mutator->no_root + 1;

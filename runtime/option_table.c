@@ -48,8 +48,8 @@ const crd_option crd_options[] = {
      "A major collection starts when the old generation is this many times what last survived. "
      "Less saves memory, more saves time."},
     {"CRADLE_GC_GROWTH", CRD_OPTION_FACTOR, ONE(major_growth), 1, CRADLE_FACTOR_MAX, "1.4", "1.4",
-     "The most that the threshold may grow from one major collection to the next, unless the last one freed less than "
-     "an eighth, or the next would be due at once."},
+     "The threshold grows at most by this factor from one major collection to the next. It may grow more if the last "
+     "one freed less than an eighth, or if another one would be due at once."},
     {"CRADLE_GC_MIN", CRD_OPTION_SIZE, ONE(major_min_bytes), 0, CRADLE_ADDRESS_MAX_BYTES, "64M",
      "8 nurseries of the first size", "No major collection starts below it. 0: the default."},
     {"CRADLE_GC_MAX", CRD_OPTION_SIZE, ONE(heap_max_bytes), 0, CRADLE_ADDRESS_MAX_BYTES, "2G",

@@ -1,11 +1,11 @@
 /* Lists of registered objects: their entries, and the passes of a major collection over them; gc/death/list.c.
  *
- * An entry is the address of an object. Addresses of objects leave the three lowest bits free, which say more:
+ * An entry is the address of an object. The three lowest bits of such an address are 0, and an entry uses them:
  *
- *   finalizers, candidates   the queue
- *   fresh                    the queue, if the object is registered for a finalizer that its type does not have; else 0
- *   ephemerons               in a minor collection, whether the holder was scanned; else 0
- *   other lists              0: the entry is the address
+ *   finalizers, candidates   the number of the finalizer queue
+ *   fresh                    the number of the queue, if cradle_finalizer_register registered the object; else 0
+ *   ephemerons               1 in a minor collection that has scanned the ephemeron; else 0
+ *   other lists              0
  *
  * [services.1] (gc/death/services.h) says what lies where in a list.
  */

@@ -4,9 +4,9 @@
  * A major collection clears a set place after place. A set that is rebuilt meanwhile leaves dead objects out, and need
  * not be cleared further.
  *
- *   [weak_set.1] A place is free (0), was freed (1) or holds an object. count are held; used are held or were freed;
- *                used is at most 3/4 of the capacity.
- *   [weak_set.2] Every place that holds a young object is listed in young, with others perhaps.
+ *   [weak_set.1] A place is free (0), was freed (1) or holds an object. `count` is the number of places that hold an
+ *                object, `used` the number of places that are not free. used is at most 3/4 of the capacity.
+ *   [weak_set.2] `young` lists every place that holds a young object. It may list other places, too.
  */
 #ifndef CRADLE_GC_DEATH_WEAK_SET_H
 #define CRADLE_GC_DEATH_WEAK_SET_H
@@ -14,8 +14,8 @@
 #include "gc/death/list.h"
 
 typedef struct crd_weak_sets {
-  struct cradle_weak_set *first;    /* a list of all */
-  struct cradle_weak_set *clearing; /* where the major collection goes on, or NULL */
+  struct cradle_weak_set *first;    /* the list of all weak sets of the heap */
+  struct cradle_weak_set *clearing; /* the set that a major collection clears next; NULL: none is left */
 } crd_weak_sets;
 
 /* Takes dead objects out of the sets: in a minor collection, and in increments of a major one. */

@@ -81,8 +81,7 @@ static void add_closed(crd_text *text, const cradle_heap *heap, const crd_closed
   uintptr_t object = arenas_page_address(&heap->old.arenas, run->page);
   add_stale(text, heap, run->type);
   crd_text_format(text, " (large object at %#" PRIxPTR ", %s minor collection %" PRIu64 "), at its word %" PRIu64,
-                  object, run->swept ? "died; swept after" : "died in", run->collection,
-                  words_into(object, address));
+                  object, run->swept ? "died; swept after" : "died in", run->collection, words_into(object, address));
 }
 
 /* --- what each part of the heap knows of an address; false: nothing --- */

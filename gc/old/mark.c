@@ -45,7 +45,7 @@ static inline mark_context begin(cradle_heap *heap) {
 }
 /* Writes the context's top back to the stack, before something else uses the stack. take_again reads it again
  * afterwards. */
-static inline void give_back(const mark_context *context) {
+static inline void write_back(const mark_context *context) {
   context->stack->top = context->top;
 }
 static inline void take_again(mark_context *context) {
@@ -95,7 +95,7 @@ void crd_mark_address(cradle_heap *heap, uintptr_t address) {
   ASSERT(heap->old.born_marked, "[span.7] an object is marked while nothing marks");
   ASSERT(!heap->old.marked_beside, "[marker.3] the mutator marks an object in a round");
   mark_address(&context, address);
-  give_back(&context);
+  write_back(&context);
 }
 
 /* Pushes the rest of an array, from item `first` on, to be traced later. false: the stack has no room for two words. */
@@ -176,7 +176,7 @@ static CRADLE_NOINLINE void mark_trace(mark_context *context, cradle_word *objec
  * of death may use the mark stack, so the stack has its true top during that call. */
 static void mark_trace_watching(mark_context *context, cradle_word *object) {
   if (header_is_watched(object[0]) || header_is_weak(object[0])) {
-    give_back(context);
+    write_back(context);
     context->heap->death->traced(context->heap, object);
     take_again(context);
   }
@@ -330,7 +330,7 @@ CRD_ALWAYS_INLINE bool drain_with(mark_context *context, bool watching) {
   context->bytes += loop.local.bytes;
   context->top = loop.local.top;
   context->limit = loop.local.limit;
-  give_back(context);
+  write_back(context);
   return word_stack_is_empty(context->stack);
 }
 
@@ -375,7 +375,7 @@ static bool mark_tables(mark_context *context) {
   } else {
     return false;
   }
-  give_back(context);
+  write_back(context);
   return true;
 }
 
@@ -385,7 +385,7 @@ static bool mark_aside(mark_context *context) {
   if (CRADLE_LIKELY(word_stack_is_empty(aside))) return false;
   for (int i = 0; i < CLOCK_OBJECTS && !word_stack_is_empty(aside); i++)
     trace_again(context, object_at(word_stack_pop(aside)));
-  give_back(context);
+  write_back(context);
   return true;
 }
 
@@ -395,7 +395,7 @@ static bool mark_aside(mark_context *context) {
 static bool mark_unchanged_roots(mark_context *context) {
   take_again(context);
   visit_unchanged_roots(context->heap, mark_slot, context);
-  give_back(context);
+  write_back(context);
   return !word_stack_is_empty(context->stack) || context->heap->major.overflowed;
 }
 
@@ -417,7 +417,7 @@ static bool rescan_span(mark_context *context) {
   if (page == PAGE_NONE) return major->overflowed;
   major->rescan_page = page + arenas_page(&heap->old.arenas, page)->pages;
   crd_old_each_in(&heap->old, page, true, trace_again, context);
-  give_back(context);
+  write_back(context);
   return true;
 }
 
@@ -435,7 +435,7 @@ void crd_mark_start(cradle_heap *heap) {
   crd_old_retire(&heap->old); /* the places that allocators own have no mark bits; those taken from now on get them */
   heap->old.born_marked = true;
   visit_roots(heap, mark_slot, &context);
-  give_back(&context);
+  write_back(&context);
   if (heap->death != NULL) heap->death->mark_queues(heap);
 }
 

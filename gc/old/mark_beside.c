@@ -1,9 +1,16 @@
 /* Marking beside the program: the one file whose code reads objects while the mutator writes to them.
  *
- * It is the loop of gc/old/mark.c with three differences. Words of an object are read by word_beside, and nothing is
- * decided by two reads of one word: the second might see another value. The address in a word is followed only if its
- * allocation bit says that an object begins there, because the word may be anything [marker.4]. And what needs the
- * program is put aside [marker.6]. */
+ * It marks what gc/old/mark.c marks, in the same order, with a loop of its own. The program may write to an object
+ * while the loop reads it. So:
+ *
+ *   - word_beside reads the words of an object. Nothing is decided by two reads of one word, because the second read
+ *     might see another value.
+ *   - A word may hold anything [marker.4]. Its address is followed only if the allocation bit says that an object
+ *     begins there.
+ *   - A length may be anything, too. No more items are traced than the object's place has room for.
+ *   - Objects that need the program are put aside [marker.6].
+ *
+ * Pieces of arrays are shorter than in gc/old/mark.c, because a pause waits for the end of a piece. */
 #include "gc/old/mark_beside.h"
 
 #include "gc/base/sanitizers.h"

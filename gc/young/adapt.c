@@ -29,11 +29,10 @@
 /* Collections to wait after a failed trial: doubled with each failure, up to the second. */
 #define WAIT_FIRST 16
 #define WAIT_MOST 4096
-/* Shares of the pause target. MOST: what a minor collection may be expected to take before the nursery shrinks.
- * OLD_DIE: the same where the oldest die, so that a smaller nursery would promote more. GROW: below this the nursery
- * may grow. INCREMENT: what a minor collection may take beside an increment that must advance; only a part of the
- * nursery is handed out then. BESIDE: the same while the second core keeps up with marking, or the heap is
- * swept below the threshold. */
+/* Shares of the pause target that a minor collection is expected to take. Above MOST the nursery shrinks; above OLD_DIE
+ * if the oldest objects die, because a smaller nursery would promote more of them. Below GROW the nursery may grow.
+ * While increments run, only so much of the nursery is handed out that a minor collection takes INCREMENT, or BESIDE if
+ * the second core keeps up with marking or the heap is swept below the threshold. */
 #define PAUSE_SHARE_MOST 0.9
 #define PAUSE_SHARE_OLD_DIE 2.0
 #define PAUSE_SHARE_GROW 0.6

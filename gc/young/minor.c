@@ -29,11 +29,10 @@ static inline void trace_pending(crd_minor *context) {
   }
 }
 
-/* An old object is known to live only if it is marked. If an unmarked one is dead, what it refers to need not be
- * marked. If it lives after all, marking reaches it later and traces it then. In a round of the second core, the
- * thread may mark the object right after this test. That is no harm: the thread then traces it, and sees all that the
- * program has stored into it, because the program is paused. Prebuilt objects, which lie outside the arenas, always
- * live. */
+/* While a major collection marks: whether what an old object refers to must be marked now. A marked object lives. An
+ * unmarked one may be dead; if it lives, marking reaches and traces it later. The second core may mark the object right
+ * after this test. It then also traces the object, with all that the program has stored, because the program is paused.
+ * Prebuilt objects lie outside the arenas and always live. */
 static inline bool may_be_live(const cradle_heap *heap, const cradle_word *object) {
   uintptr_t address = address_of(object);
   return !arenas_know(&heap->old.arenas, address) || old_is_marked(&heap->old, address);

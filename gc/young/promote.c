@@ -156,7 +156,7 @@ CRD_ALWAYS_INLINE crd_minor borrow(const crd_minor *context) {
   return local;
 }
 /* Counts are added, because a call in the meantime may have added to the original, too. */
-CRD_ALWAYS_INLINE void give_back(const crd_minor *local) {
+CRD_ALWAYS_INLINE void write_back(const crd_minor *local) {
   local->self->pending = local->pending;
   local->self->objects += local->objects;
   local->self->bytes += local->bytes;
@@ -224,7 +224,7 @@ void crd_promote_list(crd_minor *context) {
       trace_next(&local, slots, false);
     }
   }
-  give_back(&local);
+  write_back(&local);
 }
 
 void crd_promote_one(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
@@ -262,7 +262,7 @@ void crd_promote_recorded(crd_minor *context, const cradle_word *entry, const cr
     if (entry + AHEAD / 2 < top) prefetch_target(&local, entry[AHEAD / 2]);
     promote_recorded(&local, slot_of_entry(*entry), slot_entry_holds_value(*entry));
   }
-  give_back(&local);
+  write_back(&local);
 }
 
 /* --- objects that are looked at slot by slot --- */

@@ -192,10 +192,10 @@ typedef struct cradle_options {
   bool stress_strict;
   /* check the whole heap before and after every collection; with stress_times, of every stress collection only */
   bool verify;
-  /* quarantine: the nursery memory that a minor collection emptied becomes inaccessible. At least this many emptied
-   * nurseries stay so, on base pages and not counted in heap_max_bytes. Arenas that compaction emptied stay so until
-   * 256 other arenas were used. Pages of dead large objects, 16 MiB at most, stay so until the heap needs them. 0:
-   * off */
+  /* quarantine: memory that a collection emptied becomes inaccessible. Of the nursery, the last so many emptied
+   * nurseries stay inaccessible at least; they take base pages and do not count in heap_max_bytes. Arenas that a
+   * compacting collection emptied stay inaccessible until 256 other arenas were used, and the last 16 MiB of dead large
+   * objects until the heap needs the memory. 0: off */
   size_t quarantine;
 
   cradle_fault_report fault_report; /* for cradle_heap_new_from_environment */

@@ -41,24 +41,23 @@ void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t
 }
 
 typedef struct fault {
-  const char *option; /* NULL: there is none */
-  const char *why;
-  uint64_t accepted;  /* as in cradle_error */
-  const char *before; /* the message's words before that number; NULL: the message leaves it out */
+  const char *option, *why; /* these fields are those of cradle_error; option NULL: there is no fault */
+  uint64_t accepted;
+  const char *limit, *other;
 } fault;
 static const fault NONE = {.option = NULL};
 
 /* --- each field by itself --- */
 
 static fault version_fault(const cradle_options *options) {
-  if (options == NULL) return (fault){"options", "NULL", 0, NULL};
+  if (options == NULL) return (fault){"options", "NULL", 0, NULL, NULL};
   if (options->version / 100 != CRADLE_VERSION / 100 || options->size != sizeof *options)
     return (fault){"options", "made by another version of the headers than this library, or not by cradle_options_init",
-                   0, NULL};
+                   0, NULL, NULL};
   if (options->type_count != 0 && options->types == NULL)
-    return (fault){"types", "NULL, but type_count is not 0", 0, NULL};
+    return (fault){"types", "NULL, but type_count is not 0", 0, NULL, NULL};
   if (options->type_size != sizeof(cradle_type))
-    return (fault){"type_size", "cradle_type of another version of the headers", 0, NULL};
+    return (fault){"type_size", "cradle_type of another version of the headers", 0, NULL, NULL};
   return NONE;
 }
 
@@ -85,7 +84,7 @@ static fault number_fault(const cradle_options *options) {
     memcpy(&number, (const char *)options + numbers[i].offset, sizeof number);
     if ((number == 0 && numbers[i].or_zero) || (number >= numbers[i].least && number <= numbers[i].most)) continue;
     return (fault){numbers[i].option, numbers[i].why, number < numbers[i].least ? numbers[i].least : numbers[i].most,
-                   NULL};
+                   NULL, NULL};
   }
   return NONE;
 }
@@ -109,7 +108,7 @@ static fault enumeration_fault(const cradle_options *options) {
   for (size_t i = 0; i < sizeof enumerations / sizeof *enumerations; i++) {
     unsigned value;
     memcpy(&value, (const char *)options + enumerations[i].offset, sizeof value);
-    if (value > enumerations[i].last) return (fault){enumerations[i].option, enumerations[i].why, 0, NULL};
+    if (value > enumerations[i].last) return (fault){enumerations[i].option, enumerations[i].why, 0, NULL, NULL};
   }
   return NONE;
 }
@@ -120,18 +119,18 @@ static bool is_factor(double factor) {
 
 static fault factor_fault(const cradle_options *options) {
   static const char why[] = "accepted are numbers above 1, at most 1000";
-  if (!is_factor(options->major_factor)) return (fault){"major_factor", why, 0, NULL};
-  if (!is_factor(options->major_growth)) return (fault){"major_growth", why, 0, NULL};
+  if (!is_factor(options->major_factor)) return (fault){"major_factor", why, 0, NULL, NULL};
+  if (!is_factor(options->major_growth)) return (fault){"major_growth", why, 0, NULL, NULL};
   return NONE;
 }
 
 static fault sampler_fault(const cradle_options *options) {
   const cradle_sampler *sampler = &options->sampler;
   if (sampler->sampled == NULL && sampler->settled != NULL)
-    return (fault){"sampler", "settled, but no sampled function", 0, NULL};
+    return (fault){"sampler", "settled, but no sampled function", 0, NULL, NULL};
   if (sampler->sampled != NULL &&
       (sampler->interval_bytes < CRADLE_SAMPLE_MIN_BYTES || sampler->interval_bytes > CRADLE_SAMPLE_MAX_BYTES))
-    return (fault){"sampler.interval_bytes", "accepted are 64 bytes to 1 TiB", 0, NULL};
+    return (fault){"sampler.interval_bytes", "accepted are 64 bytes to 1 TiB", 0, NULL, NULL};
   return NONE;
 }
 
@@ -146,17 +145,19 @@ static fault hardware_fault(const cradle_options *options) {
   static const char why[] = "accepted are powers of two from page_bytes on, or 0";
   size_t page = hardware->page_bytes;
   if (page < PAGE_MIN_BYTES || page > ARENA_BYTES || (page & (page - 1)) != 0)
-    return (fault){"hardware.page_bytes", "accepted are powers of two from 4 KiB to 2 MiB", 0, NULL};
-  if (!is_page_or_none(hardware->thp_page_bytes, hardware)) return (fault){"hardware.thp_page_bytes", why, 0, NULL};
-  if (!is_page_or_none(hardware->pool_page_bytes, hardware)) return (fault){"hardware.pool_page_bytes", why, 0, NULL};
+    return (fault){"hardware.page_bytes", "accepted are powers of two from 4 KiB to 2 MiB", 0, NULL, NULL};
+  if (!is_page_or_none(hardware->thp_page_bytes, hardware))
+    return (fault){"hardware.thp_page_bytes", why, 0, NULL, NULL};
+  if (!is_page_or_none(hardware->pool_page_bytes, hardware))
+    return (fault){"hardware.pool_page_bytes", why, 0, NULL, NULL};
   if ((unsigned)hardware->thp_mode > CRADLE_THP_ALWAYS)
-    return (fault){"hardware.thp_mode", "not a value of cradle_thp_mode", 0, NULL};
+    return (fault){"hardware.thp_mode", "not a value of cradle_thp_mode", 0, NULL, NULL};
   return NONE;
 }
 
 static fault encoding_fault(const cradle_options *options) {
   const char *why = crd_encoding_fault(&options->encoding);
-  return why == NULL ? NONE : (fault){"encoding", why, 0, NULL};
+  return why == NULL ? NONE : (fault){"encoding", why, 0, NULL, NULL};
 }
 
 /* --- fields that contradict each other --- */
@@ -170,33 +171,33 @@ static fault maximum_fault(const cradle_options *options) {
   if (max == 0) return NONE;
   size_t least = nursery == 0 ? HEAP_MIN_BYTES : whole_words(nursery) + ROOM_BYTES;
   if (max < ROOM_BYTES + CRADLE_NURSERY_MIN_BYTES || (nursery == 0 && max < least))
-    return (fault){"heap_max_bytes", "too small for the nursery and two arenas", least, "; at least "};
-  if (max < least) return (fault){"nursery_bytes", "leaves no room for two arenas in heap_max_bytes", 0, NULL};
-  if (options->major_min_bytes > max) return (fault){"major_min_bytes", "above heap_max_bytes", max, "; at most "};
+    return (fault){"heap_max_bytes", "too small for the nursery and two arenas", least, "at least", NULL};
+  if (max < least) return (fault){"nursery_bytes", "leaves no room for two arenas in", 0, NULL, "heap_max_bytes"};
+  if (options->major_min_bytes > max) return (fault){"major_min_bytes", "above", max, "at most", "heap_max_bytes"};
   return NONE;
 }
 
 static fault collection_fault(const cradle_options *options) {
-  static const char why[] = "needs collections, which gc turns off";
+  static const char why[] = "needs collections, which are turned off by";
   if (options->gc != CRADLE_GC_OFF) return NONE;
-  if (options->stress_period != 0) return (fault){"stress_period", why, 0, NULL};
-  if (options->quarantine != 0) return (fault){"quarantine", why, 0, NULL};
+  if (options->stress_period != 0) return (fault){"stress_period", why, 0, NULL, "gc"};
+  if (options->quarantine != 0) return (fault){"quarantine", why, 0, NULL, "gc"};
   return NONE;
 }
 
 static fault stress_fault(const cradle_options *options) {
-  static const char why[] = "does nothing without stress_period";
+  static const char why[] = "does nothing without";
   if (options->stress_period == 0) {
-    if (options->stress_major != 0) return (fault){"stress_major", why, 0, NULL};
-    if (options->stress_seed != 0) return (fault){"stress_seed", why, 0, NULL};
-    if (options->stress_first != 0) return (fault){"stress_first", why, 0, NULL};
-    if (options->stress_last != 0) return (fault){"stress_last", why, 0, NULL};
-    if (options->stress_at != CRADLE_STRESS_ANYWHERE) return (fault){"stress_at", why, 0, NULL};
-    if (options->stress_times != 0) return (fault){"stress_times", why, 0, NULL};
-    if (options->stress_strict) return (fault){"stress_strict", why, 0, NULL};
+    if (options->stress_major != 0) return (fault){"stress_major", why, 0, NULL, "stress_period"};
+    if (options->stress_seed != 0) return (fault){"stress_seed", why, 0, NULL, "stress_period"};
+    if (options->stress_first != 0) return (fault){"stress_first", why, 0, NULL, "stress_period"};
+    if (options->stress_last != 0) return (fault){"stress_last", why, 0, NULL, "stress_period"};
+    if (options->stress_at != CRADLE_STRESS_ANYWHERE) return (fault){"stress_at", why, 0, NULL, "stress_period"};
+    if (options->stress_times != 0) return (fault){"stress_times", why, 0, NULL, "stress_period"};
+    if (options->stress_strict) return (fault){"stress_strict", why, 0, NULL, "stress_period"};
   }
   if (options->stress_last != 0 && options->stress_first > options->stress_last)
-    return (fault){"stress_last", "below stress_first, so that no collection would take place", 0, NULL};
+    return (fault){"stress_last", "no collection would take place, because it is below", 0, NULL, "stress_first"};
   return NONE;
 }
 
@@ -210,43 +211,46 @@ static fault quarantine_fault(const cradle_options *options) {
   cradle_hugepages pages = options->hugepages_nursery;
   if (options->quarantine == 0) return NONE;
   if (pages != CRADLE_HUGEPAGES_AUTO && pages != CRADLE_HUGEPAGES_OFF)
-    return (fault){"hugepages_nursery", "must be auto or off with quarantine, which needs base pages", 0, NULL};
+    return (fault){"hugepages_nursery", "must be auto or off, because base pages are needed by", 0, NULL, "quarantine"};
   if (options->nursery_bytes == 0 || options->quarantine <= quarantine_most(options->nursery_bytes)) return NONE;
-  return (fault){"quarantine", "above 64 GiB with nurseries of nursery_bytes", quarantine_most(options->nursery_bytes),
-                 "; at most "};
+  return (fault){"quarantine", "above 64 GiB with nurseries of", quarantine_most(options->nursery_bytes), "at most",
+                 "nursery_bytes"};
 }
 
 static fault base_fault(const cradle_options *options) {
   uintptr_t base = address_of(options->base_address);
   cradle_hugepages pages = options->hugepages_arenas;
   bool gigantic = pages == CRADLE_HUGEPAGES_1G || pages == CRADLE_HUGEPAGES_1G_STRICT;
-  if (base % ARENA_BYTES != 0) return (fault){"base_address", "not a multiple of 2 MiB", 0, NULL};
+  if (base % ARENA_BYTES != 0) return (fault){"base_address", "not a multiple of 2 MiB", 0, NULL, NULL};
   if (gigantic && base % GIGANTIC_BYTES != 0)
-    return (fault){"hugepages_arenas", "pages of 1 GiB need a base_address that is a multiple of 1 GiB", 0, NULL};
+    return (fault){"hugepages_arenas", "pages of 1 GiB need a multiple of 1 GiB as", 0, NULL, "base_address"};
   return NONE;
 }
 
 static fault doubt_about(const cradle_options *options) {
   size_t max = options->heap_max_bytes, nursery = options->nursery_bytes, reserve = options->reserve_bytes;
   if (max > nursery && max - nursery > reserve)
-    return (fault){"heap_max_bytes", "cannot be reached: the old generation has fewer addresses, reserve_bytes",
-                   reserve + nursery, "; at most "};
+    return (fault){"heap_max_bytes", "cannot be reached: the old generation has only the addresses of",
+                   reserve + nursery, "at most", "reserve_bytes"};
   if (nursery > reserve / 2)
-    return (fault){"nursery_bytes",
-                   "more than half of the old generation's addresses, reserve_bytes; less of it may be handed out", 0,
-                   NULL};
+    return (fault){"nursery_bytes", "less of it may be handed out, because it is more than half of", 0, NULL,
+                   "reserve_bytes"};
   return NONE;
 }
 
 /* --- the whole --- */
 
 static void tell(cradle_error *error, const fault *what) {
-  if (what->before == NULL)
-    (void)crd_fail(error, "%s: %s", what->option, what->why);
-  else
-    (void)crd_fail(error, "%s: %s%s%" PRIu64, what->option, what->why, what->before, what->accepted);
+  crd_text text = {.length = 0};
+  crd_text_format(&text, "%s: %s", what->option, what->why);
+  if (what->other != NULL) crd_text_format(&text, " %s", what->other);
+  if (what->limit != NULL) crd_text_format(&text, "; %s %" PRIu64, what->limit, what->accepted);
+  (void)crd_fail(error, "%s", text.buffer);
   if (error == NULL) return;
   error->option = what->option;
+  error->reason = what->why;
+  error->other = what->other;
+  error->limit = what->limit;
   error->accepted = what->accepted;
 }
 

@@ -9,7 +9,6 @@
 
 #include "runtime/option_table.h"
 #include "runtime/platform/process.h"
-#include "runtime/platform/process.h"
 #include "runtime/report.h"
 
 #include <stdio.h>
@@ -17,7 +16,7 @@
 #include <string.h>
 
 #define PREFIX "CRADLE_"
-#define WORDS_BYTES 512
+#define NAME_BYTES 128
 
 static int report_value(const crd_option *option, const char *text) {
   char accepted[CRD_ACCEPTED_BYTES];
@@ -75,51 +74,34 @@ static bool is_same(const crd_option *option, const crd_option_field *field, con
   return memcmp((const char *)a + field->offset, (const char *)b + field->offset, crd_option_bytes(option)) == 0;
 }
 
-/* Adds the user's name for a field, its variable, and returns the length. The field's name is the first length bytes of
- * name. 0: no variable sets it. */
-static size_t add_variable(const overlaid *all, char *words, size_t room, const char *name, size_t length) {
+/* The user's name for a field: its variable, if one sets it. */
+static void put_name(const overlaid *all, char words[NAME_BYTES], const char *name) {
   const crd_option_field *field;
-  const crd_option *option = crd_option_of(name, length, &field);
-  if (option == NULL) return 0;
-  bool programs = value_of(option->name) == NULL && !is_same(option, field, &all->before, &all->defaults);
-  int added = programs ? snprintf(words, room, "the program's %s (%s)", field->name, option->name)
-                       : snprintf(words, room, "%s", option->name);
-  return (size_t)added < room ? (size_t)added : room - 1;
-}
-
-/* Copies the message from behind its first field name, with variables in place of field names. */
-static void translate(const overlaid *all, const char *message, char words[WORDS_BYTES]) {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyz_.";
-  const char *from = strchr(message, ':') + 2;
-  size_t at = 0;
-  while (*from != '\0' && at + 1 < WORDS_BYTES) {
-    size_t length = strspn(from, letters), room = WORDS_BYTES - at;
-    if (length == 0) length = 1;
-    size_t added = add_variable(all, words + at, room, from, length);
-    if (added == 0) {
-      added = length < room ? length : room - 1;
-      memcpy(words + at, from, added);
-    }
-    at += added;
-    from += length;
-  }
-  words[at] = '\0';
+  const crd_option *option = crd_option_of(name, &field);
+  bool programs =
+      option != NULL && value_of(option->name) == NULL && !is_same(option, field, &all->before, &all->defaults);
+  if (programs)
+    snprintf(words, NAME_BYTES, "the program's %s (%s)", name, option->name);
+  else
+    snprintf(words, NAME_BYTES, "%s", option == NULL ? name : option->name);
 }
 
 /* then: the end of the message, which says how the field is changed. */
 static int report_fault(const overlaid *all, const crd_option *option, const crd_option_field *field,
                         const cradle_error *fault, const char *then) {
-  char why[WORDS_BYTES];
-  const char *text = value_of(option->name);
-  translate(all, fault->message, why);
-  if (text != NULL) return crd_report("%s=%.80s: %s%s", option->name, text, why, then);
-  return crd_report("the program's %s: %s%s", field->name, why, then);
+  char other[NAME_BYTES] = "", limit[NAME_BYTES] = "";
+  const char *text = value_of(option->name), *space = fault->other != NULL ? " " : "";
+  if (fault->other != NULL) put_name(all, other, fault->other);
+  if (fault->limit != NULL) snprintf(limit, sizeof limit, "; %s %ju", fault->limit, (uintmax_t)fault->accepted);
+  if (text == NULL)
+    return crd_report("the program's %s: %s%s%s%s%s", field->name, fault->reason, space, other, limit, then);
+  return crd_report("%s=%.80s: %s%s%s%s%s", option->name, text, fault->reason, space, other, limit, then);
 }
 
 /* Changes the field at fault. false: there is no other value for it. */
 static bool settle_one(overlaid *all, const cradle_error *fault, int *reports) {
   const crd_option_field *field;
-  const crd_option *option = crd_option_of(fault->option, strlen(fault->option), &field);
+  const crd_option *option = crd_option_of(fault->option, &field);
   if (option == NULL) return false;
   const cradle_options *from = is_same(option, field, all->options, &all->before) ? &all->defaults : &all->before;
   bool adjusts = fault->accepted != 0;
@@ -135,7 +117,7 @@ static bool settle_one(overlaid *all, const cradle_error *fault, int *reports) {
 static int report_doubt(const overlaid *all, const cradle_error *before, const cradle_error *now) {
   const crd_option_field *field;
   if (now->message[0] == '\0' || strcmp(now->message, before->message) == 0) return 0;
-  const crd_option *option = crd_option_of(now->option, strlen(now->option), &field);
+  const crd_option *option = crd_option_of(now->option, &field);
   return option == NULL ? 0 : report_fault(all, option, field, now, "");
 }
 

@@ -156,12 +156,11 @@ static size_t edits_between(const char *a, size_t a_length, const char *b, size_
   return row[b_length];
 }
 
-const crd_option *crd_option_of(const char *name, size_t length, const crd_option_field **field) {
+const crd_option *crd_option_of(const char *name, const crd_option_field **field) {
   for (size_t i = 0; i < crd_option_count; i++)
     for (size_t k = 0; k < CRD_OPTION_FIELDS; k++) {
       *field = &crd_options[i].fields[k];
-      if ((*field)->name != NULL && strlen((*field)->name) == length && memcmp((*field)->name, name, length) == 0)
-        return &crd_options[i];
+      if ((*field)->name != NULL && strcmp((*field)->name, name) == 0) return &crd_options[i];
     }
   return NULL;
 }

@@ -59,9 +59,8 @@ extern const size_t crd_option_count;
 const crd_option *crd_option_find(const char *name, size_t length);
 /* The row whose name is most like this one; NULL: no name is close. */
 const crd_option *crd_option_nearest(const char *name, size_t length);
-/* The row that sets the field whose name is the first length bytes of name; *field: which of the row's fields it is.
- * NULL: no row sets it. */
-const crd_option *crd_option_of(const char *name, size_t length, const crd_option_field **field);
+/* The row that sets the field of that name; *field: which of the row's fields it is. NULL: no row sets it. */
+const crd_option *crd_option_of(const char *name, const crd_option_field **field);
 /* The size of each field of the row. */
 size_t crd_option_bytes(const crd_option *option);
 /* Sets the row's fields to what text says. false: text is not accepted. */

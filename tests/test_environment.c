@@ -249,7 +249,7 @@ static void stress_chooses_by_itself(void **state) {
   setenv("CRADLE_STRESS", "auto", 1);
   setenv("CRADLE_GC", "off", 1);
   assert_int_equal(overlay_fresh(), 1);
-  assert_non_null(strstr(said, "CRADLE_STRESS=auto: needs collections, which CRADLE_GC turns off; put aside"));
+  assert_non_null(strstr(said, "CRADLE_STRESS=auto: needs collections, which are turned off by CRADLE_GC; put aside"));
   assert_int_equal(options.gc, CRADLE_GC_OFF);
   assert_true(options.stress_period == 0 && options.stress_major == 0 && options.quarantine == 0);
 }
@@ -308,17 +308,16 @@ static void contradicting_instruments_are_settled(void **state) {
   setenv("CRADLE_STRESS_FIRST", "30", 1);
   setenv("CRADLE_STRESS_LAST", "20", 1);
   assert_int_equal(overlay_fresh(), 1);
-  assert_non_null(strstr(said,
-                         "CRADLE_STRESS_LAST=20: below CRADLE_STRESS_FIRST, so that no collection would take place; "
-                         "put aside"));
+  assert_non_null(
+      strstr(said, "CRADLE_STRESS_LAST=20: no collection would take place, because it is below CRADLE_STRESS_FIRST; "
+                   "put aside"));
   assert_true(options.stress_period == 1 && options.stress_first == 30 && options.stress_last == 0);
   forget_all();
   setenv("CRADLE_QUARANTINE", "3", 1);
   setenv("CRADLE_HUGEPAGES", "hugetlb!", 1);
   assert_int_equal(overlay_fresh(), 1);
-  assert_non_null(strstr(said,
-                         "CRADLE_HUGEPAGES=hugetlb!: must be auto or off with CRADLE_QUARANTINE, which needs base "
-                         "pages; put aside"));
+  assert_non_null(strstr(said, "CRADLE_HUGEPAGES=hugetlb!: must be auto or off, because base pages are needed by "
+                               "CRADLE_QUARANTINE; put aside"));
   assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_AUTO);
   assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB_STRICT);
   assert_int_equal(options.fault_report, CRADLE_FAULTS_REPORTED);
@@ -602,23 +601,22 @@ static void what_the_address_space_is_too_small_for(void **state) {
     const char *says; /* NULL: nothing */
   } cases[] = {
       {"1G", "16M", NULL, 0, 0, 0,
-       "CRADLE_GC_MAX=1G: cannot be reached: the old generation has fewer addresses, CRADLE_GC_RESERVE; at most "
+       "CRADLE_GC_MAX=1G: cannot be reached: the old generation has only the addresses of CRADLE_GC_RESERVE; at most "
        "16777216\n"},
       {"100G", NULL, NULL, 0, 0, 0,
-       "CRADLE_GC_MAX=100G: cannot be reached: the old generation has fewer addresses, CRADLE_GC_RESERVE; at most "
+       "CRADLE_GC_MAX=100G: cannot be reached: the old generation has only the addresses of CRADLE_GC_RESERVE; at most "
        "68719476736\n"},
       {NULL, "16M", NULL, (size_t)1 << 30, 0, 0, "the program's heap_max_bytes: cannot be reached"},
       {"2G", NULL, NULL, 0, (size_t)16 << 20, 0,
-       "CRADLE_GC_MAX=2G: cannot be reached: the old generation has fewer addresses, the program's reserve_bytes "
-       "(CRADLE_GC_RESERVE)"},
+       "CRADLE_GC_MAX=2G: cannot be reached: the old generation has only the addresses of the program's "
+       "reserve_bytes (CRADLE_GC_RESERVE)"},
       {"64M", "64M", NULL, 0, 0, 0, NULL},
       {"66M", "64M", "2M", 0, 0, 0, NULL},                            /* beside the nursery */
       {NULL, NULL, NULL, (size_t)1 << 30, (size_t)16 << 20, 0, NULL}, /* the program's own; the log says it */
       {NULL, "16M", "1G", 0, 0, 0,
-       "CRADLE_GC_NURSERY=1G: more than half of the old generation's addresses, CRADLE_GC_RESERVE; less of it may be "
-       "handed out"},
+       "CRADLE_GC_NURSERY=1G: less of it may be handed out, because it is more than half of CRADLE_GC_RESERVE\n"},
       {NULL, "16M", "8M", 0, 0, 0, NULL},
-      {NULL, "16M", NULL, 0, 0, (size_t)9 << 20, "the program's nursery_bytes: more than half"},
+      {NULL, "16M", NULL, 0, 0, (size_t)9 << 20, "the program's nursery_bytes: less of it may be handed out"},
       {NULL, NULL, NULL, 0, (size_t)16 << 20, (size_t)9 << 20, NULL},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -699,8 +697,8 @@ static void pages_that_the_program_has_no_place_for(void **state) {
   options.quarantine = 4;
   setenv("CRADLE_HUGEPAGES", "hugetlb", 1);
   assert_int_equal(overlay(), 1);
-  assert_non_null(strstr(said, "CRADLE_HUGEPAGES=hugetlb: must be auto or off with the program's quarantine "
-                               "(CRADLE_QUARANTINE), which needs base pages; put aside"));
+  assert_non_null(strstr(said, "CRADLE_HUGEPAGES=hugetlb: must be auto or off, because base pages are needed by "
+                               "the program's quarantine (CRADLE_QUARANTINE); put aside"));
   assert_int_equal(options.hugepages_nursery, CRADLE_HUGEPAGES_AUTO);
   assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_HUGETLB);
   assert_int_equal(options.fault_report, CRADLE_FAULTS_LEFT);
@@ -716,8 +714,8 @@ static void pages_that_the_program_has_no_place_for(void **state) {
   options.reserve_bytes = (size_t)64 << 20;
   setenv("CRADLE_HUGEPAGES", "arenas=1g", 1);
   assert_int_equal(overlay(), 1);
-  assert_non_null(strstr(said, "CRADLE_HUGEPAGES=arenas=1g: pages of 1 GiB need a base_address that is a multiple of 1 "
-                               "GiB; put aside"));
+  assert_non_null(strstr(said, "CRADLE_HUGEPAGES=arenas=1g: pages of 1 GiB need a multiple of 1 GiB as base_address; "
+                               "put aside"));
   assert_int_equal(options.hugepages_arenas, CRADLE_HUGEPAGES_AUTO);
   assert_heap_starts(&options);
   cradle_options_init(&options);

@@ -784,17 +784,17 @@ static void options_that_contradict(void **state) {
   REFUSED("stress_major: does nothing without stress_period", (options.stress_period = 0, options.stress_major = 3));
   REFUSED("stress_seed: does nothing without stress_period",
           (options.stress_period = options.stress_major = 0, options.stress_seed = 3));
-  REFUSED("stress_last: below stress_first",
+  REFUSED("stress_last: no collection would take place, because it is below stress_first",
           (options.stress_period = options.stress_last = 1, options.stress_first = 3));
   REFUSED("stress_at: not a value of cradle_stress", (options.stress_period = 1, options.stress_at = (cradle_stress)9));
   REFUSED("stress_times: accepted are 2 to 1000", (options.stress_period = 1, options.stress_times = 1));
   REFUSED("quarantine: accepted are 1 to 4096", options.quarantine = 4097);
-  REFUSED("hugepages_nursery: must be auto or off with quarantine",
+  REFUSED("hugepages_nursery: must be auto or off, because base pages are needed by quarantine",
           (options.quarantine = 2, options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB));
   REFUSED("quarantine: above 64 GiB with nurseries of nursery_bytes; at most 62",
           (options.quarantine = 4096, options.nursery_bytes = (size_t)1 << 30));
   REFUSED("base_address: not a multiple of 2 MiB", options.base_address = (void *)(uintptr_t)4096);
-  REFUSED("hugepages_arenas: pages of 1 GiB need a base_address",
+  REFUSED("hugepages_arenas: pages of 1 GiB need a multiple of 1 GiB as base_address",
           (options.base_address = (void *)((uintptr_t)2 << 20), options.hugepages_arenas = CRADLE_HUGEPAGES_1G));
   REFUSED("nursery_bytes: leaves no room for two arenas in heap_max_bytes",
           (options.nursery_bytes = (size_t)8 << 20, options.heap_max_bytes = (size_t)8 << 20));
@@ -869,10 +869,15 @@ static void options_that_promise_too_much(void **state) {
   options.heap_max_bytes = (size_t)1 << 30;
   assert_true(cradle_options_check(&options, &error));
   assert_non_null(strstr(error.message, "heap_max_bytes: cannot be reached"));
+  assert_string_equal(error.option, "heap_max_bytes");
+  assert_non_null(strstr(error.reason, "cannot be reached"));
+  assert_string_equal(error.other, "reserve_bytes");
+  assert_string_equal(error.limit, "at most");
+  assert_int_equal(error.accepted, options.reserve_bytes);
   options.heap_max_bytes = 0;
   options.nursery_bytes = (size_t)9 << 20;
   assert_true(cradle_options_check(&options, &error));
-  assert_non_null(strstr(error.message, "nursery_bytes: more than half"));
+  assert_non_null(strstr(error.message, "nursery_bytes: less of it may be handed out"));
   cradle_heap *heap = cradle_heap_new(&options, &error);
   assert_non_null(heap);
   assert_string_equal(error.message, "");

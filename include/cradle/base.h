@@ -65,11 +65,15 @@ typedef struct cradle_heap cradle_heap;
 typedef struct cradle_mutator cradle_mutator;
 typedef struct cradle_visitor cradle_visitor;
 
-/* What went wrong. */
+/* What went wrong. If an option is at fault, its message is "OPTION: REASON OTHER; LIMIT ACCEPTED", and these parts are
+ * here, so that nobody need parse it. */
 typedef struct cradle_error {
   char message[256];  /* names what is wrong and what is accepted; empty after success */
   const char *option; /* the field of cradle_options at fault, such as "nursery_bytes"; NULL: no field is at fault */
-  uint64_t accepted;  /* if that field is a number: the nearest accepted value; 0: there is none */
+  const char *reason; /* what is wrong with that field; NULL: only the message says it */
+  const char *other;  /* the field that it contradicts, with which the reason ends; NULL: none */
+  const char *limit;  /* "at least" or "at most", where the message ends with the accepted value; NULL: it does not */
+  uint64_t accepted;  /* if the field is a number: the nearest accepted value; 0: there is none */
 } cradle_error;
 
 /* The library's version in the form of CRADLE_VERSION. Does not collect. */

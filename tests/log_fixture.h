@@ -220,6 +220,7 @@ static inline char *errors_of(void (*function)(void *data), void *data) {
   return must_read(path);
 }
 
+#ifdef __linux__
 /* Becomes this program from its beginning, with these arguments. Meson names the emulator, if one runs the program. */
 static inline void begin_again(const char *mode, const char *path) {
   char program[4096];
@@ -228,6 +229,7 @@ static inline void begin_again(const char *mode, const char *path) {
   execl("/bin/sh", "sh", "-c", "exec $MESON_EXE_WRAPPER \"$0\" \"$@\"", program, mode, path, (char *)NULL);
   _exit(127);
 }
+#endif
 
 static inline int wait_for(pid_t child) {
   int status;

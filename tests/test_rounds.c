@@ -33,6 +33,7 @@ static void read_own_name(char *name, size_t room) {
 }
 #else
 #include <fcntl.h>
+#include <sched.h> /* it declares free on musl, so it must come before the macro */
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif

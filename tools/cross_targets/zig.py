@@ -7,9 +7,8 @@ PACKAGE = "ziglang==0.17.1"
 
 def with_zig(name, what, triple, system, cpu, why):
     # zig checks for undefined behaviour unless it optimises. cmocka.h defines uintptr_t itself, wrongly for FreeBSD on Arm, unless
-    # these two macros say that the system's headers define it.
-    return Target(name, what, system, cpu, ["zig", "cc", "-target", triple],
-                  flags=["-fno-sanitize=undefined", "-D_UINTPTR_T", "-D_UINTPTR_T_DEFINED"], unrun=why)
+    # a macro says that the system's headers define it. (Apple's headers take _UINTPTR_T for their own, and would not define it.)
+    return Target(name, what, system, cpu, ["zig", "cc", "-target", triple], flags=["-fno-sanitize=undefined", "-D_UINTPTR_T_DEFINED"], unrun=why)
 
 
 NO_MAC = "there is no emulator of macOS, and its programs run on no other system"

@@ -16,7 +16,7 @@
 #define PLACE_MOST 160
 
 /* The place of the innermost call that runs on this thread. */
-static _Thread_local const char *call_place __attribute__((tls_model("initial-exec")));
+static CRD_THREAD_LOCAL const char *call_place;
 
 const char *cradle_call_begin(const char *place) {
   const char *outer = call_place;

@@ -19,7 +19,7 @@ _Static_assert(offsetof(cradle_mutator, shadow_watermark) == CRADLE_MUTATOR_SHAD
                "published offset");
 
 /* A thread is known by the address of a thread-local variable: that needs no call, and nothing to clean up. */
-static _Thread_local char thread_mark __attribute__((tls_model("initial-exec")));
+static CRD_THREAD_LOCAL char thread_mark;
 
 static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *what, const char *why) {
   crd_misuse(heap, "%s: %s", what, why);

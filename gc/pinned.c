@@ -47,7 +47,7 @@ static void *allocate_pinned(cradle_mutator *mutator, uint32_t type, size_t size
   if (!crd_pins_reserve(&mutator->heap->pins)) return NULL;
   void *object = crd_allocate_old(mutator, type, cradle_object_bytes(size));
   if (object == NULL) return NULL;
-  ASSERT(heap_is_old(mutator->heap, address_of(object)), "[pin.2] what was allocated pinned is not old");
+  ASSERT(!heap_is_young(mutator->heap, address_of(object)), "[pin.2] what was allocated pinned is not old");
   crd_pin_add(mutator->heap, object);
   return object;
 }

@@ -1,4 +1,4 @@
-/* What the increment of a pause may do: line by line the table above budget_of. The collector's file is compiled into
+/* What the increment of a pause may do: line by line the table above increment_budget. The collector's file is compiled into
  * this test, which sets the figures that the table asks for. Also what a pause leaves to the second core, and what
  * stress counts. */
 #include "tests/one_heap.h"
@@ -48,7 +48,7 @@ static crd_budget budget_for(figures all) {
   heap->external_bytes = all.external;
   old->used_bytes = all.used;
   if (!all.nothing_left) assert_true(word_stack_push(&heap->mark_stack, 8));
-  crd_budget budget = budget_of(heap, all.late ? 0 : BEGIN_NS, all.promoted);
+  crd_budget budget = increment_budget(heap, all.late ? 0 : BEGIN_NS, all.promoted);
   if (!all.nothing_left) (void)word_stack_pop(&heap->mark_stack);
   old->used_bytes = used;
   heap->external_bytes = 0;

@@ -52,6 +52,7 @@
 #ifndef CRADLE_GC_OLD_ARENA_H
 #define CRADLE_GC_OLD_ARENA_H
 
+#include "gc/base/check.h"
 #include "gc/old/backing.h"
 
 #define ARENA_SHIFT 21

@@ -4,6 +4,7 @@
 #include <cradle/heap.h>
 #include <cradle/statistics.h>
 
+#include "runtime/chain.h"
 #include "runtime/platform/fault_signals.h"
 #include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
@@ -31,7 +32,7 @@ typedef struct trigger {
 
 struct crd_faults {
   cradle_heap *heap;
-  cradle_listener next;
+  crd_link link;
   cradle_fault_report how;
   char *stack;          /* the signal stack made for the thread that started the heap; NULL: the thread needed none */
   uint64_t collections; /* minor collections that began */
@@ -321,10 +322,8 @@ static void end(crd_faults *faults) {
 
 static void listen(void *data, const cradle_event *event) {
   crd_faults *faults = data;
-  cradle_listener next = faults->next;
   if (event->kind == CRADLE_EVENT_MINOR_BEGIN) note_trigger(faults, event->u.begin.cause);
   if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && faults->heap != NULL) end(faults);
-  if (next.function != NULL) next.function(next.data, event);
 }
 
 crd_faults *crd_faults_open(cradle_options *options) {
@@ -334,9 +333,9 @@ crd_faults *crd_faults_open(cradle_options *options) {
     crd_report("CRADLE_FAULTS: no memory for reports of faults");
     return NULL;
   }
-  faults->next = options->listener;
+  faults->link = (crd_link){listen, faults, options->listener};
+  options->listener = crd_link_listener(&faults->link);
   faults->how = options->fault_report;
-  options->listener = (cradle_listener){listen, faults};
   return faults;
 }
 

@@ -8,6 +8,7 @@
 #include <cradle/pauses.h>
 #include <cradle/statistics.h>
 
+#include "runtime/chain.h"
 #include "runtime/exit_list.h"
 #include "runtime/log_sink.h"
 #include "runtime/platform/process.h"
@@ -24,7 +25,7 @@ enum { SINK_COUNT = sizeof sinks / sizeof sinks[0] };
 
 struct crd_log {
   crd_exit_entry at_exit; /* first: [log.3] */
-  cradle_listener next;
+  crd_link link;
   crd_lock lock; /* [log.2] */
   const crd_sink *sink;
   uint32_t selected;       /* bit s: section s is written */
@@ -175,12 +176,10 @@ static void handle(crd_log *log, const cradle_event *event) {
 
 static void listen(void *data, const cradle_event *event) {
   crd_log *log = data;
-  cradle_listener next = log->next;
   crd_lock_take(&log->lock);
   handle(log, event);
   crd_lock_release(&log->lock);
   if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && log->handed_over) crd_log_close(log);
-  if (next.function != NULL) next.function(next.data, event);
 }
 
 static void write_at_exit(crd_exit_entry *entry) {
@@ -268,7 +267,7 @@ static crd_log *log_new(cradle_listener next) {
     free(log);
     return NULL;
   }
-  log->next = next;
+  log->link = (crd_link){listen, log, next};
   log->pauses = pauses;
   log->writer.heap = __atomic_add_fetch(&heaps, 1, __ATOMIC_RELAXED);
   log->at_exit.run = write_at_exit;
@@ -290,7 +289,7 @@ crd_log *crd_log_open(const char *text, cradle_listener next) {
 }
 
 cradle_listener crd_log_listener(crd_log *log) {
-  return (cradle_listener){listen, log};
+  return crd_link_listener(&log->link);
 }
 
 void crd_log_hand_over(crd_log *log) {

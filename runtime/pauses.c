@@ -1,6 +1,7 @@
 /* Pauses: turns events into a histogram and utilisations. */
 #include <cradle/pauses.h>
 
+#include "runtime/chain.h"
 #include "runtime/histogram.h"
 #include "runtime/utilisation.h"
 
@@ -11,7 +12,7 @@ enum { WINDOW_1MS, WINDOW_10MS, WINDOW_100MS, WINDOW_COUNT };
 static const uint64_t windows_ns[WINDOW_COUNT] = {1000000, 10000000, 100000000};
 
 struct cradle_pauses {
-  cradle_listener next;
+  crd_link link;
   uint64_t latest_ns; /* of the latest event */
   uint64_t pause_end; /* of the last pause */
   crd_histogram histogram, stops;
@@ -33,13 +34,12 @@ static void listen(void *data, const cradle_event *event) {
   if (event->time_ns > pauses->latest_ns) pauses->latest_ns = event->time_ns;
   if (event->kind == CRADLE_EVENT_PAUSE) add_pause(pauses, event->u.pause.duration_ns);
   if (event->kind == CRADLE_EVENT_BESIDE) crd_histogram_add(&pauses->stops, event->u.beside.stop_ns);
-  if (pauses->next.function != NULL) pauses->next.function(pauses->next.data, event);
 }
 
 cradle_pauses *cradle_pauses_new(cradle_listener next) {
   cradle_pauses *pauses = calloc(1, sizeof *pauses);
   if (pauses == NULL) return NULL;
-  pauses->next = next;
+  pauses->link = (crd_link){listen, pauses, next};
   for (int i = 0; i < WINDOW_COUNT; i++) crd_utilisation_init(&pauses->utilisation[i], windows_ns[i]);
   return pauses;
 }
@@ -49,7 +49,7 @@ void cradle_pauses_free(cradle_pauses *pauses) {
 }
 
 cradle_listener cradle_pauses_listener(cradle_pauses *pauses) {
-  return (cradle_listener){listen, pauses};
+  return crd_link_listener(&pauses->link);
 }
 
 void cradle_pauses_read(const cradle_pauses *pauses, cradle_pause_summary *summary, size_t size) {

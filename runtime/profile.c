@@ -6,6 +6,7 @@
 #include "runtime/profile.h"
 
 #include "runtime/call_tree.h"
+#include "runtime/chain.h"
 #include "runtime/exit_list.h"
 #include "runtime/log_file.h"
 #include "runtime/option_table.h"
@@ -29,7 +30,7 @@ enum { FRAME_BY_ID = 0, FRAME_BY_TEXT, FRAME_CUT, FRAME_TYPE, FRAME_SIZE };
 
 struct crd_profile {
   crd_exit_entry at_exit; /* first: [profile.2] */
-  cradle_listener next;
+  crd_link link;
   cradle_stack stack;
   crd_lock lock; /* [profile.1] */
   bool handed_over, written;
@@ -230,13 +231,11 @@ static void free_profile(crd_profile *profile) {
 
 static void listen(void *data, const cradle_event *event) {
   crd_profile *profile = data;
-  cradle_listener next = profile->next;
   if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && profile->handed_over) {
     crd_exit_list_remove(&profile->at_exit);
     write_once(profile);
     free_profile(profile);
   }
-  if (next.function != NULL) next.function(next.data, event);
 }
 
 /* The first heap's file has the given name; the names of the others end with the heap's number. */
@@ -282,11 +281,11 @@ crd_profile *crd_profile_open(const char *name, cradle_options *options) {
   }
   crd_profile *profile = make(name);
   if (profile == NULL) return NULL;
-  profile->next = options->listener;
+  profile->link = (crd_link){listen, profile, options->listener};
+  options->listener = crd_link_listener(&profile->link);
   profile->stack = options->stack;
   profile->facts.interval_bytes = (options->sampler.interval_bytes + 7) & ~(uint64_t)7;
   profile->facts.seed = options->sampler.seed;
-  options->listener = (cradle_listener){listen, profile};
   options->sampler.sampled = sampled;
   options->sampler.settled = settled;
   options->sampler.data = profile;

@@ -17,7 +17,7 @@ static bool statistics_wanted(void) {
   return text != NULL && crd_parse_whole(&text, &wanted) && *text == '\0' && wanted == 1;
 }
 
-/* Each listener passes events on to the one before it. */
+/* What listens to a heap (runtime/chain.h). */
 typedef struct listeners {
   crd_log *log;
   crd_summary *summary;

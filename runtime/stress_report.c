@@ -1,5 +1,6 @@
 #include "runtime/stress_report.h"
 
+#include "runtime/chain.h"
 #include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
 #include "runtime/report.h"
@@ -12,7 +13,7 @@
 #define FIRST_PROGRESS_S 2
 
 struct crd_stress_report {
-  cradle_listener next;
+  crd_link link;
   uint64_t collections;
   uint64_t begin, progress_due; /* seconds of the monotonic clock */
   bool on_terminal;
@@ -34,12 +35,10 @@ static void count_collection(crd_stress_report *report) {
 
 static void hear(void *data, const cradle_event *event) {
   crd_stress_report *report = data;
-  cradle_listener next = report->next;
   if (event->kind == CRADLE_EVENT_PAUSE && event->u.pause.cause == CRADLE_CAUSE_STRESS) count_collection(report);
   if (event->kind == CRADLE_EVENT_NOTE && strncmp(event->u.note.text, "stress:", strlen("stress:")) == 0)
     crd_report("%s (CRADLE_STRESS)", event->u.note.text);
   if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && report->handed_over) crd_stress_report_free(report);
-  if (next.function != NULL) next.function(next.data, event);
 }
 
 crd_stress_report *crd_stress_report_new(cradle_listener next) {
@@ -48,7 +47,7 @@ crd_stress_report *crd_stress_report_new(cradle_listener next) {
     crd_report("CRADLE_STRESS: no memory for its report");
     return NULL;
   }
-  report->next = next;
+  report->link = (crd_link){hear, report, next};
   report->begin = seconds_now();
   report->progress_due = report->begin + FIRST_PROGRESS_S;
   report->on_terminal = crd_file_is_terminal(CRD_STANDARD_ERROR);
@@ -56,7 +55,7 @@ crd_stress_report *crd_stress_report_new(cradle_listener next) {
 }
 
 cradle_listener crd_stress_report_listener(crd_stress_report *report) {
-  return (cradle_listener){hear, report};
+  return crd_link_listener(&report->link);
 }
 
 void crd_stress_report_hand_over(crd_stress_report *report) {

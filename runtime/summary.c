@@ -4,6 +4,7 @@
 #include <cradle/pauses.h>
 #include <cradle/statistics.h>
 
+#include "runtime/chain.h"
 #include "runtime/exit_list.h"
 #include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
@@ -18,7 +19,7 @@
 
 struct crd_summary {
   crd_exit_entry at_exit; /* first */
-  cradle_listener next;
+  crd_link link;
   crd_lock lock; /* taken while an event is recorded, because the process may end on another thread */
   cradle_pauses *pauses;
   const cradle_heap *heap; /* NULL: it is not made yet */
@@ -189,13 +190,11 @@ static void record(crd_summary *summary, const cradle_event *event) {
 
 static void listen(void *data, const cradle_event *event) {
   crd_summary *summary = data;
-  cradle_listener next = summary->next;
   bool ends = event->kind == CRADLE_EVENT_HEAP_DESTROYED && summary->heap != NULL;
   crd_lock_take(&summary->lock);
   record(summary, event);
   crd_lock_release(&summary->lock);
   if (ends) crd_summary_free(summary);
-  if (next.function != NULL) next.function(next.data, event);
 }
 
 crd_summary *crd_summary_new(cradle_listener next) {
@@ -207,7 +206,7 @@ crd_summary *crd_summary_new(cradle_listener next) {
     free(summary);
     return NULL;
   }
-  summary->next = next;
+  summary->link = (crd_link){listen, summary, next};
   summary->pauses = pauses;
   summary->owner = crd_process_number();
   summary->at_exit.run = print_at_exit;
@@ -216,7 +215,7 @@ crd_summary *crd_summary_new(cradle_listener next) {
 }
 
 cradle_listener crd_summary_listener(crd_summary *summary) {
-  return (cradle_listener){listen, summary};
+  return crd_link_listener(&summary->link);
 }
 
 void crd_summary_hand_over(crd_summary *summary, const cradle_heap *heap) {

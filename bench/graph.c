@@ -71,32 +71,3 @@ uint64_t graph_check(const array *all) {
   }
   return sum;
 }
-
-/* --- barrier-graph: references between old objects change, and old objects make room for fresh ones --- */
-
-static uint64_t run_cradle(workload_run *run) {
-  cradle_heap *heap = workload_start(run);
-  cradle_mutator *m = cradle_mutator_new(heap);
-  uint64_t sum = 0;
-  {
-    randomizer r = RANDOMIZER_SEED;
-    array *all = array_new(m, run->with.slots);
-    CRADLE_ROOT(m, all);
-    graph_fill(m, &all, &r);
-    workload_timed_begin(run);
-    for (uint64_t i = 0; i < run->with.size; i++) graph_mutate(m, &all, &r);
-    workload_timed_end(run);
-    sum = graph_check(all);
-    run->live_bytes = workload_measure_live(heap, m);
-  }
-  workload_end(run, heap, m);
-  return sum;
-}
-
-const workload workload_barrier_graph = {
-    .name = "barrier-graph",
-    .help = "SIZE changes of a graph of --slots elements",
-    .cradle = run_cradle,
-    .usual = {.size = 2000000, .slots = 500000, .runs = 3},
-    .small = {.size = 500, .slots = 200, .runs = 1},
-};

@@ -146,12 +146,10 @@ typedef struct element {
 } element;
 
 extern const workload workload_binary_trees, workload_gcbench, workload_tuples;
-extern const workload workload_store, workload_store_chunked;
+extern const workload workload_store;
 extern const workload workload_promote, workload_list, workload_list_sort, workload_queue, workload_hash_table;
-extern const workload workload_barrier_storeold, workload_barrier_onecell, workload_barrier_cells;
-extern const workload workload_barrier_graph, workload_barrier_bigarr, workload_barrier_str;
 extern const workload workload_medium, workload_cache, workload_fragment, workload_pause, workload_soak;
-extern const workload workload_walk, workload_weak_table, workload_large_array;
+extern const workload workload_walk;
 extern const workload workload_string_cache, workload_tree_map, workload_json, workload_symbols;
 
 /* Starts a heap for a workload, or ends the program with a message. */

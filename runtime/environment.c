@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PREFIX "CRADLE_"
 #define NAME_BYTES 128
 
 static int report_value(const crd_option *option, const char *text) {
@@ -41,20 +40,19 @@ static int overlay(const crd_option *option, cradle_options *options) {
   return report_value(option, text);
 }
 
-static int report_unknown(const char *name, size_t length) {
-  const crd_option *nearest = crd_option_nearest(name, length);
-  int shown = length < 80 ? (int)length : 80;
-  if (nearest == NULL) return crd_report("%.*s: unknown (docs/environment.md lists all)", shown, name);
-  return crd_report("%.*s: unknown; did you mean %s? (docs/environment.md lists all)", shown, name, nearest->name);
-}
-
+/* Only a name that resembles a variable's is a slip. Others belong to somebody else: in a container, the variables of a
+ * service named cradle begin so, too (CRADLE_PORT, CRADLE_SERVICE_HOST). */
 static void look_at_name(void *reports, const char *entry) {
   size_t length = strcspn(entry, "=");
-  if (strncmp(entry, PREFIX, strlen(PREFIX)) != 0 || crd_option_find(entry, length) != NULL) return;
-  *(int *)reports += report_unknown(entry, length);
+  if (strncmp(entry, CRD_VARIABLE_PREFIX, strlen(CRD_VARIABLE_PREFIX)) != 0 || crd_option_find(entry, length) != NULL)
+    return;
+  const crd_option *nearest = crd_option_nearest(entry, length);
+  if (nearest == NULL) return;
+  *(int *)reports += crd_report("%.*s: unknown; did you mean %s? (docs/environment.md lists all)", (int)length, entry,
+                                nearest->name);
 }
 
-static int report_unknowns(void) {
+static int report_slips(void) {
   int reports = 0;
   if (!crd_has_more_rights_than_user()) crd_each_variable(look_at_name, &reports);
   return reports;
@@ -147,5 +145,5 @@ int cradle_options_from_environment(cradle_options *options) {
   for (size_t i = 0; i < crd_option_count; i++) reports += overlay(&crd_options[i], options);
   reports += settle(&all);
   report_faults_of_quarantine(&all.before, options);
-  return reports + report_unknowns();
+  return reports + report_slips();
 }

@@ -11,6 +11,7 @@
 #include "runtime/chain.h"
 #include "runtime/exit_list.h"
 #include "runtime/log_sink.h"
+#include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
 #include "runtime/report.h"
 
@@ -20,7 +21,8 @@
 /* The collector's sections never nest deeper than this; deeper ones would be left out. */
 #define DEPTH_MAX 16
 
-static const crd_sink *const sinks[] = {&crd_sink_text, &crd_sink_json, &crd_sink_trace, &crd_sink_line};
+static const crd_sink *const sinks[] = {&crd_sink_text, &crd_sink_json, &crd_sink_trace, &crd_sink_line,
+                                        &crd_sink_profile};
 enum { SINK_COUNT = sizeof sinks / sizeof sinks[0] };
 
 struct crd_log {
@@ -205,6 +207,15 @@ static uint32_t sections_with_prefix(const char *prefix, size_t length) {
   return selected;
 }
 
+static void report_word(const char *word, size_t length) {
+  char sections[400];
+  for (size_t i = 0, at = 0; i < CRD_SECTION_COUNT && at < sizeof sections; i++)
+    at += (size_t)snprintf(sections + at, sizeof sections - at, "%s%s", i == 0 ? "" : ", ", crd_section_names[i]);
+  crd_report("CRADLE_LOG: %.*s: no section's name begins so, and no form has this name; wants text, json, trace, line "
+             "or profile, or the beginning of %s",
+             length < 80 ? (int)length : 80, word, sections);
+}
+
 /* The words end at the colon. Each word is a form or the beginning of section names; an empty word, or no word, selects
  * all sections. */
 static void parse_words(crd_log *log, const char *words) {
@@ -218,11 +229,7 @@ static void parse_words(crd_log *log, const char *words) {
       uint32_t sections = sections_with_prefix(words, length);
       log->selected |= sections;
       all = false;
-      if (sections == 0)
-        crd_report(
-            "CRADLE_LOG: %.*s: no section's name begins so, and no form has this name (text, json, trace or line; "
-            "docs/logging.md lists the sections)",
-            length < 80 ? (int)length : 80, words);
+      if (sections == 0) report_word(words, length);
     }
     words += length;
     if (*words == ':') break;
@@ -240,18 +247,18 @@ static void choose_lines(crd_log *log) {
 
 /* Stores the selection and the form, and returns the file's name. */
 static const char *parse_selection(crd_log *log, const char *text) {
-  const char *colon = text[0] == '+' ? NULL : strchr(text, ':');
+  const char *colon = crd_begins_with_drive(text) ? NULL : strchr(text, ':');
   log->sink = &crd_sink_text;
-  log->writer.with_fields = colon != NULL;
   parse_words(log, colon != NULL ? text : ":");
+  log->writer.with_fields = log->sink != &crd_sink_profile;
   choose_lines(log);
-  return colon != NULL ? colon + 1 : text + (text[0] == '+');
+  return colon != NULL ? colon + 1 : text;
 }
 
 static bool open_file(crd_log *log, const char *text) {
   const char *name = parse_selection(log, text);
   if (*name != '\0') return crd_log_file_open(&log->writer.file, name);
-  crd_report("CRADLE_LOG=%.200s: names no file; there will be no log; wants FILE, :FILE or WORD,WORD:FILE (such as "
+  crd_report("CRADLE_LOG=%.200s: names no file; there will be no log; wants FILE or WORD,WORD:FILE (such as "
              "line:gc.log)",
              text);
   return false;

@@ -21,7 +21,7 @@ typedef struct crd_log_writer {
   uint64_t start_ns;               /* when the process opened its first log */
   uint64_t time_ns;                /* the time of the entry that is written; never decreases */
   bool outermost;                  /* the entry is in no other section that was written */
-  bool with_fields;                /* else only the sections' beginnings and ends */
+  bool with_fields;                /* else (a profile) only the sections' beginnings and ends */
   bool head_as_section;            /* the head's section is selected */
   uint64_t process, heap;          /* numbers; heaps of a process are numbered from 1 */
   char label[CRD_LOG_LABEL_BYTES]; /* PROCESS.HEAP, to tell heaps in a shared file apart */
@@ -47,7 +47,7 @@ typedef struct crd_sink {
   void (*event)(crd_log_writer *writer, const cradle_event *event); /* NULL: the sink has entry */
 } crd_sink;
 
-extern const crd_sink crd_sink_text, crd_sink_json, crd_sink_trace, crd_sink_line;
+extern const crd_sink crd_sink_text, crd_sink_json, crd_sink_trace, crd_sink_line, crd_sink_profile;
 
 /* The JSON object's members of an entry, each with a comma before it. */
 void crd_json_members(crd_log_file *file, const crd_log_entry *entry);

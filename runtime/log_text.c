@@ -3,6 +3,8 @@
  *     [timestamp] {gc-minor
  *     cause: nursery full
  *     [timestamp] gc-minor}
+ *
+ * As a profile it has the lines with timestamps only.
  */
 #include "runtime/log_put.h"
 #include "runtime/log_sink.h"
@@ -81,3 +83,4 @@ static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t un
 }
 
 const crd_sink crd_sink_text = {"text", 1, false, write_head, write_entry, NULL};
+const crd_sink crd_sink_profile = {"profile", 1, false, write_head, write_entry, NULL};

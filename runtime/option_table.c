@@ -10,7 +10,9 @@
 #include <string.h>
 
 #define KIB ((uint64_t)1 << 10)
-/* A name up to this many edits away from a variable's name counts as a misspelling of it. */
+#define PREFIX_LENGTH (sizeof CRD_VARIABLE_PREFIX - 1)
+/* A name up to this many edits away from a variable's name counts as a misspelling of it, but at most one edit in three
+ * letters behind the prefix: other programs have CRADLE_ variables, too. */
 #define MISSPELLING_EDITS 3
 #define NAME_MAX_BYTES 64
 
@@ -78,7 +80,7 @@ const crd_option crd_options[] = {
      "Pages behind the heap; see docs/huge-pages-policy.md. auto: transparent huge pages; hugetlb, 1g: a reserved pool "
      "first; off: base pages. With a !, no heap is made when the pool refuses."},
     {CRD_LOG_VARIABLE, CRD_OPTION_LOG, NONE, 0, 0, "gc:gc.log", "no log",
-     "Writes a log of the collector's work, as text, json, trace or line; see docs/logging.md."},
+     "Writes a log of the collector's work, as text, json, trace, line or profile; see docs/logging.md."},
     {CRD_PROFILE_VARIABLE, CRD_OPTION_FILE, NONE, 0, 0, "profile-%d.json", "no profile",
      "Writes a profile of what is allocated where; see docs/profiler.md."},
     {"CRADLE_PROFILE_RATE", CRD_OPTION_SIZE, ONE(sampler.interval_bytes), CRADLE_SAMPLE_MIN_BYTES,
@@ -165,6 +167,11 @@ const crd_option *crd_option_of(const char *name, const crd_option_field **field
   return NULL;
 }
 
+static size_t edits_allowed(const char *candidate) {
+  size_t letters = strlen(candidate) - PREFIX_LENGTH;
+  return letters / 3 < MISSPELLING_EDITS ? letters / 3 : MISSPELLING_EDITS;
+}
+
 const crd_option *crd_option_nearest(const char *name, size_t length) {
   const crd_option *nearest = NULL;
   size_t fewest = MISSPELLING_EDITS + 1;
@@ -172,7 +179,7 @@ const crd_option *crd_option_nearest(const char *name, size_t length) {
   for (size_t i = 0; i < crd_option_count; i++) {
     const char *candidate = crd_options[i].name;
     size_t edits = edits_between(candidate, strlen(candidate), name, length);
-    if (edits >= fewest) continue;
+    if (edits >= fewest || edits > edits_allowed(candidate)) continue;
     fewest = edits;
     nearest = &crd_options[i];
   }
@@ -402,7 +409,7 @@ void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES
     strcpy(words, "auto, hugetlb, hugetlb!, 1g, 1g! or off, or such for nursery= and arenas=");
     break;
   case CRD_OPTION_FILE: strcpy(words, "FILE"); break;
-  case CRD_OPTION_LOG: strcpy(words, "FILE, :FILE or WORD,WORD:FILE"); break;
+  case CRD_OPTION_LOG: strcpy(words, "FILE or WORD,WORD:FILE"); break;
   }
 }
 

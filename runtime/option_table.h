@@ -47,6 +47,7 @@ typedef struct crd_option {
  * where it writes. */
 const char *crd_environment(const char *name);
 
+#define CRD_VARIABLE_PREFIX "CRADLE_"
 #define CRD_LOG_VARIABLE "CRADLE_LOG"
 #define CRD_PROFILE_VARIABLE "CRADLE_PROFILE"
 #define CRD_STATS_VARIABLE "CRADLE_STATS"
@@ -57,7 +58,7 @@ extern const size_t crd_option_count;
 
 /* The row of the variable whose name is the first length bytes of name; NULL: there is none. */
 const crd_option *crd_option_find(const char *name, size_t length);
-/* The row whose name is most like this one; NULL: no name is close. */
+/* The row whose name is most like this one, which has the prefix; NULL: no name is close. */
 const crd_option *crd_option_nearest(const char *name, size_t length);
 /* The row that sets the field of that name; *field: which of the row's fields it is. NULL: no row sets it. */
 const crd_option *crd_option_of(const char *name, const crd_option_field **field);

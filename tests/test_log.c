@@ -77,19 +77,28 @@ static void spans_and_the_second_core_have_sections(void **state) {
   free(text);
 }
 
-static void assert_markers_only(char *text) {
+static void a_bare_name_logs_everything(void **state) {
+  (void)state;
+  char *text = log_of_life("");
+  assert_int_equal(read_sections(text), 12);
+  assert_has(text, "\ncause: nursery full\n");
+  free(text);
+}
+
+/* The form of PyPy's bare name. */
+static void a_profile_has_markers_only(void **state) {
+  (void)state;
+  char *text = log_of_life("profile:");
   assert_int_equal(read_sections(text), 11);
   assert_has(text, "1 tick = 1 ns of CLOCK_MONOTONIC\n");
   assert_has(text, "] {gc-minor\n");
   assert_lacks(text, "cause");
   assert_lacks(text, "{cradle-log");
   free(text);
-}
-
-static void a_bare_name_logs_markers_only(void **state) {
-  (void)state;
-  assert_markers_only(log_of_life(""));
-  assert_markers_only(log_of_life("+"));
+  text = log_of_life("gc-minor,profile:");
+  assert_int_equal(read_sections(text), 2);
+  assert_lacks(text, "cause");
+  free(text);
 }
 
 static void prefixes_select_sections(void **state) {
@@ -394,7 +403,8 @@ int main(void) {
       cmocka_unit_test(everything_is_logged),
       cmocka_unit_test(the_minor_section_is_as_documented),
       cmocka_unit_test(spans_and_the_second_core_have_sections),
-      cmocka_unit_test(a_bare_name_logs_markers_only),
+      cmocka_unit_test(a_bare_name_logs_everything),
+      cmocka_unit_test(a_profile_has_markers_only),
       cmocka_unit_test(prefixes_select_sections),
       cmocka_unit_test(nested_sections_are_selected_by_themselves),
       cmocka_unit_test(a_section_of_its_own_can_hold_the_head),

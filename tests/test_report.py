@@ -10,6 +10,7 @@ import io
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -278,6 +279,36 @@ class Samples(unittest.TestCase):
         for words in ("pauses none in this log", "minor collections none in this log", "major collections none in this log"):
             self.assertIn(words, told)
         self.assertNotRegex(told, r"in pauses|utilisation|arenas 0|\b0 bytes at most")
+
+    def test_a_profile_claims_nothing(self):
+        profile = self.path_of_profile()
+        result = run_report(profile)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        told = " ".join(result.stdout.split())
+        self.assertIn("times only, as CRADLE_LOG=profile:FILE writes them; CRADLE_LOG=FILE writes values, too", told)
+        self.assertIn("allocated not known promoted not known; the survival is not known memory used not known", told)
+        self.assertNotRegex(told, r"\b0 bytes|noted")
+
+    def path_of_profile(self):
+        """The text log of a run, without what its sections say."""
+        marker = re.compile(r"\[[0-9a-f]+\] ")
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([PROGRAM, folder], check=True)
+            lines = (Path(folder) / "text.log").read_text().splitlines(keepends=True)
+        return self.file("Cradle log, format 1\n" + "".join(line for line in lines if marker.match(line)))
+
+    def test_what_only_the_end_says_is_taken_from_there(self):
+        end = ("Cradle log, format 1\n[10] {gc-heap-end\nminor collections: 9\nallocated bytes: 4096\npromoted bytes: 2048\n"
+               "promoted objects: 7\n[20] gc-heap-end}\n")
+        told = " ".join(run_report(self.file(end)).stdout.split())
+        self.assertIn("allocated 4.00 KiB", told)
+        self.assertIn("promoted 2.00 KiB in 7 objects", told)
+
+    def test_major_collections_alone_tell_no_allocation(self):
+        done = "[10] {gc-collect-done\nused: 9500 => 6400\n[20] gc-collect-done}\n"
+        told = " ".join(run_report(self.file(done)).stdout.split())
+        self.assertIn("allocated not known promoted not known", told)
+        self.assertIn("memory used 9.28 KiB at most", told)
 
     def test_a_line_log_is_refused_in_a_sentence(self):
         head = "# Cradle's line log, format 1; heap 4711.1; second 0 is 1795261407.066833702 seconds since 1970\n"

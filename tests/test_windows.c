@@ -208,12 +208,9 @@ static void appended_files_are_shared(void **state) {
   assert_int_equal(errno, EBADF);
 }
 
-static void a_log_has_a_name_in_utf8(void **state) {
-  (void)state;
+static void live_with_log(const wchar_t *value) {
   cradle_options options;
   cradle_error error;
-  wchar_t value[2 * MAX_PATH];
-  swprintf(value, 2 * MAX_PATH, L"line:%hs\\%ls.log", folder, NAME_WIDE);
   assert_true(SetEnvironmentVariableW(L"CRADLE_LOG", value));
   cradle_options_init(&options);
   options.types = fixture_types;
@@ -222,8 +219,24 @@ static void a_log_has_a_name_in_utf8(void **state) {
   assert_non_null(heap);
   cradle_heap_free(heap);
   assert_true(SetEnvironmentVariableW(L"CRADLE_LOG", NULL));
-  wchar_t name[2 * MAX_PATH];
+}
+
+static void a_log_has_a_name_in_utf8(void **state) {
+  (void)state;
+  wchar_t value[2 * MAX_PATH], name[2 * MAX_PATH];
+  swprintf(value, 2 * MAX_PATH, L"line:%hs\\%ls.log", folder, NAME_WIDE);
+  live_with_log(value);
   swprintf(name, 2 * MAX_PATH, L"%hs\\%ls.log", folder, NAME_WIDE);
+  assert_int_not_equal(GetFileAttributesW(name), INVALID_FILE_ATTRIBUTES);
+}
+
+/* The colon of a drive ends no words of CRADLE_LOG. */
+static void a_log_on_a_drive_needs_no_words(void **state) {
+  (void)state;
+  wchar_t name[2 * MAX_PATH];
+  swprintf(name, 2 * MAX_PATH, L"%hs\\on_a_drive.log", folder);
+  assert_true(crd_begins_with_drive(folder));
+  live_with_log(name);
   assert_int_not_equal(GetFileAttributesW(name), INVALID_FILE_ATTRIBUTES);
 }
 
@@ -332,6 +345,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(files_are_replaced),
       cmocka_unit_test(appended_files_are_shared),
       cmocka_unit_test(a_log_has_a_name_in_utf8),
+      cmocka_unit_test(a_log_on_a_drive_needs_no_words),
       cmocka_unit_test(a_stale_reference_is_reported),
       cmocka_unit_test(misuse_ends_with_the_calls),
       cmocka_unit_test(there_is_no_fork),

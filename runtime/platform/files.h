@@ -32,6 +32,9 @@ ptrdiff_t crd_write_quietly(int fd, const void *bytes, size_t length);
 /* Writes all bytes, and waits while there is no room. false: errno says why. */
 bool crd_write_all(int fd, const void *bytes, size_t length);
 
+/* Whether the text begins as "C:\\": on Windows, this colon belongs to a file's name. */
+bool crd_begins_with_drive(const char *text);
+
 /* Opens the file for writing, without waiting. The flags (O_CREAT, O_EXCL, O_TRUNC, O_APPEND) are added. The descriptor
  * is never 0, 1 or 2, even if the program has closed these. Negative: errno says why. */
 int crd_open_to_write(const char *path, int flags);

@@ -111,6 +111,11 @@ static int descriptor_of(HANDLE handle) {
   return fd;
 }
 
+bool crd_begins_with_drive(const char *text) {
+  char letter = (char)(text[0] | 0x20);
+  return letter >= 'a' && letter <= 'z' && text[1] == ':' && (text[2] == '\\' || text[2] == '/');
+}
+
 /* A handle that may only append always writes at the end, also if other processes append. */
 int crd_open_to_write(const char *path, int flags) {
   wchar_t *name = wide_name(path);

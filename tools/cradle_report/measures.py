@@ -121,7 +121,7 @@ def heaps_of(log):
         elif name == "gc-spans":
             add_class(heap, section)
         elif name == "gc-note":
-            heap.notes[str(section.fields.get("text", "?"))] += 1
+            heap.notes.update(str(text) for text in [section.fields.get("text")] if text is not None)
         elif name == "gc-hardware":
             heap.pause_target_ns = section.fields.get("pause_target_ns")
         elif name == "gc-heap-end":
@@ -242,17 +242,19 @@ class Summary:
         return self.promoted / self.filled if self.filled and self.promoted is not None else None
 
 
-def told_sum(sections, key):
-    """The sum over the sections; None if no section has the key."""
+def told_sum(sections, key, ending):
+    """The sum over the sections, or else what the heap's end says; None if the log says neither."""
     values = [section.fields[key] for section in sections if key in section.fields]
-    return sum(values) if values or not sections else None
+    return sum(values) if values else ending.get(key)
 
 
 def summary_of(heap):
     lengths = sorted(pause.length for pause in heap.pauses)
     used = [one.fields[key] for one in heap.minors + heap.done for key in ("used_before_bytes", "used_after_bytes")
             if key in one.fields]
-    nursery_known = bool(heap.nurseries) or any("nursery_used_bytes" in one.fields for one in heap.minors)
+    nursery_known = bool(heap.minors) and (any("nursery_bytes" in one.fields for one in heap.nurseries)
+                                           or any("nursery_used_bytes" in one.fields for one in heap.minors))
+    grows = any("used_before_bytes" in one.fields for one in heap.minors)
     majors = heap.done if heap.done else heap.majors
     utilised = Utilisation(heap.pauses)
     return Summary(
@@ -271,10 +273,10 @@ def summary_of(heap):
         majors=len(majors),
         causes=Counter(str(one.fields["cause"]) for one in heap.minors if "cause" in one.fields),
         major_causes=Counter(str(one.fields["cause"]) for one in majors if "cause" in one.fields),
-        allocated=sum(allocated_at(heap)) if nursery_known or used else None,
+        allocated=sum(allocated_at(heap)) if nursery_known or grows else heap.ending.get("allocated_bytes"),
         filled=sum(nursery_at(heap)) if nursery_known else None,
-        promoted=told_sum(heap.minors, "promoted_bytes"),
-        promoted_objects=told_sum(heap.minors, "promoted_objects"),
+        promoted=told_sum(heap.minors, "promoted_bytes", heap.ending),
+        promoted_objects=told_sum(heap.minors, "promoted_objects", heap.ending),
         used_peak=max(used, default=None),
         live=heap.done[-1].fields.get("used_after_bytes") if heap.done else None,
         nursery=heap.nurseries[-1].fields.get("nursery_bytes") if heap.nurseries else None,

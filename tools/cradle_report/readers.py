@@ -247,6 +247,8 @@ def read_text(path, lines):
         log.remarks.append(f"{path}:{len(lines)}: the log ends inside {name}; read up to there")
     if log.form == "PyPy's log":
         to_nanoseconds(log)
+    elif not any(section.fields for section in log.sections):
+        log.remarks.append(f"{path}: times only, as CRADLE_LOG=profile:FILE writes them; CRADLE_LOG=FILE writes values, too")
     return log
 
 

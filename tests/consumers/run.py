@@ -11,6 +11,10 @@
     run.py wrap        builds the tutorial's VM as docs/building.md does, as a Meson project with a wrap file
     run.py two-files   the same from cradle.c and cradle.h, and with them the model test and others at -O3, with strict
                        aliasing and without, and with the POSIX backend
+    run.py copies      uses several copies of the two files in one program: shared objects that hide the library, which dlopen
+                       loads (with musl, too, if musl-gcc is there), two prefixes in one source file, and all of it static
+    run.py cmake       builds the program in a CMake project that has the source tree in a folder or fetches it, and installs
+                       the library by CMake alone
     run.py headers     compiles each public header alone, as C11 and as C++17, macros.c, and consumer.cpp as every C++ from
                        11 to 20, with every compiler found and the warnings that hosts turn on
 
@@ -226,9 +230,9 @@ def use_cmake(arguments, folder, prefix, libraries):
         return
     cmake_with_ninja = [cmake, "-G", "Ninja"]  # Meson needs ninja, so it is there; make may not be
     project = text_of(BUILDING, "cmake")
-    for target in ("Cradle::cradle", "Cradle::static"):
-        (folder / "CMakeLists.txt").write_text(project.replace("Cradle::cradle", target))
-        build = folder / target.removeprefix("Cradle::")
+    for target in ("cradle::cradle", "cradle::static", "Cradle::cradle", "Cradle::static"):
+        (folder / "CMakeLists.txt").write_text(project.replace("cradle::cradle", target))
+        build = folder / target.replace("::", "-")
         run([*cmake_with_ninja, "-S", folder, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
              f"-DCMAKE_C_COMPILER={shlex.split(arguments.cc)[-1]}", f"-DCMAKE_C_FLAGS={arguments.flags}"])
         run([cmake, "--build", build])
@@ -374,6 +378,144 @@ def two_files(arguments):
     run([folder / "consumer"])
 
 
+# --- a part of a CMake project ---
+
+
+def cmake(arguments):
+    program = shutil.which("cmake")
+    if program is None:
+        print("cmake is not installed")
+        return SKIPPED
+    work = empty(arguments.work)
+    configure = [program, "-G", "Ninja", f"-DCMAKE_C_COMPILER={shlex.split(arguments.cc)[-1]}"]
+    tree = fresh(work / "tree")
+    (tree / "cradle").symlink_to(arguments.source, target_is_directory=True)
+    (tree / "CMakeLists.txt").write_text(documented_project("tree"))
+    run([*configure, "-S", tree, "-B", tree / "build"])
+    flags = (tree / "build" / "build.ninja").read_text()
+    expect("-O2" in flags, "without a build type, the library is not optimised")
+    run([program, "--build", tree / "build"])
+    check_vm(tree / "build" / "vm")
+    run([program, "--install", tree / "build", "--prefix", work / "nothing"])
+    expect(not (work / "nothing").exists(), "a part of another project installs something")
+
+    fetched = fresh(work / "fetched")
+    text = documented_project("fetched")
+    expect("GIT_REPOSITORY URL GIT_TAG main" in text, f"{BUILDING}: FetchContent has no place for the repository")
+    # The tree as it lies here; git's part is CMake's.
+    text = text.replace("GIT_REPOSITORY URL GIT_TAG main", f"SOURCE_DIR {arguments.source}")
+    (fetched / "CMakeLists.txt").write_text(text)
+    run([*configure, "-S", fetched, "-B", fetched / "build", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_BUILD_TYPE=Debug", "-DCRADLE_INSTALL=ON"])
+    run([program, "--build", fetched / "build"])
+    expect(b"libcradle.so.0" in (fetched / "build" / "vm").read_bytes(), "BUILD_SHARED_LIBS makes no shared library")
+    check_vm(fetched / "build" / "vm")
+    prefix = work / "prefix"
+    run([program, "--install", fetched / "build", "--prefix", prefix])
+    installed_library = only(prefix.rglob("libcradle.so"), "libcradle.so")
+    check_names(installed_library, ("cradle_",))
+    user = fresh(work / "user")
+    (user / "CMakeLists.txt").write_text(text_of(BUILDING, "cmake"))
+    run([*configure, "-S", user, "-B", user / "build", f"-DCMAKE_PREFIX_PATH={prefix}"])
+    run([program, "--build", user / "build"])
+    check_vm(user / "build" / "vm", {**os.environ, "LD_LIBRARY_PATH": str(installed_library.parent)})
+    return 0
+
+
+def documented_project(kind):
+    """The project of docs/building.md, with another way to find the library."""
+    way = only((block for block in blocks_of(BUILDING) if block.words == ["cmake", kind]), f"block cmake {kind}").text
+    text = text_of(BUILDING, "cmake")
+    expect("find_package(Cradle 0.1 REQUIRED)\n" in text, f"{BUILDING}: the project finds the library in another way")
+    return text.replace("find_package(Cradle 0.1 REQUIRED)\n", way)
+
+
+# --- several copies ---
+
+
+HIDDEN = '-DCRADLE_API=__attribute__((__visibility__("hidden")))'
+STATIC = "-DCRADLE_API=static __attribute__((__unused__))"
+
+
+def amalgamated(arguments, folder, *words):
+    run([sys.executable, arguments.source / "tools" / "amalgamate", *words, folder])
+    return folder
+
+
+def copies(arguments):
+    work = empty(arguments.work)
+    compiler = shlex.split(arguments.cc)
+    newer = amalgamated(arguments, work / "newer")
+    header = newer / "cradle.h"
+    text = header.read_text()
+    expect("#define CRADLE_VERSION_MINOR 1\n" in text, "the version stands elsewhere in cradle.h")
+    header.write_text(text.replace("#define CRADLE_VERSION_MINOR 1\n", "#define CRADLE_VERSION_MINOR 2\n"))
+    folders = [amalgamated(arguments, work / "older"), newer]
+    use_shared_copies(compiler, work, folders, "exported", [], "100 100 0 0")  # they meet
+    use_shared_copies(compiler, work, folders, "hidden", [HIDDEN], "100 100 200 200")
+    if shutil.which("musl-gcc") is not None:
+        use_shared_copies(["musl-gcc"], work, folders[1:], "musl", [HIDDEN], "200 200")
+    else:
+        print("musl-gcc is not installed: the two files are not tried with musl")
+    use_prefixes(arguments, compiler, work)
+    use_static_copy(compiler, work, folders[0])
+
+
+def use_shared_copies(compiler, work, folders, kind, flags, answer):
+    """A shared object for each folder, all loaded into one program."""
+    build = [*compiler, "-std=c11", *WARNINGS, "-D_GNU_SOURCE", "-pthread"]
+    loader = work / f"load-{kind}"
+    run([*build, HERE / "load.c", "-o", loader, "-Wl,--no-as-needed", "-ldl"])
+    libraries = [work / f"{kind}-{folder.name}.so" for folder in folders]
+    for folder, library in zip(folders, libraries):
+        run([*build, *flags, "-shared", "-fPIC", "-I", folder, HERE / "copy.c", folder / "cradle.c", "-o", library])
+        if flags and NM is not None:
+            names = run([NM, "-D", "--defined-only", library])
+            expect("cradle_" not in names and "copy_works" in names, f"{library.name} exports {names}")
+    told = run([loader, *libraries]).strip()
+    expect(told == answer, f"{kind} copies answer {told}, not {answer}")
+
+
+def use_prefixes(arguments, compiler, work):
+    """Two copies under other names, both in one source file. Nothing in them has the old names, but environment variables."""
+    parts, sources = [], []
+    for name in ("first", "other_gc"):
+        folder = amalgamated(arguments, work / name, "--prefix", name)
+        part = (HERE / "copy.c").read_text().replace('"cradle.h"', f'"{name}.h"')
+        part = part.replace("cradle_", f"{name}_").replace("CRADLE_", f"{name.upper()}_")
+        parts.append(re.sub(r"\b(pair|pair_types|numbers|copy_works)\b", rf"{name}_\1", part))
+        sources += [folder / f"{name}.c"]
+        left = set(re.findall(r"(?<!\w)cradle_\w+", (folder / f"{name}.h").read_text() + (folder / f"{name}.c").read_text()))
+        expect(not left, f"names that --prefix {name} leaves: {sorted(left)[:10]}")
+        macros = {word for word in re.findall(r"(?<!\w)CRADLE_\w+", (folder / f"{name}.h").read_text())}
+        known = set(re.findall(r"`(CRADLE_\w+)`", (ROOT / "docs" / "environment.md").read_text()))
+        expect(macros <= known, f"macros that --prefix {name} leaves: {sorted(macros - known)[:10]}")
+    program = work / "prefixes.c"
+    program.write_text("".join(parts) + "int main(void) { return first_copy_works() == 100 && other_gc_copy_works() == 100 ? 0 : 1; }\n")
+    build = [*compiler, "-std=c11", *WARNINGS]
+    run([*build, "-I", work / "first", "-I", work / "other_gc", program, *sources, "-o", work / "prefixes", "-pthread"])
+    run([work / "prefixes"])
+    log = work / "two.log"
+    run([work / "prefixes"], env={**os.environ, "CRADLE_LOG": f"gc-heap-end:{log}"})
+    expect(log.read_text().count("{gc-heap-end") == 2, "a renamed copy does not read CRADLE_LOG")
+    for name in ("Caps", "", "a-b", "9x", "x_", "cradle.c"):
+        command = [sys.executable, arguments.source / "tools" / "amalgamate", "--prefix", name, work / "refused"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        expect(done.returncode == 2 and "are accepted, such as lang_gc" in done.stderr, f"--prefix {name!r} is accepted")
+
+
+def use_static_copy(compiler, work, folder):
+    """The library as a part of one source file, which exports nothing."""
+    program = work / "static.c"
+    program.write_text('#include "cradle.c"\n#include "copy.c"\nint main(void) { return copy_works() == 100 ? 0 : 1; }\n')
+    build = [*compiler, "-std=c11", *WARNINGS, STATIC, "-I", folder, "-I", HERE]
+    run([*build, "-c", program, "-o", work / "static.o"])
+    if NM is not None:
+        names = run([NM, "--defined-only", "--extern-only", "--format=posix", work / "static.o"])
+        expect("cradle_" not in names, f"a static copy exports {names}")
+    run([*compiler, work / "static.o", "-o", work / "static", "-pthread"])
+    run([work / "static"])
+
+
 # --- headers alone ---
 
 
@@ -451,6 +593,12 @@ def main():
     command = commands.add_parser("two-files", parents=[source, work])
     command.add_argument("--cc", default="cc")
     command.set_defaults(function=two_files)
+    command = commands.add_parser("cmake", parents=[source, consumer])
+    command.add_argument("--cc", default="cc")
+    command.set_defaults(function=cmake)
+    command = commands.add_parser("copies", parents=[source, work])
+    command.add_argument("--cc", default="cc")
+    command.set_defaults(function=copies)
     command = commands.add_parser("headers", parents=[source])
     command.set_defaults(function=headers)
 

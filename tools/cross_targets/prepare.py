@@ -51,10 +51,11 @@ def install(target):
     words = "install " + " ".join(target.packages)
     if shutil.which("apt-get") is None:
         raise Lacking(f"it needs {', '.join(target.programs)}: on Debian {words}")
-    sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    apt = [*([] if os.geteuid() == 0 else ["sudo", "-n"]), "apt-get", "-qq"]
+    quietly = {"env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
     try:
-        call([*sudo, "apt-get", "-qq", "install", "-y", "--no-install-recommends", *target.packages],
-             env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, stdin=subprocess.DEVNULL)
+        call([*apt, "update"], **quietly)
+        call([*apt, "install", "-y", "--no-install-recommends", *target.packages], **quietly)
     except (OSError, subprocess.CalledProcessError) as error:
         raise Lacking(f"its packages could not be installed ({words})") from error
 
@@ -65,7 +66,10 @@ def python_of_zig():
     if not python.exists():
         call([sys.executable, "-m", "venv", TREE / ".venv"])
     if subprocess.run([python, "-c", "import ziglang"], capture_output=True).returncode != 0:
-        call([python, "-m", "pip", "-q", "--disable-pip-version-check", "install", ZIG_PACKAGE])
+        try:
+            call([python, "-m", "pip", "-q", "--disable-pip-version-check", "install", ZIG_PACKAGE])
+        except subprocess.CalledProcessError as error:
+            raise Lacking(f"zig's C compiler could not be installed (pip install {ZIG_PACKAGE})") from error
     return python
 
 
@@ -93,8 +97,19 @@ def compiler_of(target, folder):
     return [str(script)], [python, "-m", "ziglang", "ar"]
 
 
+# Of the oldest version that the build accepts, and of Debian 12: what was tried.
+CMOCKA_VERSION = "1.1.5"
+
+
 def cmocka_sources(folder):
     """Debian's source package of cmocka, fetched by apt without a change to the machine."""
+    sources = unpacked_cmocka(folder)
+    if sources.name != f"cmocka-{CMOCKA_VERSION}":
+        print(f"note: {sources.name} is used; cmocka {CMOCKA_VERSION} was tried")
+    return sources
+
+
+def unpacked_cmocka(folder):
     there = [path for path in folder.glob("cmocka-*") if path.is_dir()]
     if there:
         return there[0]

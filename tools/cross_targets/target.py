@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+# A handful that touches memory, pages, threads, files and each kind of collection.
+HANDFUL = ("base", "handle", "major", "mark_beside", "old", "roots", "rounds", "structures", "supply", "weak", "windows")
 # Heaps against models, threads, and the sweeps of two small programs over nursery sizes.
 PROGRAMS = ("model", "model-small", "second-model", "second-model-small", "second-model-stressed", "threads",
             "sweep-hundred_lines", "sweep-tiny_vm")
@@ -23,6 +25,8 @@ class Target:
     wrapper: list = field(default_factory=list)  # what runs a program; empty: it runs as it is
     unrun: str = ""  # why programs cannot be run here; empty: they can
     tests: tuple = WHOLE  # beside the unit tests
+    in_quick: bool = True  # tools/cross --quick has it; not where another target differs little
+    quick: tuple = HANDFUL  # the unit tests that it runs; empty: all that are run otherwise
     left_out: dict = field(default_factory=dict)  # unit tests, and why
     suites_left_out: tuple = ("one-build", "long")
     variables: dict = field(default_factory=dict)  # of the environment of programs; {folder} stands for the target's

@@ -21,8 +21,11 @@
 #define CRADLE_END_DECLS
 #endif
 
-/* How the functions of these headers are declared: exported, always inlined, out of the way. */
+/* How the functions of these headers are declared: exported, unless who vendors the library defines it otherwise
+ * (docs/building.md); always inlined; out of the way. */
+#ifndef CRADLE_API
 #define CRADLE_API __attribute__((__visibility__("default")))
+#endif
 #define CRADLE_INLINE static inline __attribute__((__always_inline__))
 #define CRADLE_COLD __attribute__((__noinline__, __cold__))
 #define CRADLE_NOINLINE __attribute__((__noinline__))

@@ -48,8 +48,8 @@ static void look_at_name(void *reports, const char *entry) {
     return;
   const crd_option *nearest = crd_option_nearest(entry, length);
   if (nearest == NULL) return;
-  *(int *)reports += crd_report("%.*s: unknown; did you mean %s? (docs/environment.md lists all)", (int)length, entry,
-                                nearest->name);
+  *(int *)reports +=
+      crd_report("%.*s: unknown; did you mean %s? (docs/environment.md lists all)", (int)length, entry, nearest->name);
 }
 
 static int report_slips(void) {

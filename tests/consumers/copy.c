@@ -9,8 +9,7 @@ typedef struct pair {
   struct pair *next;
 } pair;
 
-static const cradle_type pair_types[] = {
-    {.name = "pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, next)}};
+static const cradle_type pair_types[] = {{.name = "pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, next)}};
 
 static pair *numbers(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
   pair *list = NULL;

@@ -1,6 +1,5 @@
 #include "gc/old/backing.h"
 
-#include "gc/base/check.h"
 #include "gc/old/arena.h"
 
 /* The size of a transparent huge page. If the system does not tell it: a page table of the last level is one base page

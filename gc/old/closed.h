@@ -16,7 +16,6 @@
 #ifndef CRADLE_GC_OLD_CLOSED_H
 #define CRADLE_GC_OLD_CLOSED_H
 
-#include "gc/base/check.h"
 #include "gc/old/arena.h"
 
 #define CLOSED_RUNS LIMIT(64, 4)

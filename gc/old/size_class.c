@@ -1,6 +1,5 @@
 #include "gc/old/size_class.h"
 
-#include "gc/base/check.h"
 #include "gc/old/arena.h"
 
 #define EXACT_MAX_BYTES 256

@@ -1,6 +1,5 @@
 #include "gc/old/supply.h"
 
-#include "gc/base/check.h"
 #include "gc/old/arena_memory.h"
 
 /* Arenas that are asked for at a time. */

@@ -494,9 +494,8 @@ def use_prefixes(arguments, compiler, work):
     build = [*compiler, "-std=c11", *WARNINGS]
     run([*build, "-I", work / "first", "-I", work / "other_gc", program, *sources, "-o", work / "prefixes", "-pthread"])
     run([work / "prefixes"])
-    log = work / "two.log"
-    run([work / "prefixes"], env={**os.environ, "CRADLE_LOG": f"gc-heap-end:{log}"})
-    expect(log.read_text().count("{gc-heap-end") == 2, "a renamed copy does not read CRADLE_LOG")
+    log = run([work / "prefixes"], env={**os.environ, "CRADLE_LOG": "gc-heap-end:-"})
+    expect(log.count("{gc-heap-end") == 2, "a renamed copy does not read CRADLE_LOG")
     for name in ("Caps", "", "a-b", "9x", "x_", "cradle.c"):
         command = [sys.executable, arguments.source / "tools" / "amalgamate", "--prefix", name, work / "refused"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -208,4 +208,4 @@ static bool strings_equal(const cradle_kit *kit, cradle_value left, cradle_value
          cradle_kit_string_equal(one, other);
 }
 
-const cradle_kit_keys cradle_kit_keys_strings = {cradle_kit_hash_identity, strings_equal};
+CRADLE_API const cradle_kit_keys cradle_kit_keys_strings = {cradle_kit_hash_identity, strings_equal};

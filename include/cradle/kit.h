@@ -191,7 +191,7 @@ typedef struct cradle_kit_keys {
   bool (*equal)(const cradle_kit *kit, cradle_value left, cradle_value right);
 } cradle_kit_keys;
 /* Compares strings of the kit by their bytes and everything else by identity. */
-CRADLE_API extern const cradle_kit_keys cradle_kit_keys_strings;
+CRADLE_API_DATA const cradle_kit_keys cradle_kit_keys_strings;
 /* The most keys that a map holds. */
 #define CRADLE_KIT_MAP_MAX ((size_t)1 << 30)
 /* The number that means: no entry. */

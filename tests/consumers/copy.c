@@ -11,7 +11,7 @@ typedef struct pair {
 
 static const cradle_type pair_types[] = {{.name = "pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, next)}};
 
-static pair *numbers(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
+static pair *list_of_numbers(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLECT {
   pair *list = NULL;
   CRADLE_ROOT(m, list);
   for (uint64_t i = 1; i <= count; i++) {
@@ -38,7 +38,7 @@ uint64_t copy_works(void) {
   cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) return 0;
   cradle_mutator *m = cradle_mutator_new(heap);
-  for (const pair *at = numbers(m, 3000); at != NULL; at = at->next) sum += at->number;
+  for (const pair *at = list_of_numbers(m, 3000); at != NULL; at = at->next) sum += at->number;
   cradle_mutator_free(m);
   cradle_heap_free(heap);
   return sum == 3000 * 3001 / 2 ? cradle_version() : 0;

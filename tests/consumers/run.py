@@ -482,7 +482,7 @@ def use_prefixes(arguments, compiler, work):
         folder = amalgamated(arguments, work / name, "--prefix", name)
         part = (HERE / "copy.c").read_text().replace('"cradle.h"', f'"{name}.h"')
         part = part.replace("cradle_", f"{name}_").replace("CRADLE_", f"{name.upper()}_")
-        parts.append(re.sub(r"\b(pair|pair_types|numbers|copy_works)\b", rf"{name}_\1", part))
+        parts.append(re.sub(r"\b(pair|pair_types|list_of_numbers|copy_works)\b", rf"{name}_\1", part))
         sources += [folder / f"{name}.c"]
         left = set(re.findall(r"(?<!\w)cradle_\w+", (folder / f"{name}.h").read_text() + (folder / f"{name}.c").read_text()))
         expect(not left, f"names that --prefix {name} leaves: {sorted(left)[:10]}")

@@ -26,6 +26,10 @@
 #ifndef CRADLE_API
 #define CRADLE_API __attribute__((__visibility__("default")))
 #endif
+/* Data. cradle.c of tools/amalgamate defines it without extern, so that CRADLE_API can be static there. */
+#ifndef CRADLE_API_DATA
+#define CRADLE_API_DATA CRADLE_API extern
+#endif
 #define CRADLE_INLINE static inline __attribute__((__always_inline__))
 #define CRADLE_COLD __attribute__((__noinline__, __cold__))
 #define CRADLE_NOINLINE __attribute__((__noinline__))

@@ -99,6 +99,17 @@ static void collect_before(cradle_heap *heap, size_t bytes) CRADLE_MAY_COLLECT {
     crd_collect(heap, CRADLE_CAUSE_LARGE);
 }
 
+/* Before a large object is allocated: collects if the next minor collection would scan too much otherwise [large.3].
+ * Returns whether the object is to be recorded from birth; then nothing is young now. */
+static bool limit_scan(cradle_heap *heap, const crd_type *type, size_t bytes) CRADLE_MAY_COLLECT {
+  crd_old *old = &heap->old;
+  if (!type->has_slots || collection_is_off(heap)) return false;
+  if (old->young_scanned_bytes + bytes > SCANNED_MAX_BYTES &&
+      (nursery_filled(heap) != 0 || old->young_large != PAGE_NONE))
+    crd_collect(heap, CRADLE_CAUSE_LARGE);
+  return bytes > SCANNED_MAX_BYTES && type->recording != RECORDING_OBJECT;
+}
+
 /* Places are taken beyond the promotion reserve (old->reserve), which an allocation must not touch. Small objects
  * come here only if they are to be old at once, pinned ones for example. */
 static void *take_outside(cradle_heap *heap, size_t bytes, bool young) {
@@ -121,6 +132,8 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
   if (bytes > heap->old.arenas.bytes) return NULL;
   heap_grows(heap, bytes);
   collect_before(heap, bytes);
+  const crd_type *descriptor = &heap->types.types[type];
+  bool recorded = young && limit_scan(heap, descriptor, bytes);
   /* Objects outside the nursery may be refused: the maximum heap or the system sets a limit. The more thorough
    * collections come only then. */
   cradle_word *object = take_outside(heap, bytes, young);
@@ -132,7 +145,12 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
   ASSERT(!heap_is_young(heap, address_of(object)), "a large or old object lies in the nursery");
   heap->stats.allocated_bytes += bytes;
   object[0] = type;
-  if (!young) object_set_flags(object, type_old_flags(&heap->types.types[type], bytes));
+  if (!young)
+    object_set_flags(object, type_old_flags(descriptor, bytes));
+  else if (recorded)
+    crd_record_from_birth(heap, object, bytes);
+  else if (descriptor->has_slots)
+    heap->old.young_scanned_bytes += bytes;
   return object;
 }
 

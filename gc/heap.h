@@ -8,7 +8,7 @@
  *            collection is off, nothing is promoted and old.reserve is 0.
  *   [heap.3] An old object's barrier flag is set exactly when it is not remembered. The array flags (slots, values) say
  *            that stores into an array are recorded slot by slot. An array gets the array flags that its type chooses
- *            if it is above SLOTS_MIN_BYTES when it becomes old and its only slots are its items. It never loses them.
+ *            if it is above SLOTS_MIN_BYTES when it becomes old, or at birth [large.3]. It never loses them.
  *   [heap.4] state says what runs now (gc/state.h); no allocation and no barrier happens unless it is HEAP_MUTATING.
  *   [heap.5] If an array with array flags has a slot with a young reference, the slot is in `recorded`, or the array is
  *            remembered, or remember_all is set.
@@ -145,8 +145,7 @@ static inline bool heap_is_young(const cradle_heap *heap, uintptr_t address) {
 }
 /* Whether a young object, large ones included, is at an address. The address may be any word. */
 static inline bool heap_holds_young(const cradle_heap *heap, uintptr_t address) {
-  if (CRADLE_LIKELY(heap_is_young(heap, address))) return true;
-  return CRADLE_UNLIKELY(heap->old.young_large != PAGE_NONE) && old_is_young_large(&heap->old, address);
+  return heap_is_young(heap, address) || old_is_young_large(&heap->old, address);
 }
 /* Whether the object at an address of the old generation is known to be dead: marking is over and did not reach it. */
 static inline bool heap_is_known_dead(const cradle_heap *heap, uintptr_t address) {

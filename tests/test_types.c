@@ -172,7 +172,7 @@ static void weak_values_need_an_encoding(void **state) {
   }
 }
 
-/* An array of which all slots are items is recorded by its items. */
+/* An array is recorded slot by slot if its items are slots, and fixed slots are of the same kind. */
 static void an_entry_knows_how_stores_are_recorded(void **state) {
   (void)state;
   const struct {
@@ -192,6 +192,13 @@ static void an_entry_knows_how_stores_are_recorded(void **state) {
       {ITEMS(CRADLE_ITEMS_REFERENCES, 8, .finalizer = 1, .destructor = free), RECORDING_REFERENCES},
       {ITEMS(CRADLE_ITEMS_REFERENCES, 8, .trace = no_trace), RECORDING_OBJECT},
       {TYPE(.size = 24, .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, .length_offset = 8, .references = 4),
+       RECORDING_REFERENCES},
+      {TYPE(.size = 24, .items = CRADLE_ITEMS_VALUES, .item_size = 8, .length_offset = 8, .values = 4),
+       RECORDING_VALUES},
+      {TYPE(.size = 24, .items = CRADLE_ITEMS_VALUES, .item_size = 8, .length_offset = 8, .references = 4),
+       RECORDING_OBJECT},
+      {TYPE(.size = 24, .items = CRADLE_ITEMS_STRUCTURES, .item_size = 16, .length_offset = 8, .item_references = 1,
+            .references = 4),
        RECORDING_OBJECT},
       {TYPE(.size = 24, .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, .length_offset = 8, .values = 4),
        RECORDING_OBJECT},

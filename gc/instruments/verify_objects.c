@@ -106,6 +106,7 @@ typedef struct old_place {
   size_t room;
   uint64_t flags;
   bool is_young;
+  bool takes_barrier; /* stores into it must be remembered: it is old, or recorded from birth [large.3] */
 } old_place;
 
 static old_place place_of(const cradle_heap *heap, const cradle_word *object) {
@@ -113,7 +114,10 @@ static old_place place_of(const cradle_heap *heap, const cradle_word *object) {
   old_place place = {.is_young = page->state == PAGE_LARGE_YOUNG};
   place.room =
       page->state == PAGE_SMALL ? heap->old.classes.of[page->size_class].bytes : (size_t)page->pages << PAGE_SHIFT;
-  place.flags = place.is_young ? HEADER_YOUNG_FLAGS : HEADER_OLD_FLAGS;
+  place.takes_barrier = !place.is_young || header_records_slots(object[0]);
+  place.flags = !place.takes_barrier ? HEADER_YOUNG_FLAGS
+                : place.is_young     ? HEADER_YOUNG_FLAGS | HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS
+                                     : HEADER_OLD_FLAGS;
   return place;
 }
 
@@ -170,7 +174,8 @@ static void found_old(crd_verification *verification, uintptr_t address, const c
   if (heap_has_open(heap, object)) return;
   old_place place = place_of(heap, object);
   if (!verify_header(verification, object, place.room, place.flags, slot)) return;
-  if (place.is_young && holder->is_old && !is_remembered(verification, slot))
+  /* An array that is recorded from birth may refer to itself by a plain store: it was the only young object then. */
+  if (place.is_young && holder->is_old && object != holder->object && !is_remembered(verification, slot))
     fault_of_barrier(verification, "a young large one", slot);
   if (!place.is_young && holder->is_traced && !old_is_marked(&heap->old, address) && !is_remembered(verification, slot))
     missing_barrier(verification,
@@ -269,7 +274,7 @@ static void verify_old_object(void *data, cradle_word *object) {
   }
   if (heap_is_known_dead(heap, address_of(object))) return;
   verify_slots(verification, (verify_holder){.object = object,
-                                             .is_old = !place.is_young,
+                                             .is_old = place.takes_barrier,
                                              .is_traced = !place.is_young && is_traced(verification, object)});
 }
 

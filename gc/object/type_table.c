@@ -133,20 +133,16 @@ static crd_item_slots item_slots_of(const cradle_type *type, bool plain_encoding
   return slots;
 }
 
-/* How stores into large old arrays of the type are remembered: slot by slot if all their slots are items. A fixed
- * slot or a weak one has no record of its own. */
+/* How stores into large old arrays of the type are remembered: slot by slot if their items are slots, and fixed slots
+ * are of the same kind. Weak slots and those of a trace callback have no record of their own. */
 static uint8_t recording_of(const crd_type *entry, const crd_item_slots *slots) {
-  bool only_items =
-      entry->references == 0 && entry->values == 0 && entry->trace == NULL && !(entry->registers & REGISTERED_WEAKLY);
-  if (!only_items) return RECORDING_OBJECT;
+  if (entry->trace != NULL || (entry->registers & REGISTERED_WEAKLY)) return RECORDING_OBJECT;
   cradle_items words =
       entry->items == CRADLE_ITEMS_STRUCTURES && slots->alike != CRADLE_ITEMS_NONE ? slots->alike : entry->items;
-  switch (words) {
-  case CRADLE_ITEMS_REFERENCES: return RECORDING_REFERENCES;
-  case CRADLE_ITEMS_VALUES: return RECORDING_VALUES;
-  case CRADLE_ITEMS_STRUCTURES: return RECORDING_STRUCTURES;
-  default: return RECORDING_OBJECT;
-  }
+  if (words == CRADLE_ITEMS_REFERENCES && entry->values == 0) return RECORDING_REFERENCES;
+  if (words == CRADLE_ITEMS_VALUES && entry->references == 0) return RECORDING_VALUES;
+  bool only_items = entry->references == 0 && entry->values == 0;
+  return words == CRADLE_ITEMS_STRUCTURES && only_items ? RECORDING_STRUCTURES : RECORDING_OBJECT;
 }
 
 crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding) {

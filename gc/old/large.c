@@ -19,6 +19,15 @@ static void set_bits(const crd_old *old, uintptr_t address) {
   __atomic_store_n(&arena->allocated[index], arena_bit_mask(address), __ATOMIC_RELEASE);
 }
 
+static void list_young(crd_old *old, uint32_t page) {
+  uintptr_t address = arenas_page_address(&old->arenas, page), end = old->young_large_start + old->young_large_bytes;
+  arenas_page(&old->arenas, page)->next = old->young_large;
+  if (old->young_large == PAGE_NONE || address < old->young_large_start) old->young_large_start = address;
+  if (end <= address) end = address + 1;
+  old->young_large_bytes = end - old->young_large_start;
+  old->young_large = page;
+}
+
 /* The page entry is filled in before set_bits: once the allocation bit is set, the second core may look at the
  * entry. */
 void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep) {
@@ -38,10 +47,7 @@ void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, ui
   set_bits(old, address);
   old->used_bytes += pages << PAGE_SHIFT;
   old->large_bytes += pages << PAGE_SHIFT;
-  if (young) {
-    entry->next = old->young_large;
-    old->young_large = page;
-  }
+  if (young) list_young(old, page);
   if (zeroed && !clean) memset(memory_at(address), 0, bytes);
   return memory_at(address);
 }

@@ -11,14 +11,31 @@
  *          |
  *          `-- not reached when the minor collection ends: freed
  *
+ * A minor collection that reaches a young large object scans it whole, because plain stores into it left no record. A
+ * scan of millions of slots is too long for one pause. So what a minor collection scans that way is limited to
+ * SCANNED_MAX_BYTES. An allocation that would exceed the limit collects first, and an array of slots that is larger
+ * than the limit is *recorded from birth*: it has the barrier flag and the flags of a large old array at once, and is
+ * never scanned. That is right because of two facts. The array is allocated while no other object is young, so until
+ * the program's next allocation there is no young object that could be stored into it. And from the next allocation
+ * on, every store into it takes the barrier, as after any call that may collect. Such an array is young in every other
+ * respect: the next minor collection frees it if it was not reached. While a major collection marks, the array is
+ * traced in pieces like an old one, when it has become old.
+ *
  *   [large.1] The list young_large has exactly the objects whose page's state is PAGE_LARGE_YOUNG, and during a minor
- *             collection PAGE_LARGE_REACHED. After a minor collection it is empty.
+ *             collection PAGE_LARGE_REACHED. Their addresses lie in [young_large_start, young_large_start +
+ *             young_large_bytes). After a minor collection the list and this range are empty.
  *   [large.2] large_bytes counts the pages of all large objects, whole pages.
+ *   [large.3] A young large object has the array flags exactly if it is recorded from birth. Then [heap.3] and
+ *             [heap.5] hold for it as for an old array. The other young large objects with slots have at most
+ *             SCANNED_MAX_BYTES together, which young_scanned_bytes counts, or are one object.
  */
 #ifndef CRADLE_GC_OLD_LARGE_H
 #define CRADLE_GC_OLD_LARGE_H
 
 #include "gc/old/span.h"
+
+/* How many bytes of young large objects with slots a minor collection scans: about a millisecond's work. */
+#define SCANNED_MAX_BYTES LIMIT((size_t)4 << 20, (size_t)48 << 10)
 
 /* A run of pages for one object of so many bytes, with its allocation bit set. young: the object is young. zeroed: its
  * memory reads as zero. `keep` arenas stay FREE. NULL: no memory. */
@@ -35,9 +52,19 @@ typedef struct crd_remains {
 /* As crd_old_free_large, for an object that died: poisons its memory, and closes its pages with a quarantine. */
 void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains);
 
+/* After a minor collection, which has emptied the list: no large object is young. */
+static inline void old_end_young_large(crd_old *old) {
+  old->young_large = PAGE_NONE;
+  old->young_large_start = old->young_large_bytes = 0;
+  old->young_scanned_bytes = 0;
+}
+/* Whether the address, which may lie anywhere, may be one of a large object in the list young_large. */
+static inline bool old_may_be_young_large(const crd_old *old, uintptr_t address) {
+  return address - old->young_large_start < old->young_large_bytes;
+}
 /* Whether a large object allocated since the last minor collection begins at the address, which may lie anywhere. */
 static inline bool old_is_young_large(const crd_old *old, uintptr_t address) {
-  return arenas_know(&old->arenas, address) &&
+  return CRADLE_UNLIKELY(old_may_be_young_large(old, address)) && arenas_know(&old->arenas, address) &&
          arenas_page(&old->arenas, arenas_page_number(&old->arenas, address))->state == PAGE_LARGE_YOUNG;
 }
 

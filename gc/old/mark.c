@@ -98,6 +98,12 @@ void crd_mark_address(cradle_heap *heap, uintptr_t address) {
   write_back(&context);
 }
 
+void crd_mark_again(cradle_heap *heap, const cradle_word *object) {
+  ASSERT(old_is_marked(&heap->old, address_of(object)), "[mark.1] an object is traced again that is not marked");
+  ASSERT(!heap->marker.going, "[marker.1] the mutator pushes on the mark stack in a round");
+  if (!word_stack_push(&heap->mark_stack, address_of(object))) heap->major.overflowed = true;
+}
+
 /* Pushes the rest of an array, from item `first` on, to be traced later. false: the stack has no room for two words. */
 static inline bool push_rest(mark_context *context, const cradle_word *object, uint64_t first) {
   if (!push(context, first)) return false;

@@ -51,6 +51,8 @@ void crd_mark_start(cradle_heap *heap);
 bool crd_mark_some(cradle_heap *heap, crd_budget budget);
 /* Marks the object at an address that may lie anywhere. */
 void crd_mark_address(cradle_heap *heap, uintptr_t address);
+/* Has a marked object traced once more, because something was stored into it unseen: it turns grey again. */
+void crd_mark_again(cradle_heap *heap, const cradle_word *object);
 
 /* --- entries of the mark stack ---
  *

@@ -58,6 +58,9 @@ typedef struct crd_old {
   uint64_t class_used[SIZE_CLASS_MAX];  /* bytes of used_bytes, by size class */
   uint32_t class_spans[SIZE_CLASS_MAX]; /* spans, by size class */
   uint32_t young_large;                 /* list of young large objects [large.1], or PAGE_NONE */
+  uintptr_t young_large_start;          /* [young_large_start, young_large_start + young_large_bytes) */
+  uintptr_t young_large_bytes;          /* has the addresses of all young large objects [large.1] */
+  uint64_t young_scanned_bytes;         /* of young large objects that are scanned whole [large.3] */
   uint32_t reserve;                     /* arenas kept FREE for the next minor collection, so that it cannot fail */
   bool born_marked;                     /* [span.7] */
   bool marked_beside;                   /* a round of the second core goes on (gc/old/marker.h) */

@@ -97,7 +97,18 @@ cradle_word *crd_promote_object(crd_minor *context, cradle_word *object) {
   return copy(context, object, object[0], &context->types[header_type(object[0])]);
 }
 
+/* The first reference to a young large object links it; it is traced from the list. One that is recorded from birth need
+ * not be traced [large.3]. Neither needs a mark: it was born marked if a major collection marks [marker.5]. */
+static void reach_large(crd_minor *context, crd_page *page) {
+  page->state = PAGE_LARGE_REACHED;
+  const crd_arenas *arenas = &context->heap->old.arenas;
+  if (header_records_slots(*object_at(arenas_page_address(arenas, page->head)))) return;
+  page->pending = context->pending_large;
+  context->pending_large = page->head;
+}
+
 CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool live) {
+<<<<<<< HEAD
   crd_arenas *arenas = &context->heap->old.arenas;
   if (!arenas_know(arenas, address)) return;
   if (context->has_young_large) {
@@ -109,9 +120,15 @@ CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool liv
       page->pending = context->pending_large;
       context->pending_large = page->head;
     }
+=======
+  crd_old *old = &context->heap->old;
+  if (old_may_be_young_large(old, address)) {
+    crd_page *page = arenas_page(&old->arenas, arenas_page_number(&old->arenas, address));
+    if (page->state == PAGE_LARGE_YOUNG) reach_large(context, page);
+>>>>>>> 138129c (Arrays too large to scan in a pause are recorded from birth)
     if (page->state == PAGE_LARGE_REACHED) return;
   }
-  if (context->marking && live) crd_marker_shade(context->heap, address);
+  if (context->marking && live && arenas_contain(&old->arenas, address)) crd_marker_shade(context->heap, address);
 }
 
 /* Promotes the young object that a slot refers to, then the one that the first slot of its copy refers to, and so on
@@ -142,7 +159,7 @@ CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t 
     value = type->sole_values;
     address = address_in(context, value, *slot);
     if (!is_young(context, address)) {
-      if (CRADLE_UNLIKELY(context->looks_at_old)) crd_promote_old(context->self, address, true);
+      if (is_beyond(context, address)) crd_promote_old(context->self, address, true);
       return;
     }
   }
@@ -182,7 +199,7 @@ CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool value
       promote(context, slot, address, values);
       return;
     }
-    if (CRADLE_UNLIKELY(context->looks_at_old)) crd_promote_old(context->self, address, true);
+    if (is_beyond(context, address)) crd_promote_old(context->self, address, true);
   }
   context->pending = object_at(pending_next(link));
 }
@@ -250,7 +267,7 @@ CRD_ALWAYS_INLINE void promote_recorded(crd_minor *context, cradle_word *slot, b
   uintptr_t address = address_in(context, value, *slot);
   if (is_young(context, address))
     promote(context, slot, address, value);
-  else if (CRADLE_UNLIKELY(context->looks_at_old))
+  else if (is_beyond(context, address))
     crd_promote_old(context->self, address, true);
 }
 

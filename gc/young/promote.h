@@ -33,6 +33,9 @@
  *               call does that, up to a depth. Below that depth, what items refer to is copied at once and waits on the
  *               list. So is what a trace callback of the embedder's reports, because callbacks must not be called
  *               within one another.
+ *   [promote.4] References into two ranges of addresses need a look: the nursery, and [beyond_start, beyond_start +
+ *               beyond_bytes). The second is the arenas while a major collection marks. Otherwise it has the young
+ *               large objects, and is empty if there are none. [near_start, near_start + near_bytes) covers both.
  */
 #ifndef CRADLE_GC_YOUNG_PROMOTE_H
 #define CRADLE_GC_YOUNG_PROMOTE_H
@@ -42,7 +45,8 @@
 struct crd_minor {
   crd_minor *self; /* the context itself; in a local copy, the original */
   uintptr_t nursery_start, nursery_bytes;
-  uintptr_t near_start, near_bytes; /* an address outside of this range needs no look */
+  uintptr_t beyond_start, beyond_bytes; /* [promote.4] */
+  uintptr_t near_start, near_bytes;     /* [promote.4] */
   crd_allocator *allocators;
   const crd_type *types;
   cradle_word *pending;   /* [promote.1] */
@@ -51,7 +55,6 @@ struct crd_minor {
   uint32_t pending_large; /* [minor.1] */
   bool has_young_large, marking;
   bool looked_at_all; /* every old object was looked at, not only the remembered ones */
-  bool looks_at_old;  /* has_young_large or marking: references that lead elsewhere than into the nursery matter, too */
   uint64_t objects, bytes;
   cradle_heap *heap;
   cradle_encoding encoding; /* of the heap */
@@ -77,6 +80,10 @@ void crd_promote_from_unmarked(crd_minor *context, cradle_word *object);
 /* Traces the copies on the list, down to context->until. */
 void crd_promote_list(crd_minor *context);
 
+/* Whether a reference that does not lead into the nursery needs a look. */
+CRD_ALWAYS_INLINE bool is_beyond(const crd_minor *context, uintptr_t address) {
+  return CRADLE_UNLIKELY(address - context->beyond_start < context->beyond_bytes);
+}
 CRD_ALWAYS_INLINE bool is_young(const crd_minor *context, uintptr_t address) {
   return address - context->nursery_start < context->nursery_bytes;
 }
@@ -101,7 +108,7 @@ CRD_ALWAYS_INLINE void promote_slot(void *data, bool value, cradle_word *slot) {
   }
   if (is_young(context, address))
     crd_promote_all(context, slot, address, value);
-  else if (CRADLE_UNLIKELY(context->looks_at_old))
+  else if (is_beyond(context, address))
     crd_promote_old(context, address, true);
 }
 
@@ -111,7 +118,7 @@ static inline void promote_slot_only(void *data, bool value, cradle_word *slot) 
   uintptr_t address = address_in(context, value, *slot);
   if (is_young(context, address))
     crd_promote_one(context, slot, address, value);
-  else if (context->looks_at_old)
+  else if (is_beyond(context, address))
     crd_promote_old(context, address, true);
 }
 

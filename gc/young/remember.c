@@ -37,14 +37,34 @@ static CRADLE_NOINLINE uint32_t budget_of(const cradle_heap *heap, const cradle_
   return (uint32_t)(slots / RECORDED_SHARE);
 }
 
+static inline crd_page *page_of(const cradle_heap *heap, const cradle_word *array) {
+  const crd_arenas *arenas = &heap->old.arenas;
+  ASSERT(arenas_contain(arenas, address_of(array)), "[remember.2] slots of an object outside the arenas are recorded");
+  return arenas_page(arenas, arenas_page_number(arenas, address_of(array)));
+}
+
+/* A large young array has no other counter than this one, because its page entry is linked in a list. */
+void crd_record_from_birth(cradle_heap *heap, cradle_word *array, size_t bytes) {
+  crd_page *page = page_of(heap, array);
+  ASSERT(page->state == PAGE_LARGE_YOUNG, "[large.3] an array that is not a young large one is recorded from birth");
+  page->record_left = (uint32_t)(bytes / 8 / RECORDED_SHARE);
+  object_set_flags(array, type_old_flags(heap_type(heap, *array), bytes));
+}
+
+/* Whether a store of an old reference into the array must be seen, too. An array that is recorded from birth is traced
+ * as a whole when it has become old [large.3]. */
+static inline bool marking_sees(const cradle_heap *heap, const cradle_word *array) {
+  return CRADLE_UNLIKELY(heap->major.phase == MAJOR_MARKING) && !old_is_young_large(&heap->old, address_of(array));
+}
+
 /* The counter of slots that may still be recorded before the next minor collection. A large array has its counter in
  * its page entry. Arrays that share pages share some counters: if two arrays meet in one, they are only remembered
  * as wholes earlier. A counter of an earlier collection begins anew here, so that no collection has to reset them
  * all. */
 static inline uint32_t *may_record(cradle_heap *heap, const cradle_word *array) {
   uintptr_t address = address_of(array);
-  ASSERT(arenas_contain(&heap->old.arenas, address), "[remember.2] slots of an object outside the arenas are recorded");
-  crd_page *page = arenas_page(&heap->old.arenas, arenas_page_number(&heap->old.arenas, address));
+  crd_page *page = page_of(heap, array);
+  if (CRADLE_UNLIKELY(page->state == PAGE_LARGE_YOUNG)) return &page->record_left;
   crd_record_budget *shared = &heap->budgets[address / SLOTS_MIN_BYTES % RECORD_BUDGETS];
   bool large = page->state == PAGE_LARGE;
   uint32_t *at = large ? &page->recorded_at : &shared->recorded_at, *left = large ? &page->record_left : &shared->left;
@@ -65,7 +85,7 @@ static inline bool record(cradle_heap *heap, const cradle_word *slot, bool value
 static CRADLE_NOINLINE bool record_in_structures(cradle_heap *heap, const cradle_word *array, const cradle_word *words,
                                                  size_t count) {
   uint32_t *most = may_record(heap, array);
-  bool marking = heap->major.phase == MAJOR_MARKING;
+  bool marking = marking_sees(heap, array);
   for (size_t i = 0; i < count; i++) {
     cradle_items kind = crd_type_item_word(&heap->types, array, &words[i]);
     if (kind == CRADLE_ITEMS_BYTES) continue;
@@ -120,7 +140,7 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   *words_of(slot) = word;
   bool value = header_holds_values(header);
   if (CRADLE_LIKELY(header_records_one_kind(header))) {
-    if (!heap_holds_young(heap, heap_address_in(heap, value, word)) && heap->major.phase != MAJOR_MARKING) return;
+    if (!heap_holds_young(heap, heap_address_in(heap, value, word)) && !marking_sees(heap, object)) return;
     uint32_t *most = may_record(heap, object);
     if (*most > 0 && record(heap, slot, value)) {
       --*most;
@@ -143,9 +163,11 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
 static bool record_slots(cradle_heap *heap, const cradle_word *array, bool value, const cradle_word *slots,
                          size_t count) {
   uint32_t *most = may_record(heap, array);
+  bool marking = marking_sees(heap, array);
   /* If more slots were copied than may be recorded, the first that needs it has the whole array remembered: to
-   * record up to the limit first would be in vain. */
-  bool marking = heap->major.phase == MAJOR_MARKING, few = count <= *most;
+   * record up to the limit first would probably be in vain. But the next minor collection then scans the array, and if
+   * that takes long, it is worth to find out how many slots need a record. */
+  bool few = count <= *most || (!marking && count > SCANNED_MAX_BYTES / 8);
   for (size_t i = 0; i < count; i++) {
     uintptr_t address = heap_address_in(heap, value, slots[i]);
     if (address == 0 || (!marking && !heap_holds_young(heap, address))) continue;

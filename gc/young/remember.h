@@ -34,7 +34,7 @@
  *
  *   [remember.1] An old or prebuilt object is in the set at most once: remembering it clears its barrier flag, and
  *                without the flag no store takes the slow path.
- *   [remember.2] Recorded slots are those of old arrays with the slots flag, which lie in arenas.
+ *   [remember.2] Recorded slots are those of arrays with array flags, which lie in arenas.
  *
  * What must be in the set is said by [heap.1], [heap.3], [heap.5] and [heap.6].
  */
@@ -58,6 +58,8 @@ typedef struct crd_record_budget {
   uint32_t left;
 } crd_record_budget;
 
+/* Has stores into a young large array recorded from its birth on [large.3]. */
+void crd_record_from_birth(cradle_heap *heap, cradle_word *array, size_t bytes);
 /* Remembers an old or prebuilt object that has its barrier flag. */
 void crd_remember(cradle_heap *heap, cradle_word *object);
 

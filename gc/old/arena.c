@@ -94,6 +94,11 @@ static uint32_t map_first_fit(const uint64_t *map, uint32_t count) {
   return ARENA_PAGES;
 }
 
+uint32_t crd_arenas_skip_free(const crd_arenas *arenas, uint32_t page) {
+  uint32_t index = page / ARENA_PAGES;
+  return index * ARENA_PAGES + map_find(arenas->meta[index].free_map, page % ARENA_PAGES + 1, false);
+}
+
 /* --- taking and giving back runs --- */
 
 /* Whether [arena.5] holds for a run of pages in one arena. */

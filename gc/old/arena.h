@@ -162,6 +162,8 @@ uint32_t crd_arenas_take(crd_arenas *arenas, uint32_t count, uint32_t keep, bool
 /* Gives a run back. If the run lies in several arenas, this may be just its part in some of them. The caller has zeroed
  * the bitmaps and page entries of these pages. */
 void crd_arenas_give_back(crd_arenas *arenas, uint32_t page, uint32_t count);
+/* The first page after a page of a USED arena that is not free, or the end of the arena. */
+uint32_t crd_arenas_skip_free(const crd_arenas *arenas, uint32_t page);
 /* Takes a USED arena out of the lists, so that nothing new is placed in it; and puts it back. */
 void crd_arenas_withdraw(crd_arenas *arenas, uint32_t index);
 void crd_arenas_restore(crd_arenas *arenas, uint32_t index);

@@ -291,7 +291,7 @@ uint32_t crd_old_next_span(const crd_old *old, uint32_t page) {
     else if (entry->state != PAGE_FREE)
       return page;
     else
-      page++;
+      page = crd_arenas_skip_free(&old->arenas, page);
   }
   return PAGE_NONE;
 }

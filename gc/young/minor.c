@@ -132,7 +132,7 @@ static uint64_t settle_large(cradle_heap *heap) {
     cradle_word *object = object_at(arenas_page_address(arenas, page));
     const crd_type *type = heap_type(heap, *object);
     /* Born marked and not scanned here: marking does not know yet what it refers to [large.3]. */
-    if (CRADLE_UNLIKELY(header_records_slots(*object)) && heap->old.born_marked) crd_mark_again(heap, object);
+    if (CRADLE_UNLIKELY(header_records_slots(*object)) && heap->major.phase == MAJOR_MARKING) crd_mark_again(heap, object);
     object_set_flags(object, type_old_flags(type, type_object_bytes(type, object)));
   }
   old_end_young_large(&heap->old);

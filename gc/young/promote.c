@@ -108,27 +108,14 @@ static void reach_large(crd_minor *context, crd_page *page) {
 }
 
 CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool live) {
-<<<<<<< HEAD
-  crd_arenas *arenas = &context->heap->old.arenas;
-  if (!arenas_know(arenas, address)) return;
-  if (context->has_young_large) {
-    crd_page *page = arenas_page(arenas, arenas_page_number(arenas, address));
-    /* The first reference to a young large object links it; it is traced from the list. It needs no mark, because it
-     * was born marked if a major collection marks [marker.5]. */
-    if (page->state == PAGE_LARGE_YOUNG) {
-      page->state = PAGE_LARGE_REACHED;
-      page->pending = context->pending_large;
-      context->pending_large = page->head;
-    }
-=======
-  crd_old *old = &context->heap->old;
+  const crd_old *old = &context->heap->old;
+  if (!arenas_know(&old->arenas, address)) return;
   if (old_may_be_young_large(old, address)) {
     crd_page *page = arenas_page(&old->arenas, arenas_page_number(&old->arenas, address));
     if (page->state == PAGE_LARGE_YOUNG) reach_large(context, page);
->>>>>>> 138129c (Arrays too large to scan in a pause are recorded from birth)
     if (page->state == PAGE_LARGE_REACHED) return;
   }
-  if (context->marking && live && arenas_contain(&old->arenas, address)) crd_marker_shade(context->heap, address);
+  if (context->marking && live) crd_marker_shade(context->heap, address);
 }
 
 /* Promotes the young object that a slot refers to, then the one that the first slot of its copy refers to, and so on

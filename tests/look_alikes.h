@@ -42,19 +42,23 @@ static inline look_regions look_regions_of(const cradle_heap *heap, const cradle
   }};
 }
 
-/* An address in a region, or one word or one byte before or behind one of its ends. random: 64 random bits. */
-static inline uintptr_t look_address(const look_regions *regions, uint64_t random) {
-  const look_region *region = &regions->of[random % LOOK_REGIONS];
+/* An address in a region; with an edge from 0 to 5, one at the region's ends, or one byte or word beside them. random:
+ * 64 random bits. */
+static inline uintptr_t look_address_in(const look_region *region, unsigned edge, uint64_t random) {
   if (region->start == region->end) return 8;
-  switch (random >> 8 & 15) {
+  switch (edge) {
   case 0: return region->start - 8;
   case 1: return region->start - 1;
   case 2: return region->start;
   case 3: return region->end - 8;
   case 4: return region->end;
   case 5: return region->end + 8;
-  default: return region->start + ((random >> 12) % (region->end - region->start) & ~(uintptr_t)7);
+  default: return region->start + (random % (region->end - region->start) & ~(uintptr_t)7);
   }
+}
+
+static inline uintptr_t look_address(const look_regions *regions, uint64_t random) {
+  return look_address_in(&regions->of[random % LOOK_REGIONS], random >> 8 & 15, random >> 12);
 }
 
 /* An immediate with the bits of an address, or 0 if the encoding has none: all bits that are not the payload's are

@@ -109,7 +109,7 @@ static node *begin(world *w, const shape *of, uint64_t length, void *object) {
 static size_t draw_length(world *w, const shape *of) {
   if (of->type.items == CRADLE_ITEMS_NONE) return 0;
   uint64_t kind = below(w, 40);
-  if (kind == 0 && w->large_count < 6) {
+  if (kind == 0 && w->large_count < 12) {
     w->large_count++;
     return (33000 + below(w, 60000)) / of->type.item_size;
   }

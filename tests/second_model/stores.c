@@ -72,7 +72,7 @@ void store(world *w) {
   if (!place_with_object(w, &at)) return;
   node *holder = place_cell(w, at)->node;
   if (holder->words <= 2) return;
-  for (uint64_t count = 1 + below(w, 4); count > 0; count--)
+  for (uint64_t count = 1 + below(w, 8); count > 0; count--)
     slot_write(w, holder, place_object(w, at), 2 + below(w, holder->words - 2), false);
 }
 

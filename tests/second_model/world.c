@@ -100,7 +100,7 @@ static void draw_sizes(world *w, cradle_options *options) {
   static const size_t nurseries[] = {4096, 4104, 5000, 8192, 12345, 40000, 65536, 262144};
   static const size_t least[] = {0, 65536, 1 << 20};
   options->nursery_bytes = nurseries[below(w, 8)];
-  options->reserve_bytes = (size_t)128 << 20;
+  options->reserve_bytes = (size_t)512 << 20; /* nearly all of it is never committed */
   options->shadow_stack_bytes = 4096 * (1 + below(w, 3));
   options->pause_ns = below(w, 2);
   options->major_min_bytes = least[below(w, 3)];

@@ -1,9 +1,9 @@
 /* The model test with bytes in place of the random numbers: a fuzzer looks for bytes under which heap and model differ.
  *
- * The first four bytes choose nursery, stress mode, increments, encoding, verifier and quarantine, every operation takes one or
- * more of the others, and the run is over when they are used up. Two programs are made of this file: with libFuzzer or
- * AFL++ (FUZZ_ENGINE: they have the main function), which tools/fuzz builds and runs, and one that replays files, which
- * is a test:
+ * The first four bytes choose nursery, stress mode, increments, encoding, verifier and quarantine, every operation
+ * takes one or more of the others, and the run is over when they are used up. Two programs are made of this file: with
+ * libFuzzer or AFL++ (FUZZ_ENGINE: they have the main function), which tools/fuzz builds and runs, and one that replays
+ * files, which is a test:
  *
  *     fuzz_heap [--whole] [--twice] [--threads] FILE-OR-FOLDER...
  *
@@ -159,8 +159,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   sample_begin(data, size);
   world w;
   cradle_options options;
-  choose_options(&options, data[2] % 3, data[2] / 3, nurseries[data[0] % 4], periods[data[1] % 4], data[3] / 4 % 4 == 3 ? 2 : 0,
-                 data[3] % 4 != 0);
+  choose_options(&options, data[2] % 3, data[2] / 3, nurseries[data[0] % 4], periods[data[1] % 4],
+                 data[3] / 4 % 4 == 3 ? 2 : 0, data[3] % 4 != 0);
   options.hardware = machine();
   /* clearing one takes longer than most inputs */
   options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_OFF;

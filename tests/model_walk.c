@@ -113,7 +113,8 @@ typedef struct asked {
 static bool take_referrer(void *data, const cradle_referrer *referrer) {
   asked *a = data;
   void *held = *(void *const *)referrer->slot;
-  if (referrer->kind == CRADLE_KIND_VALUE) held = cradle_value_object(&a->view->encoding, (cradle_value)(uintptr_t)held);
+  if (referrer->kind == CRADLE_KIND_VALUE)
+    held = cradle_value_object(&a->view->encoding, (cradle_value)(uintptr_t)held);
   if (held != a->object->object) a->fault = "a referrer's slot holds something else";
   if (referrer->holder != CRADLE_HOLDER_OBJECT) {
     ++*(referrer->holder == CRADLE_HOLDER_FINALIZER_QUEUE ? &a->from_queues : &a->from_roots);

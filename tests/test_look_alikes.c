@@ -1,5 +1,5 @@
-/* Immediates whose bits look like addresses [arena.7]: every entry of the barrier takes them, every kind of slot and root
- * keeps them to the bit, whatever they seem to lead to, while large objects are young and while a major collection
+/* Immediates whose bits look like addresses [arena.7]: every entry of the barrier takes them, every kind of slot and
+ * root keeps them to the bit, whatever they seem to lead to, while large objects are young and while a major collection
  * marks. And addresses without an object are answered, not looked up. */
 #include "tests/heap_fixture.h"
 #include "tests/look_alikes.h"
@@ -237,8 +237,8 @@ static void every_address_is_answered(void **state) CRADLE_MAY_COLLECT {
   }
 }
 
-/* A root that refers to memory that was never committed is the program's mistake: the verifier reports it, also where it
- * asks first whether marking knows the object. */
+/* A root that refers to memory that was never committed is the program's mistake: the verifier reports it, also where
+ * it asks first whether marking knows the object. */
 static void a_stale_reference_to_no_memory_is_reported(void **state) CRADLE_MAY_COLLECT {
   (void)state;
   for (int large = 0; large < 2; large++) {

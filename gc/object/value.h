@@ -17,8 +17,8 @@ static inline bool value_is_reference(const cradle_encoding *encoding, uint64_t 
   return false;
 }
 
-/* The bits of a value that are an address if it is a reference. Those of an immediate may look like any address, so they
- * may be compared with bounds and prefetched, but never looked up or followed. */
+/* The bits of a value that are an address if it is a reference. Those of an immediate may look like any address, so
+ * they may be compared with bounds and prefetched, but never looked up or followed. */
 static inline uint64_t value_payload(const cradle_encoding *encoding, uint64_t value) {
   return value & encoding->payload_mask;
 }

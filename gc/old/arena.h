@@ -202,7 +202,8 @@ static inline uintptr_t arenas_page_address(const crd_arenas *arenas, uint32_t p
   return arenas->base + ((size_t)page << PAGE_SHIFT);
 }
 static inline crd_page *arenas_page(const crd_arenas *arenas, uint32_t page) {
-  ASSERT((size_t)page << PAGE_SHIFT < arenas->known_bytes, "[arena.7] a page is looked up in an arena that is not known");
+  ASSERT((size_t)page << PAGE_SHIFT < arenas->known_bytes,
+         "[arena.7] a page is looked up in an arena that is not known");
   return &arenas->meta[page / ARENA_PAGES].pages[page % ARENA_PAGES];
 }
 static inline crd_arena *arenas_of(const crd_arenas *arenas, uintptr_t address) {

@@ -28,8 +28,8 @@
 #include "gc/young/minor.h"
 #include "gc/young/nursery.h"
 
-/* If marking or sweeping falls too far behind promotion, one pause does all the rest of the collection. Too far: the
- * bytes in use exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the limit up to which the heap may grow while it is
+/* If marking falls too far behind promotion, one pause does all the rest of the collection; without a pause target,
+ * also if sweeping does. Too far: the bytes in use exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the limit up to which the heap may grow while it is
  * marked and swept, or what was in use when marking began if that was more. */
 #define OVERSHOOT_SHARE 4
 /* A pause gives back at most this many arenas, unless it makes a full collection. Each costs about 0.01 ms, or 0.13 ms
@@ -234,10 +234,17 @@ static bool outruns_sweeping(const cradle_heap *heap) {
          heap->old.used_bytes > heap->major.used_before_sweep + heap->pacing.min / OVERSHOOT_SHARE;
 }
 
+/* Whether one pause may do all that is left. With a pause target that holds for marking only: to clear a chain of a
+ * million dead finalizers takes half a second, and the heap grows little meanwhile, because less and less of the nursery
+ * is handed out (gc/young/adapt.c). */
+static bool may_do_all(const cradle_heap *heap) {
+  return heap->options.pause_ns == 0 || heap->options.stress_period != 0 || heap->major.phase == MAJOR_MARKING;
+}
+
 /* How much an increment may do. begin: when its pause began. promoted: the bytes since the last increment, with large
  * objects. The first condition that holds decides:
  *
- *   the heap is far above its limit          all that is left of the collection
+ *   the heap is far above its limit          all that is left, if one pause may do it
  *   stress, and the heap outruns sweeping    all that is left: rare stress collections sweep less than is promoted
  *   stress                                   the smallest increment
  *   no pause target and no second core       all that is left
@@ -253,12 +260,12 @@ static crd_budget increment_budget(cradle_heap *heap, uint64_t begin, uint64_t p
   uint64_t limit = grows ? crd_pacing_limit_beside(pacing, crd_heap_threshold_max(heap)) : pacing->threshold;
   uint64_t start = heap->major.collected_at_start; /* may be above the limit: one large array is enough */
   uint64_t most = start > limit ? start : limit;
-  if (used > most + (most + pacing->min) / OVERSHOOT_SHARE) return whole();
+  if (may_do_all(heap) && used > most + (most + pacing->min) / OVERSHOOT_SHARE) return whole();
   if (heap->options.stress_period != 0) return outruns_sweeping(heap) ? whole() : (crd_budget){0, 0, false};
   if (target == 0 && !marks_beside(heap)) return whole();
   uint64_t marked = heap->major.bytes;
   uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;
-  bool must_end = used > pacing->threshold && (heap->major.phase == MAJOR_MARKING || !grows);
+  bool must_end = used > pacing->threshold && (heap->major.phase != MAJOR_SWEEPING || !grows);
   uint64_t deadline =
       target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, crd_platform_now_ns(), target, must_end);
   uint64_t done = heap->marker.last.bytes, needed = crd_pacing_needed(limit, promoted, used, unmarked + done);
@@ -304,7 +311,7 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
     return;
   }
   do crd_major_step(heap, budget);
-  while (budget.deadline_ns == UINT64_MAX && heap->major.phase != MAJOR_IDLE);
+  while (budget.deadline_ns == UINT64_MAX && heap->major.phase != MAJOR_IDLE && may_do_all(heap));
   if (beside) crd_pacing_marked(&heap->pacing, heap->marker.last.bytes + heap->major.bytes - marked);
   /* With a pause target, compaction waits until it is asked for or memory runs out, because it is one long pause. */
   if (heap->major.phase == MAJOR_IDLE && heap->options.pause_ns == 0) crd_compact_if_due(heap);

@@ -110,7 +110,7 @@ struct cradle_heap {
   /* death */
   struct crd_services *services; /* NULL: no object with services ever existed (gc/death/services.h) */
   const crd_death_calls *death;  /* NULL if services is NULL */
-  bool has_open_headers;         /* some old objects' headers are open (gc/object/header.h) */
+  uint64_t open_flags;           /* header flags that say that an object counts as dead (gc/death/reach.h); mostly 0 */
   uint64_t external_bytes;       /* cradle_external_memory + external sizes + pressure; each <= COUNTED_MAX_BYTES */
 
   /* instruments, events and figures */
@@ -156,7 +156,7 @@ static inline bool heap_is_known_dead(const cradle_heap *heap, uintptr_t address
 }
 /* Whether an old object's header is open. Until it closes, the object counts as dead, although it was reached. */
 static inline bool heap_has_open(const cradle_heap *heap, const cradle_word *object) {
-  return CRADLE_UNLIKELY(heap->has_open_headers) && header_is_open(object[0]);
+  return CRADLE_UNLIKELY(heap->open_flags != 0) && header_has(object[0], heap->open_flags);
 }
 
 /* --- which parts are on --- */

@@ -5,8 +5,10 @@
 #include "gc/platform/pages.h"
 #include "gc/death/services.h"
 
+/* Without a pause target, so that all finalizers that fit may be young together. */
 static void large_nursery(cradle_options *options) {
   options->nursery_bytes = 64 << 20;
+  options->pause_ns = 0;
 }
 
 /* SIZE_MAX where the system does not tell. */
@@ -138,24 +140,24 @@ static void many_finalizers_are_due_over_many_increments(void **state) {
     due = NULL;
     const crd_services *services = f.heap->services;
     const crd_candidates *candidates = &services->major.candidates;
-    size_t candidate = 0, watched = 0, waiting = 0, steps[STAGE_NONE + 1] = {0};
+    size_t candidate = 0, numbered = 0, waiting = 0, steps[STAGE_NONE + 1] = {0};
     const crd_queue *queue = &services->queues[QUEUE - 1];
     while (!cradle_collect_step(f.m, 0) || waiting == 0) {
       size_t done = candidate > candidates->next ? candidate - candidates->next : candidates->next - candidate;
       steps[services->stage]++;
       if (services->stage >= STAGE_FIND && services->stage <= STAGE_QUEUE) {
         assert_true(done <= PACE_ENTRIES);
-        assert_true(candidates->watched - watched <= PACE_ENTRIES);
+        assert_true(word_stack_count(&candidates->headers) <= numbered + PACE_ENTRIES);
       }
       assert_true((size_t)(queue->words.top - queue->head) - waiting <= PACE_ENTRIES);
       candidate = candidates->next;
-      watched = candidates->watched;
+      numbered = word_stack_count(&candidates->headers);
       waiting = (size_t)(queue->words.top - queue->head);
     }
     assert_int_equal(waiting, DUE);
     if (!f.stressed) { /* which does increments of its own between these */
       assert_true(steps[STAGE_FIND] >= DUE / PACE_ENTRIES);
-      assert_true(steps[STAGE_REACH] >= 2 * DUE / PACE_ENTRIES); /* watched, then reached */
+      assert_true(steps[STAGE_REACH] >= 2 * DUE / PACE_ENTRIES); /* numbered, then reached */
       assert_true(steps[STAGE_QUEUE] >= DUE / PACE_ENTRIES);
     }
   }
@@ -234,7 +236,7 @@ static void open_headers_are_passed_by(void **state) {
     last = NULL;
     bool between = false;
     while (!cradle_collect_step(f.m, 0) || cradle_finalizer_waiting(f.m, QUEUE) == 0) {
-      if (!f.heap->has_open_headers) continue;
+      if (f.heap->open_flags == 0) continue;
       f.heap->remember_all = true;
       cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       between = true;
@@ -366,8 +368,177 @@ static void finalizers_are_registered_while_others_are_on_their_way(void **state
   fixture_close(&f);
 }
 
+/* What the reaching of finalizers has done so far: it grows by one with each slot, object or item that was looked at,
+ * as far as the stacks tell. */
+static size_t steps_of_reach(const crd_death *major) {
+  const crd_candidates *candidates = &major->candidates;
+  return word_stack_count(&major->reach.open) / 2 + word_stack_count(&candidates->ordered) +
+         word_stack_count(&candidates->headers);
+}
+
+enum { A_CHAIN, A_RING, A_SHUFFLED_RING, AN_ARRAY, MANY_PAIRS, BIG_SHAPES };
+
+/* Many dead objects with finalizers; in the ring each leads to the next one, and the last to the first. */
+static void die_in_shape(fixture *f, int shape, size_t count) CRADLE_MAY_COLLECT {
+  vector *all = cradle_new_array(f->m, T_VECTOR, count);
+  CRADLE_ROOT(f->m, all);
+  for (size_t i = 0; i < count; i++) {
+    final *object = new_final(f, i, NULL);
+    cradle_store(f->m, all, &all->item[i], object);
+  }
+  size_t step = shape == A_SHUFFLED_RING ? 7919 : 1; /* a prime, so that all are in one ring */
+  for (size_t i = 0; i < count && shape <= A_SHUFFLED_RING; i++) {
+    final *from = all->item[i], *to = all->item[(i + step) % count];
+    if (shape != A_CHAIN || i + 1 < count) cradle_store(f->m, from, &from->to, to);
+  }
+  if (shape == AN_ARRAY) cradle_finalizer_register(f->m, all, OTHER_QUEUE);
+  if (shape == MANY_PAIRS) {
+    ephemerons *pairs = cradle_new_registered_array(f->m, T_EPHEMERONS, count);
+    CRADLE_ROOT(f->m, pairs);
+    for (size_t i = 0; i < count; i++) {
+      cradle_store(f->m, pairs, &pairs->item[i].key, all->item[i]);
+      cradle_store(f->m, pairs, &pairs->item[i].value, all->item[(i + 1) % count]);
+    }
+    cradle_finalizer_register(f->m, pairs, OTHER_QUEUE);
+  }
+  cradle_collect(f->m, CRADLE_COLLECT_MAJOR);
+}
+
+/* No increment looks at more than a piece, however many objects lead to each other; and the program sees none of them
+ * before they are in the queue. */
+static void big_shapes_come_back_in_increments(void **state) {
+  (void)state;
+  enum { COUNT = 30000 };
+  for (int shape = 0; shape < BIG_SHAPES; shape++) {
+    fixture f;
+    services_open(&f);
+    if (!f.stressed) {
+      die_in_shape(&f, shape, COUNT);
+      const crd_death *major = &f.heap->services->major;
+      const crd_closing *closing = &major->reach.closing;
+      size_t before = 0, at = 0, increments = 0, begun = 0;
+      while (cradle_finalizer_waiting(f.m, QUEUE) == 0) {
+        bool complete = cradle_collect_step(f.m, 0);
+        assert_true(!complete || cradle_finalizer_waiting(f.m, QUEUE) != 0 || begun++ == 0);
+        if (f.heap->services->stage != STAGE_REACH) continue;
+        size_t steps = steps_of_reach(major), far = closing->at;
+        size_t done = steps > before ? steps - before : before - steps;
+        if (done > PACE_ENTRIES + SERVICE_PIECE_ITEMS) fail_msg("shape %d: %zu objects in an increment", shape, done);
+        if (closing->step != CLOSING_NONE && far > at) assert_true(far - at <= COUNT);
+        before = steps, at = far;
+        if (++increments % 16 == 0) assert_heap_sound(f.heap);
+      }
+      if (increments < COUNT / PACE_ENTRIES) fail_msg("shape %d: %zu increments", shape, increments);
+      for (size_t i = 0; i < COUNT; i++) {
+        const final *object = cradle_finalizer_next(f.m, QUEUE);
+        if (shape != MANY_PAIRS) assert_int_equal(object->number, i);
+      }
+      assert_null(cradle_finalizer_next(f.m, QUEUE));
+      if (shape == AN_ARRAY || shape == MANY_PAIRS) assert_non_null(cradle_finalizer_next(f.m, OTHER_QUEUE));
+    }
+    fixture_close(&f);
+  }
+}
+
+/* Objects that lead to leaves need no order, and no place in the stacks that find one. */
+static void leaves_need_no_order(void **state) {
+  (void)state;
+  enum { COUNT = 1000 };
+  for (int way = 0; way < WAYS; way++) {
+    fixture f;
+    services_open(&f);
+    if (!f.stressed) {
+      vector *keep = cradle_new_array(f.m, T_VECTOR, COUNT);
+      CRADLE_ROOT(f.m, keep);
+      for (size_t i = 0; i < COUNT; i++) {
+        void *leaf = cradle_new_array(f.m, T_STRING, 5);
+        final *object = new_final(&f, i, leaf);
+        cradle_store(f.m, keep, &keep->item[i], object);
+      }
+      age_for(&f, way);
+      keep = NULL;
+      const crd_services *services = f.heap->services;
+      collect_by(&f, way);
+      assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), COUNT);
+      assert_int_equal(services->minor.reach.open.base[0], 0); /* fresh memory: no object was ever opened */
+      assert_int_equal(services->major.reach.open.base[0], 0);
+      for (size_t i = 0; i < COUNT; i++) {
+        const final *object = cradle_finalizer_next(f.m, QUEUE);
+        assert_int_equal(object->number, i);
+        assert_int_equal(cradle_type_of(object->to), T_STRING);
+      }
+    }
+    fixture_close(&f);
+  }
+}
+
+typedef struct clearing_steps {
+  size_t steps, longest, taken;
+} clearing_steps;
+static void count_clearing(void *data, const cradle_event *event) {
+  clearing_steps *count = data;
+  if (event->kind == CRADLE_EVENT_STEP_END && event->u.step.from == CRADLE_PHASE_CLEARING) count->steps++;
+}
+static clearing_steps clearing;
+static void count_steps_of_clearing(cradle_options *options) {
+  options->listener = (cradle_listener){count_clearing, &clearing};
+  options->nursery_bytes = (size_t)64 << 10;
+  options->major_min_bytes = (size_t)1 << 20;
+  options->verify = false; /* which would look at the whole heap three times in each of thousands of pauses */
+}
+
+/* A chain dies, and the program goes on promoting meanwhile: the heap grows beyond its threshold, and clearing goes on in
+ * increments all the same. Less of the nursery is handed out then, so the heap grows little. */
+static void clearing_above_the_threshold_takes_increments(void **state) {
+  (void)state;
+  enum { LENGTH = 20000 };
+  fixture f;
+  clearing = (clearing_steps){0};
+  services_open_with(&f, count_steps_of_clearing);
+  if (!f.stressed) {
+    final *chain = NULL;
+    pair *kept = NULL;
+    CRADLE_ROOT(f.m, chain);
+    CRADLE_ROOT(f.m, kept);
+    for (size_t i = 0; i < LENGTH; i++) chain = new_final(&f, i, chain);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    chain = NULL;
+    clearing = (clearing_steps){0};
+    while (cradle_finalizer_waiting(f.m, QUEUE) == 0) kept = new_pair(&f, kept);
+    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), LENGTH);
+    if (clearing.steps < 3 * LENGTH / PACE_ENTRIES) fail_msg("%zu increments of clearing", clearing.steps);
+    for (size_t i = LENGTH; i-- > 0;) {
+      const final *object = cradle_finalizer_next(f.m, QUEUE);
+      assert_int_equal(object->number, i);
+    }
+  }
+  fixture_close(&f);
+}
+
+/* A minor collection finds the order of all young finalizers at once, so it comes before there are too many. */
+static void few_finalizers_are_young_together(void **state) {
+  (void)state;
+  enum { COUNT = 100000 };
+  fixture f;
+  services_open_with(&f, NULL);
+  if (!f.stressed) {
+    size_t most = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+      (void)new_final(&f, i, NULL);
+      size_t fresh = word_stack_count(&(crd_word_stack){f.heap->services->fresh.base, f.m->registered, NULL, NULL});
+      if (fresh > most) most = fresh;
+    }
+    assert_in_range(most, 1, 4097);
+  }
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(big_shapes_come_back_in_increments),
+      cmocka_unit_test(leaves_need_no_order),
+      cmocka_unit_test(clearing_above_the_threshold_takes_increments),
+      cmocka_unit_test(few_finalizers_are_young_together),
       cmocka_unit_test(lists_give_their_memory_back),
       cmocka_unit_test(a_freed_heap_leaves_no_memory_behind),
       cmocka_unit_test(many_finalizers_are_due_over_many_increments),

@@ -24,12 +24,13 @@ static bool is_holder(const cradle_heap *heap, const cradle_word *object) {
  * tell. The key was not reached, so it has not moved, and its header is at the address in the pair. */
 static void watch_key(crd_death *death, uintptr_t key, cradle_word *pair, bool values) {
   if (death->reach.incomplete) return;
-  cradle_word what = waiting_pair(pair, values);
-  if (header_is_watched(*object_at(key)) && crd_watch_knows(&death->watch, key, what)) return;
-  if (crd_watch_add(&death->watch, key, what))
-    object_set_flags(object_at(key), HEADER_WATCHED_FLAG);
-  else
+  cradle_word what = slot_entry(pair, values);
+  bool watched = header_is_watched(*object_at(key)); /* of a candidate for finalizers the header may be open */
+  if (watched && crd_watch_knows(&death->watch, key, what)) return;
+  if (!crd_watch_add(&death->watch, key, what))
     death->reach.incomplete = true;
+  else if (!watched)
+    object_set_flags(object_at(key), HEADER_WATCHED_FLAG);
 }
 
 static void scan_pair(void *data, bool values, cradle_word *pair) {
@@ -44,6 +45,10 @@ static void scan_pair(void *data, bool values, cradle_word *pair) {
 void crd_ephemerons_scan(crd_death *death, cradle_word *holder) {
   ASSERT(death_find(death, address_of(holder)) == address_of(holder), "a holder is scanned that was not reached");
   (void)death_visit(death, holder, CRADLE_ITEMS_EPHEMERONS, false, scan_pair);
+}
+
+bool crd_ephemerons_scan_piece(crd_death *death, cradle_word *holder) {
+  return death_visit(death, holder, CRADLE_ITEMS_EPHEMERONS, !death->is_minor, scan_pair);
 }
 
 /* Judges a pair of a reached holder. A key that was not reached is dead, and its value goes with it. Other keys and

@@ -40,6 +40,8 @@ typedef struct crd_scan {
 
 /* Scans a reached holder: looks at all its pairs. */
 void crd_ephemerons_scan(crd_death *death, cradle_word *holder);
+/* The same, but in a major collection of the pairs of an array only the next piece. true: it was the last. */
+bool crd_ephemerons_scan_piece(crd_death *death, cradle_word *holder);
 
 /* In a minor collection: reaches what the pairs of reached holders keep. Returns whether it reached anything. */
 bool crd_ephemerons_reach(crd_death *death);

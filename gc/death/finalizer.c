@@ -21,27 +21,39 @@ static void put(crd_queue *queue, uintptr_t address) {
 /* --- finding --- */
 
 typedef struct look {
-  const crd_death *death;
+  crd_death *death;
   bool leads_on;
 } look;
+
+static bool has_finalizer(const crd_type *type) {
+  return type->registers >> REGISTERED_FINALIZER & 1;
+}
 
 static inline void look_at(void *data, bool value, cradle_word *slot) {
   look *at = data;
   uintptr_t address = heap_address_in(at->death->heap, value, *slot);
-  if (address != 0 && death_find(at->death, address) == 0) at->leads_on = true;
+  if (address == 0 || death_find(at->death, address) != 0) return;
+  cradle_word header = *object_at(address);
+  const crd_type *type = heap_type(at->death->heap, header);
+  if (!reach_is_leaf(type, header) || has_finalizer(type))
+    at->leads_on = true;
+  else
+    at->death->candidates.leads_to_leaf = true;
 }
 
-/* Whether reaching a dead object may reach more. Arrays, callbacks and ephemerons are not looked at: for them the
- * answer is yes. */
-static bool leads_on(const crd_death *death, cradle_word *object) {
+/* Whether a candidate may lead to another one. Arrays, callbacks and ephemerons are not looked at: for them the answer
+ * is yes. For leaves there may be no answer before all candidates are known; two flags keep what was found. */
+static bool leads_on(crd_death *death, cradle_word *object) {
+  crd_candidates *candidates = &death->candidates;
   const crd_type *type = heap_type(death->heap, object[0]);
   bool is_plain =
       type->items < CRADLE_ITEMS_REFERENCES && type->trace == NULL && !(type->registers >> REGISTERED_EPHEMERON & 1);
-  if (!is_plain || header_is_watched(object[0])) return true;
-  look at = {death, false};
+  look at = {death, !is_plain || header_is_watched(object[0])};
+  if (at.leads_on) return true;
   visit_bitmap(object, type->references, false, look_at, &at);
   visit_bitmap(object, type->values, true, look_at, &at);
-  return at.leads_on;
+  if (!type->has_slots && !has_finalizer(type)) candidates->has_leaf = true;
+  return at.leads_on || (candidates->leads_to_leaf && candidates->has_leaf);
 }
 
 static void begin_candidates(crd_death *death) {
@@ -50,7 +62,8 @@ static void begin_candidates(crd_death *death) {
   ASSERT(candidates->next == 0, "[finalizer.2] candidates of the last collection were not queued");
   crd_reach_set_ordering(death, false);
   death->reach.unordered = false;
-  candidates->watched = 0;
+  candidates->leads_to_leaf = candidates->has_leaf = false;
+  candidates->headers.top = candidates->headers.base;
   candidates->ordered.top = candidates->ordered.base;
 }
 
@@ -86,32 +99,75 @@ crd_verdict crd_finalizers_find_entry(crd_death *death, cradle_word *entry) {
 
 /* --- reaching --- */
 
-/* If a candidate cannot be watched, the order is given up. */
-static void watch(crd_death *death, cradle_word number) {
-  cradle_word *object = entry_object(death->candidates.entries.base[number]);
-  ASSERT(death_find(death, address_of(object)) == 0, "a candidate was reached before all of them are watched");
-  if (number <= UINT32_MAX && crd_watch_add(&death->watch, address_of(object), waiting_candidate(number)))
-    object_set_flags(object, HEADER_WATCHED_FLAG);
+/* The number in the header of an object, or CANDIDATE_NONE if it is no candidate that has its number. */
+static cradle_word number_in(const crd_candidates *candidates, const cradle_word *object) {
+  cradle_word number = header_place(object[0]);
+  bool is_number = number < word_stack_count(&candidates->headers) &&
+                   entry_address(candidates->entries.base[number]) == address_of(object);
+  return is_number ? number : CANDIDATE_NONE;
+}
+
+/* What headers has for a candidate whose object has another number as well. A header that is kept has no bit 63. */
+static inline cradle_word same_as(cradle_word number) {
+  return HEADER_FORWARDED | number;
+}
+
+/* If there is no room, the order is given up. */
+static void give_number(crd_death *death, cradle_word number) {
+  crd_candidates *candidates = &death->candidates;
+  cradle_word *object = entry_object(candidates->entries.base[number]);
+  ASSERT(death_find(death, address_of(object)) == 0, "a candidate was reached before all of them have numbers");
+  cradle_word before = header_is_watched(object[0]) ? number_in(candidates, object) : CANDIDATE_NONE;
+  cradle_word kept = before == CANDIDATE_NONE ? object[0] : same_as(before);
+  if (number < HEADER_OPEN_PLACES && word_stack_push(&candidates->headers, kept))
+    object_set_place(object, number, !death->is_minor);
   else
     crd_reach_give_up_order(death);
 }
 
-static bool watch_all(crd_death *death, crd_pace *pace) {
+static bool give_numbers(crd_death *death, crd_pace *pace) {
   crd_candidates *candidates = &death->candidates;
-  while (death->reach.ordering && candidates->watched < candidates_count(candidates)) {
-    watch(death, candidates->watched++);
+  while (death->reach.ordering && word_stack_count(&candidates->headers) < candidates_count(candidates)) {
+    give_number(death, word_stack_count(&candidates->headers));
     if (pace_is_over(pace)) return false;
   }
   return true;
 }
 
+cradle_word crd_finalizers_same(const crd_candidates *candidates, cradle_word number) {
+  cradle_word kept = candidates->headers.base[number];
+  return header_is_forwarded(kept) ? kept & ~HEADER_FORWARDED : CANDIDATE_NONE;
+}
+
+cradle_word crd_finalizers_unnumber(crd_death *death, cradle_word *object) {
+  const crd_candidates *candidates = &death->candidates;
+  cradle_word number = number_in(candidates, object);
+  if (number == CANDIDATE_NONE) return number;
+  cradle_word first = number;
+  for (cradle_word same = number; same != CANDIDATE_NONE; same = crd_finalizers_same(candidates, same)) first = same;
+  object[0] = candidates->headers.base[first];
+  return number;
+}
+
+void crd_finalizers_unnumber_all(crd_death *death) {
+  crd_candidates *candidates = &death->candidates;
+  /* Of those that are keys of pairs, some became keys when they had numbers, and their own headers do not say so. */
+  cradle_word flags = watch_count(&death->watch) != 0 ? HEADER_WATCHED_FLAG : 0;
+  for (size_t i = 0; i < word_stack_count(&candidates->headers); i++) {
+    cradle_word *object = entry_object(candidates->entries.base[i]);
+    if (death_find(death, address_of(object)) != 0) continue;
+    if (crd_finalizers_unnumber(death, object) != CANDIDATE_NONE) object_set_flags(object, flags);
+  }
+  candidates->headers.top = candidates->headers.base;
+}
+
 /* Reaches the candidates from the last registered to the first: components come out last first, so unrelated candidates
- * keep registration order. */
+ * keep registration order. Without an order, a candidate and the leaves that it leads to are reached in one go. */
 static bool reach_all(crd_death *death, crd_pace *pace) {
   crd_candidates *candidates = &death->candidates;
   death->reach.by_stack = true;
   for (;;) {
-    if (!crd_reach_run(death, pace)) return false;
+    if (!crd_reach_run(death, death->reach.ordering ? pace : NULL)) return false;
     if (candidates->next == 0) break;
     uintptr_t address = entry_address(candidates->entries.base[--candidates->next]);
     if (death_find(death, address) == 0) crd_reach_object(death, address);
@@ -122,7 +178,7 @@ static bool reach_all(crd_death *death, crd_pace *pace) {
 }
 
 bool crd_finalizers_reach(crd_death *death, crd_pace *pace) {
-  return watch_all(death, pace) && reach_all(death, pace);
+  return give_numbers(death, pace) && reach_all(death, pace);
 }
 
 /* --- queues --- */
@@ -154,6 +210,7 @@ bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
   /* While a major collection is queueing, a minor collection does not show the queues: the major one will. */
   if (death == &services->major || services->stage != STAGE_QUEUE) show_queues(services); /* [finalizer.3] */
   candidates->entries.top = candidates->entries.base;
+  candidates->headers.top = candidates->headers.base;
   candidates->ordered.top = candidates->ordered.base;
   candidates->next = 0;
   crd_reach_set_ordering(death, false);

@@ -1,16 +1,28 @@
 /* Finalizers: dead objects that are given back to the VM.
  *
- * The dead objects of the finalizer list are the candidates, in registration order. If none of them leads to anything
- * that was not reached, registration order is the order, and nothing is sorted. Otherwise each candidate is watched and
- * then reached, from the last to the first. gc/death/reach.c learns on the way which of them lead to which, and puts
- * them in order, the last one first. Then they go to their queues, alive. Objects in a queue are old, and roots of
- * marking.
+ * The dead objects of the finalizer list are the candidates, in registration order. If none of them can lead to another
+ * one, registration order is the order, and nothing is sorted. Otherwise each candidate gets its number, and then they
+ * are reached, from the last to the first. gc/death/reach.c learns on the way which of them lead to which, and puts them
+ * in order, the last one first. Then they go to their queues, alive. Objects in a queue are old, and roots of marking.
+ *
+ * Whether a candidate can lead to another one is told from its slots alone: it cannot if each leads to an object that
+ * was reached, or to a leaf that is no candidate. A leaf has no slots and no pairs; strings and buffers are leaves. A
+ * leaf whose type has a finalizer may be a candidate. Any other leaf may be one, too, if one that the program has
+ * registered is among the candidates.
+ *
+ * The number of a candidate is in its header until it is reached, in the bits that say where an object is open. The
+ * number is right if the candidate of that number is the object, so no header of another object is mistaken for one.
+ * The header that a candidate had is in headers; or there is the number of another candidate, which is the same object:
+ * an object that was registered several times is several candidates.
  *
  *   [finalizer.1] When all candidates are reached and the order was not given up, each has its place in ordered, once.
  *   [finalizer.2] Candidates wait only from the stage that finds them to the one that queues them.
  *   [finalizer.3] The VM sees none of a collection's objects in any queue before all of them are in their queues. What
  *                 a minor collection queues while a major one is queueing lies behind the major one's objects, and
  *                 becomes visible with them.
+ *   [finalizer.4] While the order is looked for, the headers of the first candidates, as many as headers has words, hold
+ *                 their numbers unless they were reached. In a major collection these headers are open, so nobody
+ *                 takes the number for flags. When the order is given up, all get their headers back.
  */
 #ifndef CRADLE_GC_DEATH_FINALIZER_H
 #define CRADLE_GC_DEATH_FINALIZER_H
@@ -26,9 +38,11 @@ typedef struct crd_queue {
 
 typedef struct crd_candidates {
   crd_word_stack entries; /* dead objects with finalizers, in registration order, each with its queue */
+  crd_word_stack headers; /* of the candidates that have their numbers: the header of each, or another number */
   crd_word_stack ordered; /* their numbers, last first */
-  size_t watched;         /* so many of them are watched, if their order is asked for; <= count */
   size_t next;            /* the next to reach, counting down from count; after that the next to queue, counting up */
+  bool leads_to_leaf;     /* a candidate leads to a leaf whose type has no finalizer */
+  bool has_leaf;          /* a candidate is a leaf, and its type has no finalizer */
 } crd_candidates;
 
 static inline size_t candidates_count(const crd_candidates *candidates) {
@@ -43,6 +57,14 @@ bool crd_finalizers_find(crd_death *death);
 crd_verdict crd_finalizers_find_entry(crd_death *death, cradle_word *entry);
 /* Reaches the candidates and everything that they lead to. true: done. */
 bool crd_finalizers_reach(crd_death *death, crd_pace *pace);
+/* A watched object is about to be reached while the order is looked for. If it is a candidate, gives it its header back
+ * and returns its number; otherwise returns CANDIDATE_NONE. */
+#define CANDIDATE_NONE UINT64_MAX
+cradle_word crd_finalizers_unnumber(crd_death *death, cradle_word *object);
+/* Of a number, the next one that the same object has; CANDIDATE_NONE: there is no other. */
+cradle_word crd_finalizers_same(const crd_candidates *candidates, cradle_word number);
+/* The order is given up: all candidates get their headers back. */
+void crd_finalizers_unnumber_all(crd_death *death);
 /* Queues the candidates in order. true: done. */
 bool crd_finalizers_queue(crd_death *death, crd_pace *pace);
 

@@ -11,7 +11,8 @@
 static bool is_done(const crd_death *death) {
   const crd_reach *reach = &death->reach;
   return word_stack_is_empty(&reach->slots) && word_stack_is_empty(&reach->open) && word_stack_is_empty(&reach->path) &&
-         word_stack_is_empty(&reach->members) && candidates_count(&death->candidates) == 0 && death->item == 0;
+         word_stack_is_empty(&reach->members) && reach->holder == NULL && reach->closing.step == CLOSING_NONE &&
+         candidates_count(&death->candidates) == 0 && death->item == 0;
 }
 
 /* The numbers are the steps of gc/death/order.h. Finalizers are found before weak slots are cleared, because only if
@@ -112,7 +113,7 @@ static bool clear_some(cradle_heap *heap, const crd_budget *budget) {
     enter(heap, (crd_stage)(services->stage + 1));
   }
   ASSERT(is_done(&services->major), "[services.4] a major collection leaves something to do");
-  ASSERT(!heap->has_open_headers, "[reach.3] headers are open, and no order is looked for");
+  ASSERT(heap->open_flags == 0, "[reach.3] headers are open, and no order is looked for");
   return true;
 }
 

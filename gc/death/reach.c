@@ -9,10 +9,14 @@
 #include "gc/old/mark.h"
 #include "gc/young/minor.h"
 
+/* A component of more objects comes out in pieces. */
+#define CLOSING_AT_ONCE LIMIT(64, 4)
+
 /* --- the words of the stacks --- */
 
-/* An entry of slots is a slot entry, or an object to close. */
+/* An entry of slots is a slot entry, an object to close, or an array of which items are left. */
 #define ENTRY_CLOSES 2
+#define ENTRY_RESTS 4
 
 static inline cradle_word closing_entry(const cradle_word *object) {
   return address_of(object) | ENTRY_CLOSES;
@@ -22,6 +26,9 @@ static inline bool entry_closes(cradle_word entry) {
 }
 static inline cradle_word *entry_to_close(cradle_word entry) {
   return object_at(entry - ENTRY_CLOSES);
+}
+static inline bool entry_rests(cradle_word entry) {
+  return entry & ENTRY_RESTS;
 }
 
 /* An entry of open is an object and the header that it had. */
@@ -66,16 +73,17 @@ static void meet(crd_death *death, uintptr_t address) {
 }
 
 void crd_reach_set_ordering(crd_death *death, bool ordering) {
-  ASSERT(death->is_minor || death->heap->has_open_headers == death->reach.ordering,
+  ASSERT(death->is_minor || (death->heap->open_flags == HEADER_FORWARDED) == death->reach.ordering,
          "[reach.3] the heap was told another thing of open headers");
   ASSERT(ordering || word_stack_is_empty(&death->reach.open), "[reach.1] the order ends while objects are open");
   death->reach.ordering = ordering;
-  if (!death->is_minor) death->heap->has_open_headers = ordering;
+  if (!death->is_minor) death->heap->open_flags = ordering ? HEADER_FORWARDED : 0;
 }
 
 void crd_reach_give_up_order(crd_death *death) {
   crd_reach *reach = &death->reach;
   while (!word_stack_is_empty(&reach->open)) close_last(reach);
+  crd_finalizers_unnumber_all(death);
   reach->path.top = reach->path.base;
   reach->members.top = reach->members.base;
   crd_reach_set_ordering(death, false);
@@ -107,6 +115,125 @@ static void open_object(crd_death *death, cradle_word *object) {
   crd_reach_give_up_order(death);
 }
 
+/* --- large components --- */
+
+/* The first member at that place or a later one: members ascend [reach.2]. */
+static size_t first_member_at(const crd_word_stack *members, cradle_word place) {
+  size_t low = 0, high = word_stack_count(members);
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (member_place(members->base[middle]) < place)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static void begin_closing(crd_death *death, cradle_word place) {
+  crd_closing *closing = &death->reach.closing;
+  size_t first = first_member_at(&death->reach.members, place);
+  *closing = (crd_closing){.step = CLOSING_MEMBERS,
+                           .in_order = true,
+                           .place = place,
+                           .first_member = first,
+                           .first_number = word_stack_count(&death->candidates.ordered),
+                           .at = first};
+}
+
+/* Appends the next candidate to ordered, in the order in which they were reached: often that is the order which the
+ * component needs. false: there is none. */
+static bool close_member(crd_death *death) {
+  crd_closing *closing = &death->reach.closing;
+  crd_word_stack *members = &death->reach.members, *ordered = &death->candidates.ordered;
+  if (closing->at == word_stack_count(members)) return false;
+  cradle_word number = member_candidate(members->base[closing->at++]);
+  if (word_stack_count(ordered) > closing->first_number && ordered->top[-1] < number) closing->in_order = false;
+  ASSERT(ordered->top < ordered->limit, "[services.3] more candidates are put in order than there is room for");
+  *ordered->top++ = number;
+  return true;
+}
+
+/* Of a heap with the least number at its root: moves the number at `at` down to where it belongs. */
+static void sift_down(cradle_word *numbers, size_t count, size_t at) {
+  cradle_word number = numbers[at];
+  for (size_t child; (child = 2 * at + 1) < count; at = child) {
+    if (child + 1 < count && numbers[child + 1] < numbers[child]) child++;
+    if (number <= numbers[child]) break;
+    numbers[at] = numbers[child];
+  }
+  numbers[at] = number;
+}
+
+/* Heap sort, since it can stop anywhere and needs no memory: makes a heap, then moves the least number to the end,
+ * again and again. */
+static bool close_by_sorting(crd_death *death) {
+  crd_closing *closing = &death->reach.closing;
+  crd_word_stack *ordered = &death->candidates.ordered;
+  cradle_word *numbers = ordered->base + closing->first_number;
+  size_t count = word_stack_count(ordered) - closing->first_number;
+  if (closing->at == 0) return false;
+  closing->at--;
+  if (closing->step == CLOSING_HEAP) {
+    sift_down(numbers, count, closing->at);
+  } else {
+    cradle_word least = numbers[0];
+    numbers[0] = numbers[closing->at];
+    numbers[closing->at] = least;
+    sift_down(numbers, closing->at, 0);
+  }
+  return true;
+}
+
+/* Puts a header back, with the watched flag: the program must see none of the component before all are back. */
+static bool close_header(crd_reach *reach) {
+  crd_closing *closing = &reach->closing;
+  if (closing->at == open_count(reach)) return false;
+  const cradle_word *words = reach->open.base + OPEN_WORDS * closing->at++;
+  object_close(object_at(words[0]), words[1] | HEADER_WATCHED_FLAG);
+  return true;
+}
+
+static bool close_flag(crd_reach *reach) {
+  if (open_count(reach) == reach->closing.place) return false;
+  reach->open.top -= OPEN_WORDS;
+  object_clear_flags(object_at(reach->open.top[0]), HEADER_WATCHED_FLAG);
+  return true;
+}
+
+/* The next of the steps. */
+static void next_closing_step(crd_death *death) {
+  crd_reach *reach = &death->reach;
+  crd_closing *closing = &reach->closing;
+  size_t numbers = word_stack_count(&death->candidates.ordered) - closing->first_number;
+  closing->step++;
+  if (closing->step == CLOSING_HEAP) reach->members.top = reach->members.base + closing->first_member;
+  if (closing->step == CLOSING_HEAP && closing->in_order) closing->step = CLOSING_HEADERS;
+  if (closing->step == CLOSING_HEAP) closing->at = numbers / 2;
+  if (closing->step == CLOSING_SORT) closing->at = numbers;
+  if (closing->step == CLOSING_HEADERS) closing->at = closing->place;
+  if (closing->step > CLOSING_FLAGS) closing->step = CLOSING_NONE;
+  if (death->is_minor) return;
+  death->heap->open_flags = HEADER_FORWARDED | (closing->step == CLOSING_HEADERS ? HEADER_WATCHED_FLAG : 0);
+}
+
+/* Does the next piece of work for the component that comes out. */
+static void close_one(crd_death *death) {
+  crd_reach *reach = &death->reach;
+  bool goes_on = false;
+  switch (reach->closing.step) {
+  case CLOSING_MEMBERS: goes_on = close_member(death); break;
+  case CLOSING_HEAP:
+  case CLOSING_SORT: goes_on = close_by_sorting(death); break;
+  case CLOSING_HEADERS: goes_on = close_header(reach); break;
+  case CLOSING_FLAGS: goes_on = close_flag(reach); break;
+  case CLOSING_NONE: break;
+  }
+  if (!goes_on) next_closing_step(death);
+}
+
+/* --- components that come out --- */
+
 static int descending(const void *a, const void *b) {
   const cradle_word *x = a, *y = b;
   return *x < *y ? 1 : *x > *y ? -1 : 0;
@@ -133,6 +260,10 @@ static void close_object(crd_death *death, const cradle_word *object) {
   /* The object belongs to a component that begins further down. */
   if (reach->path.top[-1] != place) return;
   reach->path.top--;
+  if (open_count(reach) - place > CLOSING_AT_ONCE) {
+    begin_closing(death, place);
+    return;
+  }
   put_in_order(death, place);
   while (open_count(reach) > place) close_last(reach);
 }
@@ -187,15 +318,14 @@ static void reach_slot(void *death, bool value, cradle_word *slot) {
 
 /* --- objects --- */
 
-/* A candidate was reached. If order matters, its object was opened last. */
-static void add_member(crd_death *death, const cradle_word *object, cradle_word candidate) {
+/* A candidate was reached, whose place is the last one, or as a leaf it has the place behind. An object that was
+ * registered several times has several numbers. */
+static void add_members(crd_death *death, cradle_word place, cradle_word number) {
   crd_reach *reach = &death->reach;
-  if (!reach->ordering) return;
-  cradle_word place = open_count(reach) - 1;
-  ASSERT(is_open_at(reach, object, place), "[reach.1] a candidate is not the object that was opened last");
   ASSERT(word_stack_is_empty(&reach->members) || member_place(reach->members.top[-1]) <= place,
          "[reach.2] a member comes after one that was opened later");
-  if (!word_stack_push(&reach->members, member_of(place, candidate))) crd_reach_give_up_order(death);
+  for (; number != CANDIDATE_NONE && reach->ordering; number = crd_finalizers_same(&death->candidates, number))
+    if (!word_stack_push(&reach->members, member_of(place, number))) crd_reach_give_up_order(death);
 }
 
 /* Does what waits for an object. address: where it was when it was watched. A pair whose key is another by now was
@@ -203,10 +333,6 @@ static void add_member(crd_death *death, const cradle_word *object, cradle_word 
 static void wake(crd_death *death, const cradle_word *object, uintptr_t address) {
   cradle_word what;
   while (crd_watch_take(&death->watch, address, &what)) {
-    if (waiting_is_candidate(what)) {
-      add_member(death, object, waiting_candidate_number(what));
-      continue;
-    }
     bool value = slot_entry_holds_value(what);
     cradle_word *pair = slot_of_entry(what);
     uintptr_t key = heap_address_in(death->heap, value, pair[0]);
@@ -219,31 +345,84 @@ void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address) {
   wake(death, object, address);
 }
 
-void crd_reach_object(crd_death *death, uintptr_t address) {
-  ASSERT(death_find(death, address) == 0, "an object is reached twice");
-  cradle_heap *heap = death->heap;
-  cradle_word *object = object_at(address);
-  if (death->is_minor)
-    object = crd_minor_reach(death->minor, address);
+/* --- arrays and holders that are looked at in pieces --- */
+
+static void visit_some(crd_death *death, cradle_word *object, uint64_t first, uint64_t last) {
+  const crd_type_table *types = &death->heap->types;
+  const crd_type *type = &types->types[header_type(object[0])];
+  if (type->items == CRADLE_ITEMS_STRUCTURES)
+    visit_structures(type, type_item_slots(types, object), object, first, last, reach_slot, death);
   else
-    old_mark(&heap->old, address);
-  death->reach.progress = true;
-  cradle_word header = object[0];
-  const crd_type *type = heap_type(heap, header);
-  object_clear_flags(object, HEADER_WATCHED_FLAG); /* before it opens, which saves the header */
-  if (death->reach.ordering) open_object(death, object);
-  if (header_is_watched(header)) wake(death, object, address);
-  if (type->registers >> REGISTERED_EPHEMERON & 1) crd_ephemerons_scan(death, object);
-  /* Last: the slots lie on the stack above the entry that closes the object, so they are all looked at before it
-   * closes. */
-  if (type->has_slots) visit_object(&heap->types, object, reach_slot, death);
+    visit_items(type, object, first, last, reach_slot, death);
 }
 
-static void run_entry(crd_death *death, cradle_word entry) {
-  if (entry_closes(entry)) {
-    close_object(death, entry_to_close(entry));
+/* Looks at the last of so many items, and leaves the rest on the stack. The stack gives the last slot back first, so
+ * this is the order in which all slots would come. Without room for the rest, all are looked at. */
+static void reach_items(crd_death *death, cradle_word *object, uint64_t count) {
+  crd_word_stack *slots = &death->reach.slots;
+  uint64_t first = count > SERVICE_PIECE_ITEMS ? count - SERVICE_PIECE_ITEMS : 0;
+  if (first > 0 && !word_stack_push(slots, first)) first = 0;
+  if (first > 0 && !word_stack_push(slots, address_of(object) | ENTRY_RESTS)) {
+    slots->top--;
+    first = 0;
+  }
+  visit_some(death, object, first, count);
+}
+
+/* Looks at all slots of an object that was reached. They lie on the stack above the entry that closes the object, so
+ * all are looked at before it closes. */
+static void reach_slots(crd_death *death, cradle_word *object) {
+  const crd_type *type = heap_type(death->heap, object[0]);
+  if (!type->has_slots) return;
+  visit_fixed(type, object, reach_slot, death);
+  if (type->items >= CRADLE_ITEMS_REFERENCES) reach_items(death, object, type_length(type, object));
+}
+
+/* Scans the next pairs of a holder, then looks at its slots. */
+static void scan_holder(crd_death *death) {
+  cradle_word *holder = death->reach.holder;
+  if (!crd_ephemerons_scan_piece(death, holder)) return;
+  death->reach.holder = NULL;
+  reach_slots(death, holder);
+}
+
+/* --- objects that are reached --- */
+
+/* Gives an object its header back if it is a candidate, and reaches it. Returns where it is now, with *number. */
+static cradle_word *reach_it(crd_death *death, uintptr_t address, cradle_word *number) {
+  cradle_word *object = object_at(address);
+  *number = CANDIDATE_NONE;
+  if (death->reach.ordering && header_is_watched(object[0])) *number = crd_finalizers_unnumber(death, object);
+  death->reach.progress = true;
+  if (death->is_minor) return crd_minor_reach(death->minor, address);
+  old_mark(&death->heap->old, address);
+  return object;
+}
+
+void crd_reach_object(crd_death *death, uintptr_t address) {
+  ASSERT(death_find(death, address) == 0, "an object is reached twice");
+  crd_reach *reach = &death->reach;
+  cradle_word number, watched = *object_at(address) & HEADER_WATCHED_FLAG;
+  cradle_word *object = reach_it(death, address, &number);
+  const crd_type *type = heap_type(death->heap, object[0]);
+  object_clear_flags(object, HEADER_WATCHED_FLAG); /* before it opens, which saves the header */
+  bool waited = watched != 0 && watch_count(&death->watch) != 0, leaf = !waited && reach_is_leaf(type, object[0]);
+  if (reach->ordering && !leaf) open_object(death, object);
+  if (number != CANDIDATE_NONE) add_members(death, open_count(reach) - !leaf, number);
+  if (leaf) {
+    if (number != CANDIDATE_NONE && reach->ordering) put_in_order(death, open_count(reach));
     return;
   }
+  if (waited) wake(death, object, address);
+  if (!(type->registers >> REGISTERED_EPHEMERON & 1)) {
+    reach_slots(death, object);
+    return;
+  }
+  reach->holder = object;
+  scan_holder(death);
+}
+
+static void run_slot(crd_death *death, cradle_word entry) {
   bool value = slot_entry_holds_value(entry);
   cradle_word *slot = slot_of_entry(entry);
   uintptr_t address = address_in(death, value, *slot), place = death_find(death, address);
@@ -258,14 +437,39 @@ static void run_entry(crd_death *death, cradle_word entry) {
   service_redirect(death->heap, value, slot, place);
 }
 
+/* Does the next thing. Returns whether it was a piece, which takes so long that the clock is looked at. */
+static bool run_one(crd_death *death) {
+  crd_reach *reach = &death->reach;
+  if (reach->closing.step != CLOSING_NONE) {
+    close_one(death);
+    return false;
+  }
+  if (reach->holder != NULL) {
+    scan_holder(death);
+    return true;
+  }
+  cradle_word entry = word_stack_pop(&reach->slots);
+  if (entry_rests(entry))
+    reach_items(death, object_at(entry - ENTRY_RESTS), word_stack_pop(&reach->slots));
+  else if (entry_closes(entry))
+    close_object(death, entry_to_close(entry));
+  else
+    run_slot(death, entry);
+  return entry_rests(entry);
+}
+
+static bool is_left(const crd_reach *reach) {
+  return !word_stack_is_empty(&reach->slots) || reach->closing.step != CLOSING_NONE || reach->holder != NULL;
+}
+
 bool crd_reach_pauses(const crd_death *death, crd_pace *pace) {
   return pace != NULL && !death->reach.unordered && !death->reach.incomplete && pace_is_over(pace);
 }
 
 bool crd_reach_run(crd_death *death, crd_pace *pace) {
-  crd_reach *reach = &death->reach;
-  while (!word_stack_is_empty(&reach->slots)) {
-    run_entry(death, word_stack_pop(&reach->slots));
+  const crd_reach *reach = &death->reach;
+  while (is_left(reach)) {
+    if (run_one(death) && pace != NULL) pace->countdown = 1;
     if (crd_reach_pauses(death, pace)) return false;
   }
   ASSERT(word_stack_is_empty(&reach->open) && word_stack_is_empty(&reach->path),

@@ -21,7 +21,23 @@
  *    A is done: the path ends with 0                              {A} comes out
  *
  * Components come out in reverse order: here {B, C} before {A}, so the order is A, then B and C. The header that an
- * object had is kept in the open stack and put back when the object's component comes out.
+ * object had is kept in the open stack and put back when the object's component comes out. A leaf is a component of its
+ * own, which comes out at once; it is never opened.
+ *
+ * Increments. A major collection may stop after every slot, after every piece of a large array or of a holder of many
+ * pairs, and after every piece of a component that comes out. Between two increments the program runs. It may do
+ * anything, for these reasons:
+ *
+ *   - It gets at no object on its way back. An object that was not reached yet is dead for it. One that was reached is
+ *     open, and whoever could hand it out (weak slots, ids, walks) asks heap_has_open. So the program stores into none
+ *     of them, pins none, registers no finalizer for one, and what they lead to stays as it is.
+ *   - An object closes when all that it leads to has been reached, so one that the program gets at (the key of a pair)
+ *     leads to nothing that is still to be reached. A large component closes in two passes. The first puts the headers
+ *     back and sets the watched flag, which then stands for bit 63; the second clears it, when the program may see all.
+ *   - What the program allocates or promotes is marked [major.3], so it is never a candidate of this collection. Its
+ *     finalizers enter the list, not the candidates; what a minor collection finds dead has its own candidates.
+ *   - A collection in one go finishes this one first. Nothing compacts before the phase ends, and a fork copies all.
+ *   - The second core does nothing in this phase [order.1].
  *
  * When a stack cannot grow, the object goes to the collection's own tracing, which needs no memory. Only order is lost
  * then: finalizers come in registration order, and ephemerons are found by passes over all of them.
@@ -29,19 +45,35 @@
  *   [reach.1] An object is open exactly while it is in the open stack, and its header says at which place. An entry
  *             that will close it is on the slots stack. So when the slots stack is empty, nothing is open.
  *   [reach.2] Places ascend in the stacks path and members, and path begins with place 0 while anything is open.
- *   [reach.3] For a major collection, heap->has_open_headers is the same as ordering: both change in
- *             crd_reach_set_ordering only.
+ *   [reach.3] Of a major collection, heap->open_flags has bit 63 exactly while ordering is set, and the watched flag
+ *             while headers of a large component are put back.
+ *   [reach.4] While the order is looked for, no closed object that was reached leads to an unreached one.
+ *   [reach.5] The rest of an array is two words on the slots stack: how many items are left, and above it the array.
  */
 #ifndef CRADLE_GC_DEATH_REACH_H
 #define CRADLE_GC_DEATH_REACH_H
 
 #include "gc/death/list.h"
+#include "gc/object/type_table.h"
+
+/* How far a large component has come that comes out in pieces. */
+typedef struct crd_closing {
+  enum { CLOSING_NONE, CLOSING_MEMBERS, CLOSING_HEAP, CLOSING_SORT, CLOSING_HEADERS, CLOSING_FLAGS } step;
+  bool in_order;      /* its candidates so far are in order */
+  cradle_word place;  /* of its first object in open */
+  size_t first_member; /* its candidates are the members from here on */
+  size_t first_number; /* and the numbers in ordered from here on */
+  size_t at;           /* where the step goes on */
+} crd_closing;
 
 typedef struct crd_reach {
-  crd_word_stack slots;   /* slots to look at, or objects to close; while marking: holders of ephemerons to scan */
+  crd_word_stack slots;   /* slots to look at, objects to close, or rests of arrays; while marking: holders of
+                           * ephemerons to scan */
   crd_word_stack open;    /* objects of components that are not complete, each with its header */
   crd_word_stack path;    /* places in open where a component may begin */
   crd_word_stack members; /* candidates for finalizers in open components: each one's place in open, and its number */
+  cradle_word *holder;    /* whose pairs are scanned in pieces before its slots are looked at, or NULL */
+  crd_closing closing;
   bool by_stack;          /* slots go on the slots stack; otherwise the collection's own tracing takes them */
   bool ordering;          /* objects are opened, to find out which leads to which */
   bool unordered;         /* memory for the order was refused: objects are reached and not opened */
@@ -57,14 +89,18 @@ static inline void reach_begin(crd_reach *reach) {
 
 /* --- reaching --- */
 
+/* Whether an object leads nowhere: it has no slots, and no pairs that it is the holder or the key of. */
+static inline bool reach_is_leaf(const crd_type *type, cradle_word header) {
+  return !type->has_slots && !(type->registers >> REGISTERED_EPHEMERON & 1) && !header_is_watched(header);
+}
+
 /* Looks at a slot whose object is to be reached. ephemeral: the slot is the value of a pair. If that value is an
  * old object, a minor collection does not mark it, because the running major collection decides whether it lives. */
 void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool ephemeral);
 /* Reaches an object that was not reached yet. */
 void crd_reach_object(crd_death *death, uintptr_t address);
-/* To be called when an object with the watched flag was reached. Clears the flag, reaches the values of the pairs that
- * wait for the object, and notes its place in the order if it is a candidate for finalizers. address: where the
- * object was when it got the flag. */
+/* To be called when an object with the watched flag was reached. Clears the flag and reaches the values of the pairs that
+ * wait for the object. address: where the object was when it got the flag. */
 void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address);
 /* Goes on until nothing is left to look at, or the budget in pace is spent (NULL: never). true: nothing left. */
 bool crd_reach_run(crd_death *death, crd_pace *pace);

@@ -62,7 +62,7 @@ bool crd_services_room(const cradle_heap *heap, crd_word_stack *stack, size_t wo
 void crd_services_reach_room(cradle_heap *heap, crd_death *death) {
   crd_watch_init(&death->watch, list_bytes(heap), heap->hardware.page_bytes);
   crd_reach *reach = &death->reach;
-  crd_word_stack *stacks[] = {&reach->slots, &reach->open, &reach->path, &reach->members};
+  crd_word_stack *stacks[] = {&reach->slots, &reach->open, &reach->path, &reach->members, &death->candidates.headers};
   for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) (void)crd_services_room(heap, stacks[i], 1);
 }
 
@@ -124,12 +124,14 @@ bool crd_services_list_room(cradle_heap *heap, int kind, size_t needed) {
 
 /* --- all stacks --- */
 
-enum { DEATH_STACKS = 8 };
+enum { DEATH_STACKS = 9 };
 
 static void stacks_of(crd_death *death, crd_word_stack **stacks) {
-  crd_word_stack *of[DEATH_STACKS] = {&death->reach.slots,   &death->reach.open,         &death->reach.path,
-                                      &death->reach.members, &death->candidates.entries, &death->candidates.ordered,
-                                      &death->watch.entries, &death->watch.buckets};
+  crd_word_stack *of[DEATH_STACKS] = {&death->reach.slots,        &death->reach.open,
+                                      &death->reach.path,         &death->reach.members,
+                                      &death->candidates.entries, &death->candidates.headers,
+                                      &death->candidates.ordered, &death->watch.entries,
+                                      &death->watch.buckets};
   memcpy(stacks, of, sizeof of);
 }
 

@@ -1,7 +1,7 @@
-/* The watch table: for objects that were not reached yet, what is to be done when they are.
+/* The watch table: for keys of ephemerons that were not reached yet, the pairs that wait for them.
  *
- * An object that is waited for has the watched flag in its header, so that a tracing phase asks the table only then. An
- * object has as many entries as were added for it. Adding fails if memory is refused.
+ * A key that is waited for has the watched flag in its header, so that a tracing phase asks the table only then. A key
+ * has as many entries as were added for it. Adding fails if memory is refused.
  *
  * The table is a hash table that grows by one bucket with each entry (Litwin, Linear hashing, 1980), in memory that
  * grows in place. So no addition takes longer than others, as it would where a full table is rebuilt.
@@ -23,34 +23,11 @@ typedef struct crd_watch {
   size_t full, split;
 } crd_watch;
 
-/* --- what waits --- */
-
-/* What waits is an ephemeron's value, known by the slot entry of its key, which lies before it; or a candidate for a
- * finalizer, known by its number. */
-
-#define WAITING_CANDIDATE 4
-#define WAITING_SHIFT 3
-
-static inline cradle_word waiting_pair(const cradle_word *key, bool value) {
-  return slot_entry(key, value);
-}
-static inline cradle_word waiting_candidate(cradle_word number) {
-  return number << WAITING_SHIFT | WAITING_CANDIDATE;
-}
-static inline bool waiting_is_candidate(cradle_word what) {
-  return what & WAITING_CANDIDATE;
-}
-static inline cradle_word waiting_candidate_number(cradle_word what) {
-  return what >> WAITING_SHIFT;
-}
-
-/* --- the table --- */
-
 /* Gets address space, less if the system refuses. Called again, asks only for what was refused before. As long as
  * something is refused, additions fail. The owner of the table frees its stacks. */
 void crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes);
 
-/* false: memory was refused, nothing was added. */
+/* what: the slot entry of the pair's key. false: memory was refused, nothing was added. */
 bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what);
 /* Whether that entry was added and not taken since. It looks only at some entries of a bucket, so if many things
  * wait for one object, some may be added twice. */

@@ -40,9 +40,11 @@
  *   [header.2] Outside a collection a young object's header has nothing above the type id but ID and hash.
  *
  * A header can also be *open*, while the order of death looks for what finalizers bring back (gc/death/reach.h). Then
- * bit 63 is set, and bits 36..62 are the object's place among the open ones. The stack of open objects keeps the
- * object's header until the object closes. An increment may end meanwhile, so open headers outlast a collection's
- * pause. Their objects are old, and no program can reach them.
+ * bit 63 is set, and bits 36..62 are a place: the object's place among those that were reached and are not done; or, as
+ * long as it was not reached, its number among the candidates for finalizers (gc/death/finalizer.h), and WA is set. A
+ * stack keeps the object's header until the object closes. An increment may end meanwhile, so open headers outlast a
+ * collection's pause. Their objects are old, and no program can reach them. In a minor collection the number of a
+ * candidate is there without bit 63, which would say that the object has moved.
  */
 #ifndef CRADLE_GC_OBJECT_HEADER_H
 #define CRADLE_GC_OBJECT_HEADER_H
@@ -199,15 +201,26 @@ static inline void object_forward(cradle_word *object, const cradle_word *place)
 static inline bool header_is_open(uint64_t header) {
   return header_has(header, HEADER_FORWARDED);
 }
+/* What stands where an open header has the place. */
+static inline uint64_t header_place(uint64_t header) {
+  return (header & ~HEADER_FORWARDED) >> HEADER_OPEN_SHIFT;
+}
 static inline uint64_t header_open_place(uint64_t header) {
   ASSERT(header_is_open(header), "the place of a header that is not open");
-  return (header & ~HEADER_FORWARDED) >> HEADER_OPEN_SHIFT;
+  return header_place(header);
+}
+static inline uint64_t header_with_place(uint64_t header, uint64_t place) {
+  ASSERT(place < HEADER_OPEN_PLACES, "the place of an open header reaches into bit 63");
+  return place << HEADER_OPEN_SHIFT | (header & ((UINT64_C(1) << HEADER_OPEN_SHIFT) - 1));
 }
 /* Opens a header. The place replaces the weak flag and everything above it; the flags below and the type id stay. */
 static inline void object_open(cradle_word *object, uint64_t place) {
   ASSERT(!header_is_open(*object), "a header is opened twice");
-  ASSERT(place < HEADER_OPEN_PLACES, "the place of an open header reaches into bit 63");
-  *object = HEADER_FORWARDED | place << HEADER_OPEN_SHIFT | (*object & ((UINT64_C(1) << HEADER_OPEN_SHIFT) - 1));
+  *object = HEADER_FORWARDED | header_with_place(*object, place);
+}
+/* Gives a candidate for finalizers its number, in place of one that it has. */
+static inline void object_set_place(cradle_word *object, uint64_t place, bool open) {
+  *object = (open ? HEADER_FORWARDED : 0) | HEADER_WATCHED_FLAG | header_with_place(*object, place);
 }
 /* Closes a header: puts back the one that the object had before it was opened. */
 static inline void object_close(cradle_word *object, uint64_t header) {

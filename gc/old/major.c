@@ -145,6 +145,13 @@ static void judge_marking(cradle_heap *heap, crd_budget budget, uint64_t marked)
   if (!reached && asked && major->behind < BEHIND_MOST) major->behind++;
 }
 
+/* Nobody knows how much clearing has left to do, so it is behind when the heap is above the threshold. */
+static void judge_clearing(cradle_heap *heap) {
+  crd_major *major = &heap->major;
+  if (major->phase != MAJOR_CLEARING || crd_major_counted_bytes(heap) <= heap->pacing.threshold) return;
+  if (major->behind < BEHIND_MOST) major->behind++;
+}
+
 /* --- the increments --- */
 
 void crd_major_start(cradle_heap *heap, cradle_cause cause) {
@@ -168,6 +175,7 @@ void crd_major_step(cradle_heap *heap, crd_budget budget) {
   count_step(heap, duration);
   PROBE4(step_end, heap, before.phase, heap->major.phase, marked);
   if (before.phase == MAJOR_MARKING) judge_marking(heap, budget, marked);
+  if (before.phase == MAJOR_CLEARING) judge_clearing(heap);
   send_step_end(heap, &before, duration);
   if (heap->major.phase == MAJOR_IDLE) send_end(heap);
 }

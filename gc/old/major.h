@@ -33,7 +33,8 @@ typedef struct crd_major {
   uint32_t rescan_page;    /* where the rescan for such objects goes on; PAGE_NONE: no rescan is under way [mark.4] */
   uint32_t purge_id;       /* sweeping: the first id that has not been looked at */
   uint32_t sweep_page;     /* sweeping: the page at which it goes on, once all ids have been looked at */
-  uint32_t behind;         /* increments that marked less than they were asked to, minus others; 0 to BEHIND_MOST */
+  uint32_t behind;         /* increments that marked less than they were asked to, or cleared while the heap was above
+                            * the threshold, minus others; 0 to BEHIND_MOST */
   uint64_t objects, bytes; /* marked by tracing; they grow in marking and clearing */
   uint64_t used_at_start;  /* bytes that were in use when it began */
   uint64_t collected_at_start; /* the same with external memory; >= used_at_start */

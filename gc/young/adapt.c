@@ -205,12 +205,12 @@ size_t crd_adapt_hand_out(const cradle_heap *heap) {
   const crd_adapt *adapt = &heap->adapt;
   size_t bytes = heap->nursery.bytes;
   double most = (double)heap->options.pause_ns * share_beside_increments(heap), rate = rate_now(heap);
-  if (most == 0) return bytes;
+  uint32_t cuts = heap->major.phase == MAJOR_MARKING || heap->major.phase == MAJOR_CLEARING ? heap->major.behind : 0;
+  if (most == 0 && cuts == 0) return bytes;
   /* While shrink_wait runs, a smaller nursery has just failed to make collections shorter. */
   bool shortens = !adapt->fixed && adapt->shrink_wait == 0;
-  while (shortens && bytes / 2 >= adapt->min && rate * adapt->survival * (double)bytes > most) bytes /= 2;
-  /* Each increment of marking that fell behind halves it once: pauses then come sooner. */
-  uint32_t cuts = heap->major.phase == MAJOR_MARKING ? heap->major.behind : 0;
+  while (most != 0 && shortens && bytes / 2 >= adapt->min && rate * adapt->survival * (double)bytes > most) bytes /= 2;
+  /* Each increment of marking or clearing that fell behind halves it once: pauses then come sooner. */
   for (; cuts > 0 && bytes / 2 >= adapt->min; cuts--) bytes /= 2;
   return bytes & ~(size_t)7;
 }

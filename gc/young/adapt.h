@@ -82,7 +82,7 @@ void crd_adapt_cut(cradle_heap *heap);
 /* After a minor collection: decides about the size. */
 void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor);
 /* How much of the nursery to hand out. While a major collection runs it may be a part: a minor collection and an
- * increment must fit the pause target together, and increments of marking must come more often when they fall behind.
+ * increment must fit the pause target together, and increments of marking and clearing must come more often when they fall behind.
  * Without a second core, sweeping is left out. */
 size_t crd_adapt_hand_out(const cradle_heap *heap);
 

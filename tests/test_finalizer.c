@@ -241,6 +241,37 @@ static void referrers_of_every_kind_come_first(void **state) {
     }
 }
 
+/* A leaf that the program registered comes after the object that leads to it, whichever was registered first; also if
+ * it was registered twice. */
+static void a_registered_leaf_comes_after_its_referrer(void **state) {
+  (void)state;
+  for (int way = 0; way < WAYS; way++)
+    for (int leaf_first = 0; leaf_first < 2; leaf_first++) {
+      fixture f;
+      services_open(&f);
+      if (!f.stressed) {
+        string *leaf = cradle_new_array(f.m, T_STRING, 7);
+        CRADLE_ROOT(f.m, leaf);
+        pair *holder = new_pair(&f, NULL);
+        CRADLE_ROOT(f.m, holder);
+        holder->first = (pair *)leaf;
+        cradle_finalizer_register(f.m, leaf_first ? (void *)leaf : (void *)holder, QUEUE);
+        cradle_finalizer_register(f.m, leaf_first ? (void *)holder : (void *)leaf, QUEUE);
+        cradle_finalizer_register(f.m, leaf, QUEUE);
+        age_for(&f, way);
+        leaf = NULL;
+        holder = NULL;
+        collect_by(&f, way);
+        assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 3);
+        if (cradle_type_of(cradle_finalizer_next(f.m, QUEUE)) != T_PAIR) fail_msg("way %d, order %d", way, leaf_first);
+        leaf = cradle_finalizer_next(f.m, QUEUE);
+        assert_int_equal(cradle_type_of(leaf), T_STRING);
+        assert_ptr_equal(cradle_finalizer_next(f.m, QUEUE), leaf);
+      }
+      fixture_close(&f);
+    }
+}
+
 /* Random graphs: whoever leads to another and is not led to by it comes first. */
 static void random_graphs_come_in_order(void **state) {
   (void)state;
@@ -704,6 +735,39 @@ static void what_is_on_its_way_back_is_not_seen(void **state) {
   fixture_close(&f);
 }
 
+/* A large component closes over many increments, and between them the program sees all of its objects or none. */
+static void a_component_is_seen_whole_or_not_at_all(void **state) {
+  (void)state;
+  enum { COUNT = 300 };
+  fixture f;
+  services_open(&f);
+  if (!f.stressed) {
+    uint64_t ids[COUNT];
+    vector *all = cradle_new_array(f.m, T_VECTOR, COUNT);
+    CRADLE_ROOT(f.m, all);
+    for (size_t i = 0; i < COUNT; i++) {
+      final *object = new_final(&f, i, i == 0 ? NULL : all->item[i - 1]);
+      cradle_store(f.m, all, &all->item[i], object);
+      ids[i] = cradle_id(f.m, all->item[i]);
+    }
+    final *first = all->item[0];
+    cradle_store(f.m, first, &first->to, all->item[COUNT - 1]);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    all = NULL;
+    size_t none = 0;
+    while (cradle_finalizer_waiting(f.m, QUEUE) == 0) {
+      (void)cradle_collect_step(f.m, 0);
+      size_t seen = 0;
+      for (size_t i = 0; i < COUNT; i++) seen += cradle_object_of_id(f.m, ids[i]) != NULL;
+      if (seen != 0 && seen != COUNT) fail_msg("%zu of %d objects are seen", seen, COUNT);
+      none += seen == 0;
+    }
+    assert_true(none > COUNT / 4);
+    for (size_t i = 0; i < COUNT; i++) assert_int_equal(((final *)cradle_finalizer_next(f.m, QUEUE))->number, i);
+  }
+  fixture_close(&f);
+}
+
 static void misuse_of_finalizers(void **state) {
   (void)state;
   fixture f;
@@ -746,6 +810,8 @@ int main(void) {
       cmocka_unit_test(many_are_registered_late),
       cmocka_unit_test(referrers_come_first),
       cmocka_unit_test(referrers_of_every_kind_come_first),
+      cmocka_unit_test(a_registered_leaf_comes_after_its_referrer),
+      cmocka_unit_test(a_component_is_seen_whole_or_not_at_all),
       cmocka_unit_test(random_graphs_come_in_order),
       cmocka_unit_test(a_finalizer_may_allocate_resurrect_and_longjmp),
       cmocka_unit_test(what_it_leads_to_is_marked),

@@ -22,13 +22,11 @@
 
 static void serve_stress(cradle_heap *heap, crd_stress_demand demand) CRADLE_MAY_COLLECT {
   uint64_t spent = heap->stress.spent_ns;
-  /* Marks the collection as one of the stress mode's, for the verifier (is_verified in gc/collect.c). */
-  heap->stress.serving = true;
+  crd_stress_begin(heap);
   if (demand == STRESS_COLLECT_FULL)
     crd_collect_major(heap, CRADLE_CAUSE_STRESS, CRADLE_COLLECT_COMPACTING);
   else
     crd_collect(heap, CRADLE_CAUSE_STRESS);
-  heap->stress.serving = false;
   crd_stress_served(heap, spent);
   crd_nursery_set_top(heap);
 }
@@ -40,6 +38,7 @@ static void serve(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLLECT {
     serve_stress(heap, demand);
     return;
   }
+  if (stress_is_on(heap)) crd_nursery_set_top(heap); /* a gap may have begun or ended */
   if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST)) crd_collect(heap, CRADLE_CAUSE_SAFEPOINT);
 }
 

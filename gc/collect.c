@@ -44,18 +44,20 @@
 /* If minor collections promote less than this, on average, it is not worth having an arena ready. */
 #define PREPARE_MIN_BYTES ((uint64_t)64 << 10)
 
-/* Whether a collection is verified. If stress_times bounds the time of a stress run, only the stress collections are
- * verified. */
+/* Whether a collection is verified. If stress_times bounds the time of a stress run, only stress collections are, and
+ * not all of them (crd_stress_begin). */
 static bool is_verified(const cradle_heap *heap) {
-  return CRADLE_UNLIKELY(heap->options.verify) && (heap->options.stress_times == 0 || heap->stress.serving);
+  return CRADLE_UNLIKELY(heap->options.verify) && (heap->options.stress_times == 0 || heap->stress.verifies);
 }
 
 /* before: a collection is about to begin; otherwise one has just ended. */
 static void verify_if_asked(cradle_heap *heap, bool before) {
   if (!is_verified(heap)) return;
   crd_text text = {.length = 0};
+  uint64_t begin = heap->stress.verifies ? crd_stress_now() : 0;
   if (!crd_verify(heap, &text)) crd_misuse_found(heap, &text, before);
   crd_history_right(heap, before);
+  if (heap->stress.verifies) heap->stress.verify_ns += crd_stress_now() - begin;
 }
 
 /* --- what each collection begins and ends with --- */
@@ -347,7 +349,7 @@ static uint64_t grown_large(const cradle_heap *heap, uint64_t freed) {
 /* The pause of gc/collect.h, line by line. */
 void crd_collect(cradle_heap *heap, cradle_cause cause) {
   cradle_event minor;
-  uint64_t entered = stress_is_on(heap) ? crd_platform_now_ns() : 0, begin = begin_with_minor(heap, cause, &minor);
+  uint64_t entered = crd_stress_enter(heap), begin = begin_with_minor(heap, cause, &minor);
   verify_between(heap);
   crd_adapt_after_minor(heap, &minor);
   uint64_t promoted = minor.u.minor.promoted_bytes, large = grown_large(heap, minor.u.minor.large_freed_bytes);
@@ -387,7 +389,7 @@ static void release_memory(cradle_heap *heap, cradle_collection_kind kind) {
 void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_kind kind) {
   cradle_event minor;
   if (collection_is_off(heap)) refuse(heap, cause);
-  uint64_t entered = stress_is_on(heap) ? crd_platform_now_ns() : 0;
+  uint64_t entered = crd_stress_enter(heap);
   uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_MAJOR, &minor);
   verify_between(heap);
   heap->last_cause = cause;

@@ -6,6 +6,7 @@
 #include "runtime/report.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@ struct crd_stress_report {
   crd_link link;
   uint64_t collections;
   uint64_t begin, progress_due; /* seconds of the monotonic clock */
+  uint64_t verified_of, verified; /* as the note said; 0: all collections were verified, or none */
+  bool is_wanted;                 /* a line also when all collections took place */
   bool on_terminal;
   bool handed_over;
 };
@@ -33,21 +36,47 @@ static void count_collection(crd_stress_report *report) {
   report->progress_due = now + (now - report->begin);
 }
 
+/* How many collections took place: said when they were not all, or when the user asks for statistics. */
+static void tell(const crd_stress_report *report, uint64_t wanted, uint64_t took_place) {
+  char about_verify[80] = "";
+  if (report->verified_of != 0)
+    snprintf(about_verify, sizeof about_verify, "; the heap was verified at %" PRIu64 " of them", report->verified);
+  if (took_place < wanted)
+    crd_report("stress: %" PRIu64 " of about %" PRIu64
+               " collections took place, those at rare places first%s; CRADLE_STRESS_TIMES=0 makes all",
+               took_place, wanted, about_verify);
+  else if (report->is_wanted)
+    crd_report("stress: all %" PRIu64 " collections took place%s", took_place, about_verify);
+}
+
+static void hear_note(crd_stress_report *report, const char *text, uint64_t wanted, uint64_t got) {
+  if (strncmp(text, "stress:", strlen("stress:")) != 0) return;
+  if (strcmp(text, "stress: verified collections") == 0) {
+    report->verified_of = wanted;
+    report->verified = got;
+  } else if (strcmp(text, "stress: collections") == 0) {
+    tell(report, wanted, got);
+  } else {
+    crd_report("%s (CRADLE_STRESS)", text);
+  }
+}
+
 static void hear(void *data, const cradle_event *event) {
   crd_stress_report *report = data;
   if (event->kind == CRADLE_EVENT_PAUSE && event->u.pause.cause == CRADLE_CAUSE_STRESS) count_collection(report);
-  if (event->kind == CRADLE_EVENT_NOTE && strncmp(event->u.note.text, "stress:", strlen("stress:")) == 0)
-    crd_report("%s (CRADLE_STRESS)", event->u.note.text);
+  if (event->kind == CRADLE_EVENT_NOTE)
+    hear_note(report, event->u.note.text, event->u.note.wanted, event->u.note.got);
   if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && report->handed_over) crd_stress_report_free(report);
 }
 
-crd_stress_report *crd_stress_report_new(cradle_listener next) {
+crd_stress_report *crd_stress_report_new(cradle_listener next, bool is_wanted) {
   crd_stress_report *report = calloc(1, sizeof *report);
   if (report == NULL) {
     crd_report("CRADLE_STRESS: no memory for its report");
     return NULL;
   }
   report->link = (crd_link){hear, report, next};
+  report->is_wanted = is_wanted;
   report->begin = seconds_now();
   report->progress_due = report->begin + FIRST_PROGRESS_S;
   report->on_terminal = crd_file_is_terminal(CRD_STANDARD_ERROR);

@@ -5,6 +5,7 @@
 #include "gc/heap.h"
 
 #include <stdio.h>
+#include <time.h>
 
 static fixture f;
 
@@ -260,6 +261,10 @@ static int proves_nothing;
 static void hear_note(void *data, const cradle_event *event) {
   (void)data;
   if (event->kind != CRADLE_EVENT_NOTE || strncmp(event->u.note.text, "stress:", 7) != 0) return;
+  if (strcmp(event->u.note.text, "stress: collections") == 0) {
+    assert_true(event->u.note.wanted == 1 && event->u.note.got == 1);
+    return;
+  }
   assert_string_equal(event->u.note.text, "stress: nothing moved, so that the run proves nothing");
   proves_nothing++;
 }
@@ -298,19 +303,18 @@ CRADLE_UNCHECKED_COLLECTION static void collections_within_a_bound(void **state)
     *cradle_peek(f.m, 0) = (uintptr_t)next;
   }
   uint64_t allocations = OLD - 1;
-  for (; f.heap->stress.point == 0 && allocations < 1000000; allocations++) (void)new_pair();
-  assert_true(f.heap->stress.point != 0);
+  for (; f.heap->stress.pace == STRESS_EACH && allocations < 1000000; allocations++) (void)new_pair();
   assert_true(f.heap->stress.spent_ns > 0);
-  assert_int_equal(f.heap->stress.number, allocations + 1);
-  uint64_t number = f.heap->stress.number, moved = fixture_stats(&f).moved_old_objects, unseen = 0;
-  for (int i = 0; i < 1000000 && (f.heap->stress.number < number + 20 || unseen <= 20); i++) {
+  assert_int_equal(f.heap->stress.collections, allocations + 1);
+  uint64_t collections = f.heap->stress.collections, moved = fixture_stats(&f).moved_old_objects, unseen = 0;
+  for (int i = 0; i < 1000000 && (f.heap->stress.collections < collections + 20 || unseen <= 20); i++) {
     uint64_t before = f.heap->stress.number;
     (void)new_pair();
     unseen += f.heap->stress.number == before;
     assert_true(f.m->top == NULL || (uintptr_t)f.m->top <= f.heap->stress.point);
   }
   assert_true(unseen > 20);
-  assert_int_equal(fixture_stats(&f).moved_old_objects, moved + (f.heap->stress.number - number) * OLD);
+  assert_int_equal(fixture_stats(&f).moved_old_objects, moved + (f.heap->stress.collections - collections) * OLD);
   assert_heap_sound(f.heap);
   cradle_pop(f.m);
   fixture_close(&f);
@@ -322,18 +326,18 @@ CRADLE_UNCHECKED_COLLECTION static void what_collections_took_too_much_is_waited
   (void)state;
   static const struct {
     uint64_t own_s, most, least; /* bytes, for a program that allocates a GiB in own_s */
-  } cases[] = {{100, UINT64_C(20) << 30, UINT64_C(4) << 30}, {10000, 1 << 20, 1 << 11}};
+  } cases[] = {{100, UINT64_C(20) << 30, UINT64_C(4) << 30}, {999, 3 << 20, 1 << 16}};
   cradle_options options;
   plain_options(&options);
   options.stress_period = 1;
   options.stress_times = 2;
   fixture_open_with(&f, &options);
   cradle_heap *heap = f.heap;
-  uint64_t created_ns = heap->created_ns, allocated_bytes = heap->stats.allocated_bytes;
+  uint64_t allocated_bytes = heap->stats.allocated_bytes;
   crd_stress before = heap->stress;
   for (size_t i = 0; i < 2; i++) {
     uint64_t farthest = 0;
-    heap->created_ns = created_ns - (1000 + cases[i].own_s) * 1000000000;
+    heap->stress.own_ns = cases[i].own_s * 1000000000;
     heap->stats.allocated_bytes = UINT64_C(1) << 30;
     heap->stress.spent_ns = UINT64_C(1000000000000);
     for (int draw = 0; draw < 20; draw++) {
@@ -346,7 +350,89 @@ CRADLE_UNCHECKED_COLLECTION static void what_collections_took_too_much_is_waited
   }
   heap->stress = before;
   heap->stats.allocated_bytes = allocated_bytes;
-  heap->created_ns = created_ns;
+  f.stressed = false;
+  fixture_close(&f);
+}
+
+static uint64_t told_wanted, told_got;
+
+static void hear_told(void *data, const cradle_event *event) {
+  (void)data;
+  if (event->kind != CRADLE_EVENT_NOTE || strcmp(event->u.note.text, "stress: collections") != 0) return;
+  told_wanted = event->u.note.wanted;
+  told_got = event->u.note.got;
+}
+
+/* A run says how many of its collections took place. Those in gaps are estimated, here from objects of one size. */
+CRADLE_UNCHECKED_COLLECTION static void a_run_says_what_took_place(void **state) {
+  (void)state;
+  enum { ALLOCATIONS = 300000 };
+  for (uint64_t times = 0; times <= 2; times += 2) {
+    cradle_options options;
+    plain_options(&options);
+    options.stress_period = times == 0 ? 100 : 1;
+    options.stress_times = times;
+    options.listener = (cradle_listener){hear_told, NULL};
+    told_wanted = told_got = 0;
+    fixture_open_with(&f, &options);
+    for (int i = 0; i < ALLOCATIONS; i++) (void)new_pair();
+    uint64_t collections = f.heap->stress.collections;
+    f.stressed = false;
+    fixture_close(&f);
+    assert_int_equal(told_got, collections);
+    if (times == 0) {
+      assert_int_equal(told_wanted, ALLOCATIONS / 100);
+      assert_int_equal(told_got, told_wanted);
+    } else {
+      assert_true(told_got < told_wanted);
+      assert_in_range(told_wanted, ALLOCATIONS - ALLOCATIONS / 50, ALLOCATIONS + ALLOCATIONS / 50);
+    }
+  }
+}
+
+/* What is allowed is the processor time of the program, however long the clock went on. */
+CRADLE_UNCHECKED_COLLECTION static void the_clock_alone_ends_nothing(void **state) {
+  (void)state;
+  cradle_options options;
+  plain_options(&options);
+  options.stress_period = 1;
+  options.stress_times = 2;
+  fixture_open_with(&f, &options);
+  f.heap->created_ns -= UINT64_C(3600000000000);
+  (void)new_pair();
+  uint64_t own_ns = f.heap->stress.own_ns;
+  struct timespec rest = {0, 30000000};
+  (void)nanosleep(&rest, NULL);
+  (void)new_pair();
+  assert_true(f.heap->stress.own_ns - own_ns < 20000000);
+  f.stressed = false;
+  fixture_close(&f);
+}
+
+/* A place that was not met before collects although the budget is half spent; one that was met often does not. */
+CRADLE_UNCHECKED_COLLECTION static void rare_places_come_first(void **state) {
+  (void)state;
+  cradle_options options;
+  plain_options(&options);
+  options.stress_period = 1;
+  options.stress_times = 2;
+  fixture_open_with(&f, &options);
+  crd_stress *stress = &f.heap->stress;
+  (void)new_pair();
+  stress->own_ns = UINT64_C(1000000000000);
+  stress->spent_ns = UINT64_C(600000000000);
+  uint64_t before = 0;
+  for (int i = 0; i < 600; i++) {
+    stress->looks = 1000;
+    before = stress->collections;
+    (void)new_pair();
+  }
+  assert_int_equal(stress->pace, STRESS_RARE);
+  assert_int_equal(stress->collections, before); /* the loop's place was met often */
+  cradle_push(f.m, NULL);
+  (void)new_pair();
+  assert_int_equal(stress->collections, before + 1);
+  cradle_pop(f.m);
   f.stressed = false;
   fixture_close(&f);
 }
@@ -956,6 +1042,9 @@ int main(void) {
       cmocka_unit_test(full_collections_do_not_keep_step_with_a_loop),
       cmocka_unit_test(a_run_that_moves_nothing_fails),
       cmocka_unit_test(a_run_without_a_stress_collection_fails),
+      cmocka_unit_test(a_run_says_what_took_place),
+      cmocka_unit_test(the_clock_alone_ends_nothing),
+      cmocka_unit_test(rare_places_come_first),
       cmocka_unit_test(a_run_that_moves_nothing_is_noted),
       cmocka_unit_test(collections_within_a_bound),
       cmocka_unit_test(what_collections_took_too_much_is_waited_for),

@@ -345,20 +345,54 @@ static void pause_at(const crd_stress_report *report, cradle_cause cause, double
   listener.function(listener.data, &event);
 }
 
-static void note(const crd_stress_report *report, const char *text) {
+static void count_note(const crd_stress_report *report, const char *text, uint64_t wanted, uint64_t got) {
   cradle_listener listener = crd_stress_report_listener((crd_stress_report *)(uintptr_t)report);
-  const cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text, 1, 2}};
+  const cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text, wanted, got}};
   listener.function(listener.data, &event);
 }
 
-static crd_stress_report *begin_report(bool on_terminal) {
+static void note(const crd_stress_report *report, const char *text) {
+  count_note(report, text, 1, 2);
+}
+
+static crd_stress_report *begin_report_for(bool on_terminal, bool is_wanted) {
   events = 0;
   pretended_ns = BEGIN_S * UINT64_C(1000000000);
   pretends_terminal = on_terminal;
-  crd_stress_report *report = crd_stress_report_new((cradle_listener){count_event, NULL});
+  crd_stress_report *report = crd_stress_report_new((cradle_listener){count_event, NULL}, is_wanted);
   pretends_terminal = false;
   assert_non_null(report);
   return report;
+}
+
+static crd_stress_report *begin_report(bool on_terminal) {
+  return begin_report_for(on_terminal, false);
+}
+
+/* A run that was cut short says so always; a whole one where the user asks for statistics. */
+static void a_stress_run_says_how_much_took_place(void **state) {
+  (void)state;
+  static const char *const cut[] = {
+      "cradle: stress: 481 of about 868 collections took place, those at rare places first; the heap was verified at 100 "
+      "of them; CRADLE_STRESS_TIMES=0 makes all\n",
+      "cradle: stress: 482 of about 868 collections took place, those at rare places first; CRADLE_STRESS_TIMES=0 makes "
+      "all\n"};
+  for (int is_wanted = 0; is_wanted <= 1; is_wanted++) {
+    catch_errors();
+    crd_stress_report *report = begin_report_for(false, is_wanted);
+    pretended_ns = 0;
+    count_note(report, "stress: collections", 868, 868);
+    if (!is_wanted) count_note(report, "stress: verified collections", 481, 100);
+    count_note(report, "stress: collections", 868, is_wanted ? 482 : 481);
+    crd_stress_report_free(report);
+    const char *said = caught_errors();
+    if (is_wanted) {
+      static const char whole[] = "cradle: stress: all 868 collections took place\n";
+      assert_int_equal(strncmp(said, whole, strlen(whole)), 0);
+      said += strlen(whole);
+    }
+    assert_string_equal(said, cut[is_wanted]);
+  }
 }
 
 /* The first line comes after two seconds, the next one always after twice as long. */
@@ -415,6 +449,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_heap_gives_back_what_was_started_for_it, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(a_heap_that_is_refused_does_so_too, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(what_there_is_no_memory_for_is_reported, make_folder, remove_folder),
+      cmocka_unit_test(a_stress_run_says_how_much_took_place),
       cmocka_unit_test(a_terminal_shows_how_far_a_stress_run_is),
       cmocka_unit_test(a_file_gets_no_progress),
       cmocka_unit_test(only_notes_of_stress_are_reported),

@@ -10,10 +10,19 @@
 #include "gc/misuse.h"
 #include "gc/platform/pages.h"
 
-/* With stress_times, the first collections are not bounded, until they have taken so long together: so a short program
- * is stressed throughout. */
-#define UNBOUNDED_NS UINT64_C(300000000)
+/* With stress_times, what is allowed beyond the program's share, so that a program of a millisecond is stressed, too. */
+#define GRACE_NS UINT64_C(5000000)
+/* Points that may pass after a collection while a rare place is waited for. Each takes about 50 ns more than on the fast
+ * path, so all of them together less than a collection. */
+#define RARE_LOOKS 1024
+/* Points in which a gap ends. */
+#define SOON_LOOKS 32
 #define DISTANCE_MAX_BYTES (UINT64_C(1) << 40)
+
+uint64_t crd_stress_now(void) {
+  uint64_t ns = crd_platform_thread_ns();
+  return ns != 0 ? ns : crd_platform_now_ns();
+}
 
 /* Draws the number of points up to the next collection: stress_period, or random with that mean, from 1 to twice as
  * much less 1. */
@@ -28,6 +37,7 @@ void crd_stress_init(cradle_heap *heap) {
   if (!stress_is_on(heap)) return;
   heap->stress.point = 0;
   heap->stress.random = heap->options.stress_seed;
+  heap->stress.look_ns = crd_stress_now();
   wind_up(heap);
 }
 
@@ -45,12 +55,76 @@ static bool is_full(const cradle_heap *heap, uint64_t number) {
   return (number - 1) % group == random_next(&random) % group;
 }
 
+/* --- places --- */
+
+static uint64_t allocated_so_far(const cradle_heap *heap) {
+  return heap->stats.allocated_bytes + (heap->mutator == NULL ? 0 : nursery_filled(heap));
+}
+
+/* Counts a visit of the place of the present point, and returns the visits so far. */
+static uint8_t visit_place(cradle_heap *heap) {
+  crd_stress *stress = &heap->stress;
+  const cradle_mutator *mutator = &heap->mutator->public;
+  const uintptr_t at[STRESS_DEPTHS] = {(uintptr_t)__builtin_frame_address(0), address_of(mutator->shadow_top),
+                                       address_of(mutator->scoped_top)};
+  uint64_t place = 0;
+  for (int i = 0; i < STRESS_DEPTHS; i++) {
+    place = place * 31 + (at[i] - stress->depths[i]);
+    stress->depths[i] = at[i];
+  }
+  uint8_t *met = &stress->met[random_next(&place) % STRESS_PLACES];
+  if (*met < UINT8_MAX) ++*met;
+  return *met;
+}
+
+static bool is_rare(uint8_t visits) {
+  return visits <= 2 || (visits & (visits - 1)) == 0;
+}
+
+/* --- points --- */
+
+/* How many times as long as the program its collections may take. */
+static double share_of(const cradle_heap *heap) {
+  return (double)(heap->options.stress_times - 1);
+}
+
+static void begin_gap(cradle_heap *heap, double wait_ns) {
+  crd_stress *stress = &heap->stress;
+  stress->gap_begin = allocated_so_far(heap);
+  /* At the pace at which the program has allocated so far; random with that mean. */
+  double bytes = wait_ns * (double)stress->gap_begin / ((double)stress->own_ns + 1);
+  uint64_t distance = bytes < DISTANCE_MAX_BYTES ? (uint64_t)bytes : DISTANCE_MAX_BYTES;
+  stress->pace = STRESS_GAP;
+  stress->point = address_of(heap->mutator->public.free) + 1 + random_next(&stress->random) % (2 * distance + 1);
+}
+
+static void end_gap(cradle_heap *heap) {
+  crd_stress *stress = &heap->stress;
+  stress->gap_bytes += allocated_so_far(heap) - stress->gap_begin;
+  stress->pace = STRESS_SOON;
+  stress->looks = SOON_LOOKS;
+  stress->point = 0;
+}
+
+/* Whether the pace lets this point collect. If the last look was in vain, a gap begins; the caller of
+ * crd_stress_point sets the mutator's top. */
+static bool is_its_turn(cradle_heap *heap) {
+  crd_stress *stress = &heap->stress;
+  if (heap->options.stress_times == 0) return true;
+  bool rare = is_rare(visit_place(heap));
+  if (rare || stress->pace == STRESS_EACH) return true;
+  if (--stress->looks != 0) return false;
+  if (stress->pace == STRESS_SOON) return true;
+  begin_gap(heap, (double)stress->spent_ns / (double)stress->collections / share_of(heap));
+  return false;
+}
+
 /* The countdown is over: what to do at this point. */
 static crd_stress_demand demand(cradle_heap *heap) {
   crd_stress *stress = &heap->stress;
   uint64_t number = ++stress->number;
   wind_up(heap);
-  if (!is_chosen(heap, number)) return STRESS_NOTHING;
+  if (!is_chosen(heap, number) || !is_its_turn(heap)) return STRESS_NOTHING;
   stress->collections++;
   bool full = is_full(heap, number);
   stress->majors += full;
@@ -59,47 +133,86 @@ static crd_stress_demand demand(cradle_heap *heap) {
 }
 
 crd_stress_demand crd_stress_point(cradle_heap *heap, cradle_stress place) {
+  crd_stress *stress = &heap->stress;
   cradle_stress at = heap->options.stress_at;
   ASSERT(stress_is_on(heap), "a point of a heap without stress");
   ASSERT(place != CRADLE_STRESS_ANYWHERE, "a point lies at one place");
-  ASSERT(heap->stress.countdown >= 1, "[stress.1] the last collection did not say when the next one is due");
+  ASSERT(stress->countdown >= 1, "[stress.1] the last collection did not say when the next one is due");
+  ASSERT((stress->point != 0) == (stress->pace == STRESS_GAP), "[stress.4] the pace and the point disagree");
   uintptr_t free = address_of(heap->mutator->public.free);
-  ASSERT(heap->stress.point == 0 || address_of(cradle_top(&heap->mutator->public)) <= heap->stress.point,
+  ASSERT(stress->point == 0 || address_of(cradle_top(&heap->mutator->public)) <= stress->point,
          "[stress.3] the program allocates beyond the point where it is looked at");
-  if (heap->stress.point > free + CRADLE_NURSERY_OBJECT_MAX_BYTES) return STRESS_NOTHING;
-  if ((at != CRADLE_STRESS_ANYWHERE && at != place) || --heap->stress.countdown != 0) return STRESS_NOTHING;
+  if (stress->point > free + CRADLE_NURSERY_OBJECT_MAX_BYTES) return STRESS_NOTHING;
+  if (stress->pace == STRESS_GAP) end_gap(heap);
+  if ((at != CRADLE_STRESS_ANYWHERE && at != place) || --stress->countdown != 0) return STRESS_NOTHING;
   return demand(heap);
 }
 
-/* How many bytes the program allocates in ns nanoseconds, at the pace that it had so far. own_ns: its own time so
- * far. */
-static uint64_t allocated_in(const cradle_heap *heap, double ns, double own_ns) {
-  double bytes = ns * (double)heap->stats.allocated_bytes / (own_ns + 1);
-  return bytes < DISTANCE_MAX_BYTES ? (uint64_t)bytes : DISTANCE_MAX_BYTES;
+/* --- time --- */
+
+/* The heap may have come to another thread, whose time may be less. */
+static uint64_t since(uint64_t begin_ns, uint64_t now_ns) {
+  return now_ns > begin_ns ? now_ns - begin_ns : 0;
+}
+
+uint64_t crd_stress_enter(cradle_heap *heap) {
+  if (!stress_is_on(heap)) return 0;
+  uint64_t now = crd_stress_now();
+  heap->stress.own_ns += since(heap->stress.look_ns, now);
+  heap->stress.look_ns = now;
+  return now;
 }
 
 void crd_stress_spend(cradle_heap *heap, uint64_t begin_ns) {
-  if (stress_is_on(heap)) heap->stress.spent_ns += crd_platform_now_ns() - begin_ns;
+  if (!stress_is_on(heap)) return;
+  heap->stress.look_ns = crd_stress_now();
+  heap->stress.spent_ns += since(begin_ns, heap->stress.look_ns);
 }
 
-/* If collections may take share times as long as the program (share is stress_times - 1), the program must run for last
- * / share after a collection that took last. If earlier ones took more than their share, what is owed is waited for as
- * well. The distance is random with that mean. */
+/* How much time collections may have taken so far. */
+static double allowed_ns(const cradle_heap *heap) {
+  return (double)GRACE_NS + share_of(heap) * (double)heap->stress.own_ns;
+}
+
+/* With stress_times, verification takes at most about a quarter of the time of collections: it finds most of what it finds at any
+ * later collection, too. */
+void crd_stress_begin(cradle_heap *heap) {
+  crd_stress *stress = &heap->stress;
+  bool bounded = heap->options.stress_times != 0 && (double)stress->spent_ns > allowed_ns(heap) / 8;
+  stress->serving = true;
+  stress->verifies = heap->options.verify && (!bounded || stress->verify_ns <= stress->spent_ns / 4);
+  stress->verified += stress->verifies;
+}
+
+/* After a collection that took last, the program must run for last / share. If earlier ones took more than is allowed,
+ * what is owed is waited for as well. */
 void crd_stress_served(cradle_heap *heap, uint64_t spent_before_ns) {
   crd_stress *stress = &heap->stress;
-  uint64_t times = heap->options.stress_times, last = stress->spent_ns - spent_before_ns;
+  stress->serving = stress->verifies = false;
   ASSERT(stress->spent_ns >= spent_before_ns, "a stress collection takes time back");
-  if (times == 0 || stress->spent_ns <= UNBOUNDED_NS) return;
-  double share = (double)(times - 1);
-  double own = (double)(crd_platform_now_ns() - heap->created_ns) - (double)stress->spent_ns;
-  double owed = (double)(stress->spent_ns - UNBOUNDED_NS) - share * own;
-  double wait = ((double)last + (owed > 0 ? owed : 0)) / share;
-  uint64_t distance = allocated_in(heap, wait, own);
-  stress->point = address_of(heap->mutator->public.free) + random_next(&stress->random) % (2 * distance + 1);
+  if (heap->options.stress_times == 0) return;
+  double spent = (double)stress->spent_ns, allowed = allowed_ns(heap);
+  stress->pace = spent < allowed / 2 ? STRESS_EACH : STRESS_RARE;
+  stress->looks = RARE_LOOKS;
+  if (spent < allowed) return;
+  double last = spent - (double)spent_before_ns;
+  begin_gap(heap, (last + spent - allowed) / share_of(heap));
 }
 
 void crd_stress_rewind(crd_stress *stress, size_t bytes) {
   if (stress->point != 0 && stress->point != UINTPTR_MAX) stress->point -= bytes;
+}
+
+/* Says how many collections took place, and of how many. In gaps nobody counted: there were as many allocations in a
+ * byte as elsewhere. */
+static void tell(cradle_heap *heap) {
+  crd_stress *stress = &heap->stress;
+  if (stress->pace == STRESS_GAP) end_gap(heap);
+  double allocated = (double)heap->stats.allocated_bytes, looked_at = allocated - (double)stress->gap_bytes;
+  uint64_t points = looked_at <= 0 ? stress->number : (uint64_t)((double)stress->number * allocated / looked_at + 0.5);
+  if (heap->options.verify && stress->verified != stress->collections)
+    crd_event_note(heap, "stress: verified collections", stress->collections, stress->verified);
+  crd_event_note(heap, "stress: collections", points, stress->collections);
 }
 
 /* Judged once, if the heap was used and the run was not bounded by stress_first or stress_last. If nothing moved, no
@@ -114,7 +227,9 @@ void crd_stress_judge(cradle_heap *heap) {
   if (stress->number < heap->options.stress_first)
     crd_event_note(heap, "stress: the run ends before the collection with the number stress_first", stress->number,
                    heap->options.stress_first);
-  if (bounded || stats->moved_objects != 0 || stats->moved_old_objects != 0) return;
+  if (bounded) return;
+  tell(heap);
+  if (stats->moved_objects != 0 || stats->moved_old_objects != 0) return;
   if (!heap->options.stress_strict) {
     crd_event_note(heap, "stress: nothing moved, so that the run proves nothing", stress->collections, stress->majors);
     return;

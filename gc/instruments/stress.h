@@ -12,18 +12,35 @@
  * period of 1 there is an increment at every allocation. Of each stress_major collections one, chosen at random, is
  * full and moves every old object. Freed and moved objects are poisoned at once.
  *
- * With stress_times, the program takes at most about that many times its own time. After each collection, the next is
- * put so many allocated bytes ahead that the program's own work makes up for the last one's time, and up to there it
- * allocates on the fast path. These runs depend on the clock and do not repeat exactly.
+ * With stress_times, the program takes at most about that many times its own processor time, and 5 ms. (Not the
+ * clock's time: on a busy machine it passes without the program.) So long as half of what is allowed is left, every
+ * point collects. Then the points are chosen by their place: how much deeper the C stack, the shadow stack and the scoped
+ * roots are than at the point before, which is alike in every level of a recursion. A point collects if its place was met at most twice, or
+ * 4, 8, 16, ... times: a missing root does harm at its place, so places that were not tried are worth more. If no such
+ * point comes, or nothing is left of what is allowed, a gap follows: up to so many allocated bytes ahead that the
+ * program's own work makes up for the last collection, it allocates on the fast path. These runs do not repeat exactly,
+ * and say when they end how many collections took place.
  *
  *   [stress.1] While stress is on, countdown is at least 1: so many points are left up to the next collection.
  *   [stress.2] majors <= collections <= number.
  *   [stress.3] A mutator's top is never above point: what the program allocates up to it is not looked at.
+ *   [stress.4] point is above 0 in a gap, and without stress; else 0.
  */
 #ifndef CRADLE_GC_INSTRUMENTS_STRESS_H
 #define CRADLE_GC_INSTRUMENTS_STRESS_H
 
 #include <cradle/options.h>
+
+/* Which of the next points collect, with stress_times. */
+typedef enum crd_stress_pace {
+  STRESS_EACH, /* all; always so without stress_times */
+  STRESS_RARE, /* those at a rare place; after so many others, a gap */
+  STRESS_GAP,  /* none, up to point */
+  STRESS_SOON, /* the first at a rare place, or the last of so many */
+} crd_stress_pace;
+
+#define STRESS_PLACES 2048
+#define STRESS_DEPTHS 3
 
 /* The stress mode, if it is on. */
 typedef struct crd_stress {
@@ -32,9 +49,20 @@ typedef struct crd_stress {
   uint64_t number;      /* of the last collection; those that were left out are counted, too */
   uint64_t collections; /* that took place */
   uint64_t majors;      /* full ones among them */
+  uint64_t verified;    /* collections around which the heap was verified */
   uintptr_t point;      /* 0: each allocation is looked at; without stress the highest address */
-  uint64_t spent_ns;    /* on all collections, stress or not, and on verifying the heap around them */
-  bool serving;         /* a stress collection runs */
+  crd_stress_pace pace;
+  uint32_t looks;        /* STRESS_RARE, STRESS_SOON: points that may still pass without a collection */
+  uint64_t look_ns;      /* processor time when the last collection ended; 0: not known */
+  uint64_t own_ns;       /* processor time of the program itself */
+  uint64_t spent_ns;     /* on all collections, stress or not, and on verifying the heap around them */
+  uint64_t verify_ns;    /* on verifying, within spent_ns */
+  uint64_t gap_begin;    /* bytes allocated when the gap began */
+  uint64_t gap_bytes;    /* allocated in all gaps */
+  uintptr_t depths[STRESS_DEPTHS]; /* of the C stack, the shadow stack and the scoped roots at the last point */
+  uint8_t met[STRESS_PLACES]; /* how often each place was met, up to 255; places that share a number count as one */
+  bool serving;          /* a stress collection runs */
+  bool verifies;         /* and the heap is verified around it */
   bool judged;
 } crd_stress;
 
@@ -42,14 +70,21 @@ void crd_stress_init(cradle_heap *heap);
 /* With stress on: counts the point, an allocation or a safepoint, and says whether to collect at it. */
 typedef enum crd_stress_demand { STRESS_NOTHING, STRESS_COLLECT, STRESS_COLLECT_FULL } crd_stress_demand;
 crd_stress_demand crd_stress_point(cradle_heap *heap, cradle_stress place);
+/* Processor time of the thread; where the system does not tell it, the clock's. */
+uint64_t crd_stress_now(void);
+/* Processor time before a collection: what was used since the last one is the program's own. Without stress 0. */
+uint64_t crd_stress_enter(cradle_heap *heap);
 /* Adds the time of a collection that is over and began at begin_ns, with its verification. */
 void crd_stress_spend(cradle_heap *heap, uint64_t begin_ns);
-/* A stress collection is over: with stress_times, sets the point of the next one. spent_before_ns: spent_ns as it was
+/* A stress collection begins: decides whether the heap is verified around it. */
+void crd_stress_begin(cradle_heap *heap);
+/* It is over: with stress_times, decides which point is the next to collect. spent_before_ns: spent_ns as it was
  * before. The caller then lowers the mutator's top by crd_nursery_set_top. */
 void crd_stress_served(cradle_heap *heap, uint64_t spent_before_ns);
 /* To be called when the nursery's free goes back to its start: the point goes back by as many bytes. */
 void crd_stress_rewind(crd_stress *stress, size_t bytes);
-/* Judges a run: if no stress collection moved an object, none could have found a missing root, and the run says so. */
+/* Judges a run: says how many collections took place, and if none moved an object, that none could have found a missing
+ * root. */
 void crd_stress_judge(cradle_heap *heap);
 
 #endif

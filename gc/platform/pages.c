@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -98,9 +99,30 @@ bool crd_platform_can_fork(void) {
   return true;
 }
 
-unsigned long long crd_platform_now_ns(void) {
+static unsigned long long read_clock(clockid_t clock) {
   struct timespec now = {0, 0};
   KEEP_ERRNO;
-  (void)CALL(clock_gettime, -1, CLOCK_MONOTONIC, &now);
+  (void)CALL(clock_gettime, -1, clock, &now);
   return (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec;
+}
+
+unsigned long long crd_platform_now_ns(void) {
+  return read_clock(CLOCK_MONOTONIC);
+}
+
+unsigned long long crd_platform_thread_ns(void) {
+  return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+bool crd_platform_preemptions(unsigned long long *count) {
+#ifdef RUSAGE_THREAD
+  struct rusage usage;
+  KEEP_ERRNO;
+  if (CALL(getrusage, -1, RUSAGE_THREAD, &usage) != 0) return false;
+  *count = (unsigned long long)usage.ru_nivcsw;
+  return true;
+#else
+  (void)count;
+  return false;
+#endif
 }

@@ -80,5 +80,11 @@ void crd_platform_last_words(const char *text, size_t length);
 bool crd_platform_can_fork(void);
 /* Monotonic time in nanoseconds. */
 unsigned long long crd_platform_now_ns(void);
+/* For how many nanoseconds this thread has run on a processor. 0: the system does not say, or only in steps that are
+ * longer than a pause (Windows). */
+unsigned long long crd_platform_thread_ns(void);
+/* How often the system took the processor from this thread and ran something else (involuntary context switches).
+ * false: the system does not say (macOS, Windows). */
+bool crd_platform_preemptions(unsigned long long *count);
 
 #endif

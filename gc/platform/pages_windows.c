@@ -198,3 +198,13 @@ unsigned long long crd_platform_now_ns(void) {
   unsigned long long second = (unsigned long long)frequency.QuadPart, now = (unsigned long long)counter.QuadPart;
   return now / second * 1000000000u + now % second * 1000000000u / second;
 }
+
+/* GetThreadTimes counts in steps of the scheduler, 15.6 ms. */
+unsigned long long crd_platform_thread_ns(void) {
+  return 0;
+}
+
+bool crd_platform_preemptions(unsigned long long *count) {
+  (void)count;
+  return false;
+}

@@ -88,6 +88,7 @@ static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
   crd_ranges_check(heap);
   verify_if_asked(heap, true);
   heap_grows(heap, 0); /* before the clock is read: its time does not count as pause */
+  crd_event_pause_begins(heap);
   uint64_t begin = crd_platform_now_ns();
   /* This collection serves the requests so far. A later request causes another collection. */
   __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
@@ -211,8 +212,7 @@ static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
   heap->stats.pause_ns += duration;
   if (duration > heap->stats.pause_max_ns) heap->stats.pause_max_ns = duration;
   PROBE3(pause_end, heap, cause, duration);
-  if (event_wanted(heap))
-    crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_PAUSE, .u.pause = {cause, duration}});
+  crd_event_pause(heap, cause, duration);
   /* Only after a major collection is the kernel asked which pages back the arenas, because it takes long to answer. */
   bool major = heap->stats.major_collections != heap->majors_measured;
   crd_event_arenas(heap, major);

@@ -72,6 +72,31 @@ void crd_event_spans(cradle_heap *heap) {
   }
 }
 
+/* If less than this is missing from a pause, it does not matter what the system ran meanwhile. */
+#define MISSING_MIN_NS UINT64_C(50000)
+
+void crd_event_pause_begins(cradle_heap *heap) {
+  crd_pause_begin *begin = &heap->pause_begin;
+  if (!event_wanted(heap)) return;
+  begin->processor_ns = crd_platform_thread_ns();
+  begin->preemptions_known = crd_platform_preemptions(&begin->preemptions);
+}
+
+void crd_event_pause(cradle_heap *heap, cradle_cause cause, uint64_t duration_ns) {
+  const crd_pause_begin *begin = &heap->pause_begin;
+  unsigned long long preemptions;
+  if (!event_wanted(heap)) return;
+  cradle_event event = {.kind = CRADLE_EVENT_PAUSE, .u.pause = {.cause = cause, .duration_ns = duration_ns}};
+  uint64_t processor_ns = crd_platform_thread_ns();
+  if (processor_ns > begin->processor_ns) event.u.pause.processor_ns = processor_ns - begin->processor_ns;
+  bool missing = event.u.pause.processor_ns != 0 && event.u.pause.processor_ns + MISSING_MIN_NS <= duration_ns;
+  if (missing && begin->preemptions_known && crd_platform_preemptions(&preemptions)) {
+    event.u.pause.preemptions_known = 1;
+    event.u.pause.preemptions = preemptions - begin->preemptions;
+  }
+  crd_event_send(heap, &event);
+}
+
 const char *cradle_cause_name(cradle_cause cause) {
   switch (cause) {
   case CRADLE_CAUSE_NURSERY_FULL: return "nursery full";

@@ -68,6 +68,14 @@ typedef struct crd_mutator {
   cradle_word no_root;  /* of a freed mutator: its scoped roots, of which only the first word, 0, is left */
 } crd_mutator;
 
+/* What the system said when the pause began, if somebody listens: as crd_platform_thread_ns and crd_platform_preemptions
+ * say it. */
+typedef struct crd_pause_begin {
+  uint64_t processor_ns;
+  unsigned long long preemptions;
+  bool preemptions_known;
+} crd_pause_begin;
+
 struct cradle_heap {
   crd_state state;
   int pending_request; /* a safepoint request of another thread, atomic */
@@ -121,6 +129,7 @@ struct cradle_heap {
   cradle_statistics stats;     /* except what is computed when it is asked for */
   cradle_cause last_cause;
   uint64_t created_ns;      /* when the heap was made */
+  crd_pause_begin pause_begin;
   uint64_t arenas_told[2];  /* taken_total and given_back_total as the last event had them */
   uint64_t majors_measured; /* stats.major_collections when the kernel was last asked which pages back the arenas */
   bool pool_noted;          /* the log was told that the pool refused arenas */

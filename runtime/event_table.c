@@ -149,6 +149,9 @@ static const crd_field compact_fields[] = {
 static const crd_field pause_fields[] = {
     {FIELD("cause", "cause: ", WORD, AT(pause.cause)), .word = cause_word},
     {FIELD("time_ns", "time taken: ", NS, AT(pause.duration_ns))},
+    {FIELD("processor_ns", "processor time: ", NS, AT(pause.processor_ns)), .only_with = AT(pause.processor_ns)},
+    {FIELD("preemptions", "other work ran, times: ", NUMBER, AT(pause.preemptions)),
+     .only_with = AT(pause.preemptions_known)},
 };
 
 static const crd_field major_fields[] = {

@@ -131,6 +131,13 @@ typedef struct cradle_event {
     struct {
       cradle_cause cause;
       uint64_t duration_ns;
+      /* for which the mutator's thread ran on a processor; 0: the system does not say. What is missing from
+       * duration_ns, the thread waited, or the system ran something else */
+      uint64_t processor_ns;
+      /* 1: the system was asked how often it took the processor from the thread and ran something else (involuntary
+       * context switches). It is asked when 50 us or more are missing. 0: it was not, or does not say */
+      uint64_t preemptions_known;
+      uint64_t preemptions;
     } pause;
     struct {
       uint64_t taken, given_back; /* arenas, by this event */

@@ -41,6 +41,7 @@ def figures(heap, summary):
         ("mean pause", summary.pause_mean),
     ):
         yield name, value if paused else None, words.time
+    yield "longest, processor time", summary.processor_longest, words.time
     yield "pause target", target, words.time
     yield "pauses above the target", sum(one.length > target for one in heap.pauses) if target else None, count
     for ms, value in summary.mmu.items():

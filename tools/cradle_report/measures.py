@@ -19,10 +19,22 @@ class Pause:
     begin: int
     end: int
     kinds: list
+    processor: int | None = None  # nanoseconds that the thread ran; None: not known
+    preemptions: int | None = None  # how often the system ran something else; None: not asked or not known
 
     @property
     def length(self):
         return self.end - self.begin
+
+    @property
+    def missing(self):
+        """Nanoseconds in which the thread did not run; 0 if that is not known."""
+        return 0 if self.processor is None else max(self.length - self.processor, 0)
+
+    @property
+    def is_interrupted(self):
+        """Whether the system ran something else for a good part of the pause."""
+        return bool(self.preemptions) and 4 * self.missing >= self.length
 
 
 @dataclass
@@ -59,7 +71,7 @@ def told_pauses(told, sections):
     pauses = []
     for one in told:
         begin = max(one.end - one.fields["time_ns"], pauses[-1].end if pauses else 0)
-        pauses.append(Pause(begin, one.end, []))
+        pauses.append(Pause(begin, one.end, [], one.fields.get("processor_ns"), one.fields.get("preemptions")))
     position = 0
     for section in sorted(sections, key=lambda one: one.end):
         while position < len(pauses) and pauses[position].end < section.end:
@@ -218,6 +230,10 @@ class Summary:
     p999: int
     p9999: int
     longest: int
+    processor_p99: int | None  # of the pauses, in processor time; None: not known
+    processor_longest: int | None
+    processor_total: int | None  # None: not known of each pause
+    interrupted: int
     pause_mean: float
     mmu: dict
     minors: int
@@ -257,6 +273,7 @@ def summary_of(heap):
     grows = any("used_before_bytes" in one.fields for one in heap.minors)
     majors = heap.done if heap.done else heap.majors
     utilised = Utilisation(heap.pauses)
+    ran = sorted(pause.processor for pause in heap.pauses if pause.processor is not None)
     return Summary(
         wall=heap.wall,
         pauses=len(lengths),
@@ -267,6 +284,10 @@ def summary_of(heap):
         p999=quantile(lengths, 0.999),
         p9999=quantile(lengths, 0.9999),
         longest=lengths[-1] if lengths else 0,
+        processor_p99=quantile(ran, 0.99) if ran else None,
+        processor_longest=ran[-1] if ran else None,
+        processor_total=sum(ran) if ran and len(ran) == len(lengths) else None,
+        interrupted=sum(pause.is_interrupted for pause in heap.pauses),
         pause_mean=statistics.fmean(lengths) if lengths else 0,
         mmu={ms: utilised.at(ms * 1_000_000) for ms in (1, 10, 100)},
         minors=len(heap.minors),

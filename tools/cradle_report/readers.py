@@ -75,6 +75,8 @@ KEYS = {
     "major collection threshold": "threshold_bytes",
     "next major collection threshold": "threshold_bytes",
     "time taken": "time_ns",
+    "processor time": "processor_ns",
+    "other work ran, times": "preemptions",
     "starting gc state": "from",
     "stopping, now in gc state": "to",
     "of the huge-page pool, bytes": "pool_bytes",

@@ -40,6 +40,13 @@ def causes(counter):
     return ", ".join(f"{count} {shown(name, 80)}" for name, count in counter.most_common(20)) or "causes not known"
 
 
+def processor_time(summary):
+    if summary.processor_longest is None:
+        return NOT_KNOWN
+    words = f"p99 {time(summary.processor_p99)}, max {time(summary.processor_longest)}"
+    return f"{words}; in {summary.interrupted} pauses the system ran something else" if summary.interrupted else words
+
+
 def rows(heap, summary):
     """(name, value) pairs: the whole summary."""
     seconds = summary.wall / 1e9
@@ -51,6 +58,7 @@ def rows(heap, summary):
         yield "pauses", f"{summary.pauses}; {time(summary.pause_mean)} on average"
         yield "pause p50, p90, p99", f"{time(summary.p50)}, {time(summary.p90)}, {time(summary.p99)}"
         yield "pause p99.9, p99.99, max", f"{time(summary.p999)}, {time(summary.p9999)}, {time(summary.longest)}"
+        yield "processor time of pauses", processor_time(summary)
         yield "utilisation at worst", ", ".join(f"{percent(mmu)} in {ms} ms" for ms, mmu in summary.mmu.items())
     if heap.pause_target_ns:
         above = sum(pause.length > heap.pause_target_ns for pause in heap.pauses)
@@ -87,27 +95,60 @@ def about_pauses(heap, summary):
     kind = "a major collection" if any(kind in MAJOR for kind in longest.kinds) else "a minor collection"
     at = time(longest.begin - heap.begin)
     if longest.length > 2_000_000:
-        yield longest.length / 1e6, (f"The longest pause, {time(longest.length)}, is {kind}, {at} after the start. "
-                                     + ("Increments keep to the pause target (CRADLE_GC_PAUSE) unless there is none, the program asked for a whole "
-                                        "collection, or the machine was busy."
-                                        if kind == "a major collection" else
-                                        "It grows with the number of survivors: a smaller nursery (CRADLE_GC_NURSERY) "
-                                        "shortens it, at the price of more collections."))
+        yield longest.length / 1e6, f"The longest pause, {time(longest.length)}, is {kind}, {at} after the start. {why_long(heap, summary, longest, kind)}"
     if summary.mmu[100] < 0.5:
         yield 50, f"In the worst tenth of a second, the program ran for only {percent(summary.mmu[100])} of the time."
 
 
-def about_share(summary):
-    if summary.gc_share < 0.05:
+def why_long(heap, summary, longest, kind):
+    """What the log can tell about the reason, and only that."""
+    if longest.is_interrupted:
+        return (f"The collector worked for {time(longest.processor)} of it; for the rest, the system ran something else "
+                f"(it took the processor away {longest.preemptions:.0f} times). A quiet machine shortens it, no setting.")
+    if 2 * longest.missing >= longest.length:
+        return (f"The thread ran for only {time(longest.processor)} of it and waited for the rest: for memory, or for the "
+                "second core.")
+    busy = "" if longest.processor is not None else ", or the machine was busy (the log has no processor time)"
+    if kind == "a major collection":
+        return ("Increments keep to the pause target (CRADLE_GC_PAUSE) unless there is none, or the program asked for a "
+                f"whole collection{busy}.")
+    if wants_larger_nursery(summary) or grew_by_itself(heap):
+        return f"It grows with the number of survivors{busy}."
+    return ("It grows with the number of survivors: a smaller nursery (CRADLE_GC_NURSERY) shortens it, at the price of "
+            f"more collections{busy}.")
+
+
+def grew_by_itself(heap):
+    """Whether the collector already chose a larger nursery while the program ran."""
+    sizes = [one.fields.get("nursery_bytes", 0) for one in heap.nurseries]
+    return len(sizes) > 1 and sizes[-1] > sizes[0]
+
+
+def share_of_processor(summary):
+    """The share of time that collections took from the program: in processor time where that is known."""
+    return summary.gc_share if summary.processor_total is None else summary.processor_total / summary.wall
+
+
+def wants_larger_nursery(summary):
+    return share_of_processor(summary) >= 0.05 and (summary.survival or 0) > 0.1 and bool(summary.nursery)
+
+
+def about_share(heap, summary):
+    share = share_of_processor(summary)
+    if share < 0.05:
         return
-    words = f"{percent(summary.gc_share)} of the time goes into pauses."
+    kind = "" if summary.processor_total is None else "processor "
+    words = f"{percent(share)} of the time goes into pauses" + (f", counted in {kind}time." if kind else ".")
     if summary.survival is None:
-        yield 100 * summary.gc_share, words
-    elif summary.survival > 0.1 and summary.nursery:
-        yield 100 * summary.gc_share, (f"{words} {percent(summary.survival)} of the nursery survives; try a nursery of "
-                                       f"{size(2 * summary.nursery)} (CRADLE_GC_NURSERY), in which more has time to die.")
+        yield 100 * share, words
+    elif wants_larger_nursery(summary):
+        survives = f"{words} {percent(summary.survival)} of the nursery survives"
+        if grew_by_itself(heap):
+            yield 100 * share, f"{survives}; the collector has already made it larger, {size(summary.nursery)} in the end."
+        else:
+            yield 100 * share, f"{survives}; try a nursery of {size(2 * summary.nursery)} (CRADLE_GC_NURSERY), in which more has time to die."
     else:
-        yield 100 * summary.gc_share, f"{words} Little survives the nursery, so look at the major collections and the roots."
+        yield 100 * share, f"{words} Little survives the nursery, so look at the major collections and the roots."
 
 
 def about_requests(summary):
@@ -130,7 +171,7 @@ def about_memory(heap, summary):
 
 def advice(heap, summary):
     """Sentences, the most important one first; never empty."""
-    found = [*about_pauses(heap, summary), *about_share(summary), *about_requests(summary), *about_memory(heap, summary)]
+    found = [*about_pauses(heap, summary), *about_share(heap, summary), *about_requests(summary), *about_memory(heap, summary)]
     sentences = [sentence for _, sentence in sorted(found, key=lambda one: -one[0])]
     for text, count in heap.notes.most_common(3):
         sentences.append(f"The collector noted{'' if count == 1 else f' {count} times'}: {shown(text)}.")

@@ -90,7 +90,7 @@ const crd_option crd_options[] = {
      "1: prints statistics of each heap on standard error when it ends; see docs/statistics.md."},
     {"CRADLE_STRESS", CRD_OPTION_STRESS, ONE(stress_period), 0, UINT64_MAX, "auto", "0",
      "Collects at every n-th allocation, to find references that are not rooted. auto: 1, with CRADLE_STRESS_MAJOR=2, "
-     "CRADLE_STRESS_TIMES=5, CRADLE_QUARANTINE=8 and CRADLE_VERIFY=1 unless they are set. 0: off."},
+     "CRADLE_STRESS_TIMES=4, CRADLE_QUARANTINE=8 and CRADLE_VERIFY=1 unless they are set. 0: off."},
     {"CRADLE_STRESS_MAJOR", CRD_OPTION_COUNT, ONE(stress_major), 0, UINT64_MAX, "10", "0",
      "One in k stress collections, on average, is full and compacting, so that every object moves. 0: none."},
     {"CRADLE_STRESS_SEED", CRD_OPTION_SEED, ONE(stress_seed), 0, UINT64_MAX, "42", "0",
@@ -243,7 +243,7 @@ static bool set_count(const crd_option *option, const char *text, void *field) {
 }
 
 #define AUTO_MAJOR 2
-#define AUTO_TIMES 5
+#define AUTO_TIMES 4
 #define AUTO_QUARANTINE 8
 
 /* The rows of the other fields come later, so a value that the user gives them wins. */

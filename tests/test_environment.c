@@ -231,7 +231,7 @@ static void stress_chooses_by_itself(void **state) {
   assert_int_equal(overlay_fresh(), 0);
   assert_int_equal(options.stress_period, 1);
   assert_int_equal(options.stress_major, 2);
-  assert_int_equal(options.stress_times, 5);
+  assert_int_equal(options.stress_times, 4);
   assert_int_equal(options.quarantine, 8);
   assert_true(options.verify);
   assert_int_equal(options.fault_report, CRADLE_FAULTS_REPORTED);

@@ -1,6 +1,7 @@
 /* Tests that events report what the heap did, as counted by the test or by the heap's own statistics. */
 #include "tests/services.h"
 
+#include "gc/event.h"
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
 
@@ -472,9 +473,45 @@ static void a_report_says_what_is_known(void **state) {
   }
 }
 
+/* A pause takes at least as long by the clock as it takes of the processor, but for the readings of both. */
+CRADLE_UNCHECKED_COLLECTION static void a_pause_has_its_processor_time(void **state) {
+  (void)state;
+  if (crd_platform_thread_ns() == 0) skip();
+  fixture f;
+  open_seen(&f);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  const cradle_event *pause = &all.last[CRADLE_EVENT_PAUSE];
+  assert_true(pause->u.pause.processor_ns > 0);
+  assert_true(pause->u.pause.processor_ns <= pause->u.pause.duration_ns + 1000000);
+  if (pause->u.pause.processor_ns + 50000 > pause->u.pause.duration_ns)
+    assert_int_equal(pause->u.pause.preemptions_known, 0);
+  fixture_close(&f);
+}
+
+/* The system is asked what else it ran only if time is missing. */
+CRADLE_UNCHECKED_COLLECTION static void missing_time_is_asked_about(void **state) {
+  (void)state;
+  unsigned long long preemptions;
+  if (crd_platform_thread_ns() == 0 || !crd_platform_preemptions(&preemptions)) skip();
+  fixture f;
+  open_seen(&f);
+  crd_event_pause_begins(f.heap);
+  f.heap->pause_begin.preemptions -= 3;
+  crd_event_pause(f.heap, CRADLE_CAUSE_REQUEST, UINT64_C(1000000000));
+  const cradle_event *pause = &all.last[CRADLE_EVENT_PAUSE];
+  assert_int_equal(pause->u.pause.preemptions_known, 1);
+  assert_in_range(pause->u.pause.preemptions, 3, 1000);
+  crd_event_pause_begins(f.heap);
+  crd_event_pause(f.heap, CRADLE_CAUSE_REQUEST, 1);
+  assert_int_equal(all.last[CRADLE_EVENT_PAUSE].u.pause.preemptions_known, 0);
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(increments_say_what_they_did),
+      cmocka_unit_test(a_pause_has_its_processor_time),
+      cmocka_unit_test(missing_time_is_asked_about),
       cmocka_unit_test(spans_say_what_is_wasted),
       cmocka_unit_test(arenas_come_and_go),
       cmocka_unit_test(causes_are_those_that_led_there),

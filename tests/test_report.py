@@ -436,6 +436,49 @@ class Samples(unittest.TestCase):
         text = text.replace("[c7200]", "[30fa100]").replace("[c7300]", "[30fa200]")
         self.assertIn("is a major collection", run_report(self.file(text)).stdout)
 
+    def paused(self, *pauses):
+        """The report on a log with these pauses: (nanoseconds, other members) of each, 0.1 s apart."""
+        lines = ['{"t":0,"heap":"1.1","event":"cradle-log","format":"cradle-json","version":1}']
+        for number, (length, members) in enumerate(pauses, 1):
+            end = number * SECOND // 10
+            lines.append(json.dumps({"t": end - length, "heap": "1.1", "event": "gc-minor", "phase": "begin", "cause": "nursery full"}))
+            lines.append(json.dumps({"t": end, "heap": "1.1", "event": "gc-minor", "phase": "end", "nursery_used_bytes": 1000,
+                                     "promoted_bytes": 300, "time_ns": length}))
+            lines.append(json.dumps({"t": end, "heap": "1.1", "event": "gc-pause", "time_ns": length, **members}))
+        return run_report(self.file("\n".join(lines) + "\n")).stdout
+
+    def test_a_pause_in_which_other_work_ran_is_called_that(self):
+        told = " ".join(self.paused((1000, {"processor_ns": 900}), (40_000_000, {"processor_ns": 2_000_000, "preemptions": 3})).split())
+        self.assertIn("The collector worked for 2.00 ms of it; for the rest, the system ran something else (it took the processor away 3 times)", told)
+        self.assertIn("p99 2.00 ms, max 2.00 ms; in 1 pauses the system ran something else", told)
+        self.assertNotIn("smaller nursery", told)
+
+    def test_a_pause_that_waited_is_not_called_interrupted(self):
+        told = " ".join(self.paused((40_000_000, {"processor_ns": 2_000_000, "preemptions": 0})).split())
+        self.assertIn("ran for only 2.00 ms of it and waited for the rest", told)
+        self.assertNotIn("something else", told)
+
+    def test_a_log_without_processor_time_says_so(self):
+        told = " ".join(self.paused((3_000_000, {})).split())
+        self.assertIn("processor time of pauses not known", told)
+        self.assertIn("a smaller nursery (CRADLE_GC_NURSERY) shortens it, at the price of more collections, or the machine was busy "
+                      "(the log has no processor time)", told)
+
+    def test_a_nursery_that_grew_is_not_told_to_change(self):
+        def size(t, now):
+            return json.dumps({"t": t, "heap": "1.1", "event": "gc-set-nursery-size", "nursery_bytes": now})
+
+        for sizes, wanted in (((4 << 20,), "try a nursery of 8.00 MiB"), ((4 << 20, 8 << 20), "the collector has already made it larger, 8.00 MiB in the end")):
+            lines = ['{"t":0,"heap":"1.1","event":"cradle-log","format":"cradle-json","version":1}']
+            lines += [size(number, now) for number, now in enumerate(sizes, 1)]
+            for end in range(10_000_000, 100_000_000, 10_000_000):
+                lines.append(json.dumps({"t": end - 5_000_000, "heap": "1.1", "event": "gc-minor", "phase": "begin"}))
+                lines.append(json.dumps({"t": end, "heap": "1.1", "event": "gc-minor", "phase": "end", "nursery_used_bytes": 1000, "promoted_bytes": 300}))
+                lines.append(json.dumps({"t": end, "heap": "1.1", "event": "gc-pause", "time_ns": 5_000_000, "processor_ns": 4_900_000}))
+            told = " ".join(run_report(self.file("\n".join(lines) + "\n")).stdout.split())
+            self.assertIn(wanted, told)
+            self.assertNotIn("smaller nursery", told)
+
     def test_utilisation_against_every_window(self):
         chance = random.Random(3)
         pauses, time = [], 0

@@ -185,12 +185,13 @@ typedef struct cradle_options {
   uint64_t stress_first;
   uint64_t stress_last;    /*   0: no bound. docs/debugging-a-missing-root.md finds one failing collection with them */
   cradle_stress stress_at; /* under stress, what stress_period counts */
-  /* under stress, once collections have taken a third of a second, the next ones are spaced so that the program takes
-   * at most about this many times its own time; 2 to 1000; 0: each takes place */
+  /* under stress, collections are spaced so that the program takes at most about this many times its own processor time,
+   * and 5 ms; those at places that were seldom tried come first; 2 to 1000; 0: each takes place */
   uint64_t stress_times;
   /* under stress, freeing a heap that was used but in which no object moved is misuse; without this, a note says so */
   bool stress_strict;
-  /* check the whole heap before and after every collection; with stress_times, of every stress collection only */
+  /* check the whole heap before and after every collection; with stress_times, of stress collections only, for about a
+   * quarter of their time */
   bool verify;
   /* quarantine: memory that a collection emptied becomes inaccessible. Of the nursery, the last so many emptied
    * nurseries stay inaccessible at least; they take base pages and do not count in heap_max_bytes. Arenas that a

@@ -108,8 +108,7 @@ static uint64_t run_graph(huge_run *run) {
   huge_heap_options(run, &options);
   options.types = types;
   options.type_count = sizeof types / sizeof types[0];
-  options.major_min_bytes = options.reserve_bytes;
-  options.major_max_delta = options.reserve_bytes;
+  options.major_min_bytes = options.major_max_delta = CRADLE_ADDRESS_MAX_BYTES;
   options.listener = (cradle_listener){listen, run};
   cradle_heap *heap = huge_heap_start(&options);
   cradle_mutator *m = cradle_mutator_new(heap);

@@ -40,30 +40,33 @@ uint32_t cradle_version(void) {
 
 /* --- making --- */
 
-/* If the system gave less address space than was asked for, a stack takes at most an eighth of what the old
- * generation has. */
-static size_t stack_bytes(const cradle_heap *heap, size_t most) {
-  if (heap->old.arenas.bytes >= heap->options.reserve_bytes) return most;
-  size_t bytes = heap->old.arenas.bytes / 8;
-  return bytes < most ? bytes : most;
-}
-
 static bool init_types(cradle_heap *heap, cradle_error *error) {
   return crd_types_init(heap) || crd_fail(error, "memory for the type table was refused");
+}
+
+/* What the heap cannot do without was refused. bytes: how many that is. */
+static bool fail_init(const cradle_heap *heap, cradle_error *error, const char *what, size_t bytes) {
+  if (error == NULL) return false;
+  crd_text limit = {.length = 0};
+  crd_text_limit(&limit, bytes);
+  (void)crd_fail(error, "%s was refused: %s", what, limit.buffer);
+  if (heap->options.base_address != NULL && heap->old.arenas.base == 0) error->option = "base_address";
+  return false;
 }
 
 static bool init_memory(cradle_heap *heap, cradle_error *error) {
   size_t page = heap->hardware.page_bytes;
   if (!crd_old_init(&heap->old, &heap->options, &heap->hardware) ||
       (heap->options.quarantine != 0 && !crd_closed_init(&heap->old.arenas, page)))
-    return crd_fail(error, "address space for the old generation was refused (reserve_bytes, RLIMIT_AS)");
-  if (!crd_word_stack_init(&heap->remembered, stack_bytes(heap, REMEMBERED_MAX_BYTES), page, "cradle remembered set") ||
-      !crd_word_stack_init(&heap->recorded, stack_bytes(heap, RECORDED_MAX_BYTES), page, "cradle recorded slots") ||
-      !crd_word_stack_init(&heap->mark_stack, stack_bytes(heap, MARK_STACK_MAX_BYTES), page, "cradle mark stack"))
-    return crd_fail(error, "address space for the collector's stacks was refused");
+    return fail_init(heap, error, "address space for the old generation", CRADLE_RESERVE_MIN_BYTES);
+  if (!crd_word_stack_init(&heap->remembered, REMEMBERED_MAX_BYTES, page, "cradle remembered set") ||
+      !crd_word_stack_init(&heap->recorded, RECORDED_MAX_BYTES, page, "cradle recorded slots") ||
+      !crd_word_stack_init(&heap->mark_stack, MARK_STACK_MAX_BYTES, page, "cradle mark stack"))
+    return fail_init(heap, error, "address space for the collector's stacks", page);
   /* Without any room on the stack, marking would look at the whole heap for each object. So its first pages are
    * committed before they are needed. */
-  if (!crd_word_stack_grow(&heap->mark_stack)) return crd_fail(error, "memory for the mark stack was refused");
+  if (!crd_word_stack_grow(&heap->mark_stack))
+    return fail_init(heap, error, "memory for the mark stack", heap->hardware.page_bytes);
   return true;
 }
 
@@ -141,7 +144,7 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
     heap->nursery.bytes = bytes /= 2;
   if (!ready)
     return heap->options.quarantine == 0
-               ? crd_fail(error, "memory for the nursery was refused")
+               ? fail_init(heap, error, "memory for the nursery", bytes)
                : crd_fail(error, "memory for the nurseries of the quarantine was refused, or above 64 GiB");
   send_created(heap, reason);
   crd_pacing_init(&heap->pacing, &heap->options, &heap->hardware, bytes);
@@ -151,7 +154,7 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   crd_sampling_init(heap);
   crd_nursery_hand_out(heap, crd_adapt_hand_out(heap));
   if (heap->nursery.slack_end == heap->nursery.start)
-    return crd_fail(error, "memory for the promotion reserve was refused");
+    return fail_init(heap, error, "memory for the promotion reserve", 2 * ARENA_BYTES);
   return check_pool(heap, error);
 }
 

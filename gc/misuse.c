@@ -9,6 +9,7 @@
 
 #include "gc/heap.h"
 #include "gc/instruments/history.h"
+#include "gc/platform/limits.h"
 
 /* --- places --- */
 
@@ -98,20 +99,40 @@ void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before) {
 
 /* --- out of memory --- */
 
+void crd_text_limit(crd_text *text, size_t bytes) {
+  crd_limit limit = crd_limits_blame(bytes);
+  if (limit.name == NULL)
+    crd_text_format(text, "the system refused it");
+  else if (limit.bytes == 0)
+    crd_text_format(text, "%s (%s)", limit.name, limit.remedy);
+  else
+    crd_text_format(text, "%s is %llu bytes (%s)", limit.name, limit.bytes, limit.remedy);
+}
+
+/* What stands in the way of so many bytes, in the order in which a heap meets it: the maximum heap, the end of the
+ * reserved addresses, a limit of the system. The promotion reserve needs its room, too. */
+static void add_limit(const cradle_heap *heap, size_t bytes, crd_text *text) {
+  const crd_arenas *arenas = &heap->old.arenas;
+  size_t more = bytes / ARENA_BYTES + 1 + heap->old.reserve, room = arenas->limit - arenas_in_use(arenas);
+  if (more > room && arenas->limit < arenas->capacity)
+    crd_text_format(text, "maximum heap %zu (CRADLE_GC_MAX)", heap->options.heap_max_bytes);
+  else if (more > room)
+    crd_text_format(text, "the old generation's addresses, %zu, are used up (CRADLE_GC_RESERVE)", arenas->bytes);
+  else
+    crd_text_limit(text, bytes < ARENA_BYTES ? ARENA_BYTES : bytes);
+}
+
 /* Adds to the message what holds the memory and what limits it, and hands the message over. */
 static CRADLE_COLD _Noreturn void tell_shortage(cradle_heap *heap, size_t size, const crd_text *text) {
   const crd_old *old = &heap->old;
-  size_t max = heap->options.heap_max_bytes, arenas = old->arenas.committed_count * ARENA_BYTES;
+  size_t arenas = old->arenas.committed_count * ARENA_BYTES;
   uint32_t kept = old->arenas.free_count < old->reserve ? old->arenas.free_count : old->reserve;
   crd_text held = {.length = 0};
   crd_text_format(&held, "; old objects %" PRIu64 " bytes, %" PRIu64 " of them large, in arenas of %zu",
                   old->used_bytes, old->large_bytes, arenas);
   if (kept != 0) crd_text_format(&held, ", %zu of these bytes kept free for promotion", kept * ARENA_BYTES);
   crd_text_format(&held, "; nursery %zu; ", heap->nursery.bytes);
-  if (max != 0)
-    crd_text_format(&held, "maximum heap %zu (CRADLE_GC_MAX)", max);
-  else
-    crd_text_format(&held, "no maximum heap: the system refused");
+  add_limit(heap, size, &held);
   message message = message_of(text, &held);
   if (heap->options.on_out_of_memory == NULL) crd_abort("cradle: ", message.words);
   cradle_mutator *mutator = heap->mutator == NULL ? NULL : &heap->mutator->public;

@@ -23,6 +23,9 @@ const char *crd_call_place(void);
 /* Adds that place to a message, and forgets it, because a handler may leave the call by longjmp. */
 void crd_leave_call(crd_text *text);
 
+/* Appends which limit refuses so many bytes of memory or addresses, and what moves it (gc/platform/limits.h). */
+void crd_text_limit(crd_text *text, size_t bytes);
+
 /* Fills *error, unless error is NULL, and returns false. */
 bool crd_fail(cradle_error *error, const char *format, ...) CRD_PRINTF(2, 3);
 

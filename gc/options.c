@@ -12,7 +12,6 @@
 #include "gc/object/value.h"
 #include "gc/old/arena.h"
 
-#define RESERVE_DEFAULT_BYTES ((size_t)64 << 30)
 #define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)
 #define SHADOW_STACK_MIN_BYTES ((size_t)4 << 10)
 #define PAUSE_DEFAULT_NS UINT64_C(2000000)
@@ -32,7 +31,6 @@ void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t
   if (size != sizeof *options) return; /* the structure of another version: heap creation reports it */
   options->type_size = type_size;
   options->encoding = crd_encoding_plain();
-  options->reserve_bytes = RESERVE_DEFAULT_BYTES;
   options->shadow_stack_bytes = SHADOW_STACK_DEFAULT_BYTES;
   options->major_factor = 1.82;
   options->major_growth = 1.4;
@@ -72,7 +70,8 @@ static const struct {
 } numbers[] = {
     {FIELD(nursery_bytes), CRADLE_NURSERY_MIN_BYTES, CRADLE_NURSERY_MAX_BYTES, true,
      "accepted are 4 KiB to 1 GiB, or 0 for a size from the L2 cache"},
-    {FIELD(reserve_bytes), CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES, false, "accepted are 16 MiB to 8 TiB"},
+    {FIELD(reserve_bytes), CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES, true,
+     "accepted are 16 MiB to 8 TiB, or 0 for a size from the memory"},
     {FIELD(shadow_stack_bytes), SHADOW_STACK_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES, false, "accepted are 4 KiB to 8 TiB"},
     {FIELD(stress_times), 2, 1000, true, "accepted are 2 to 1000, or 0 for no bound"},
     {FIELD(quarantine), 1, CRADLE_QUARANTINE_MAX, true, "accepted are 1 to 4096 nurseries, or 0 for none"},
@@ -229,6 +228,7 @@ static fault base_fault(const cradle_options *options) {
 
 static fault doubt_about(const cradle_options *options) {
   size_t max = options->heap_max_bytes, nursery = options->nursery_bytes, reserve = options->reserve_bytes;
+  if (reserve == 0) return NONE; /* what is chosen has room for them, as far as the system gives it */
   if (max > nursery && max - nursery > reserve)
     return (fault){"heap_max_bytes", "cannot be reached: the old generation has only the addresses of",
                    reserve + nursery, "at most", "reserve_bytes"};

@@ -2,17 +2,19 @@
 
 #include "gc/base/address.h"
 #include "gc/base/bits.h"
+#include "gc/platform/limits.h"
 #include "gc/platform/pages.h"
 
 #define FIRST_COMMIT_BYTES ((size_t)64 << 10)
+/* Where address space is limited, a stack takes at most one part in so many of what is left. */
+#define ADDRESS_PARTS 16
 
 bool crd_word_stack_init(crd_word_stack *stack, size_t size, size_t page_bytes, const char *name) {
-  size_t bytes = align_up(size, page_bytes);
-  void *base = NULL;
-  while (base == NULL && bytes >= page_bytes) {
+  size_t bytes = align_up(crd_limits_share(size, ADDRESS_PARTS, false), page_bytes);
+  void *base = crd_pages_reserve(bytes, page_bytes, NULL);
+  if (base == NULL) bytes = align_up(crd_limits_share(bytes, ADDRESS_PARTS, true), page_bytes);
+  for (; base == NULL && bytes >= page_bytes; bytes = base == NULL ? align_down(bytes / 2, page_bytes) : bytes)
     base = crd_pages_reserve(bytes, page_bytes, NULL);
-    if (base == NULL) bytes = align_down(bytes / 2, page_bytes);
-  }
   if (base == NULL) return false;
   crd_pages_name(base, bytes, name);
   stack->base = stack->top = stack->limit = base;

@@ -16,8 +16,8 @@ typedef struct crd_word_stack {
   cradle_word *base, *top, *limit, *end;
 } crd_word_stack;
 
-/* Reserves addresses for size bytes, or half while the system refuses, down to a page. Commits nothing. false: no
- * address space. */
+/* Reserves addresses for size bytes; where address space is limited or refused, for a share of what is left, down to a
+ * page (gc/platform/limits.h). Commits nothing. false: no address space. */
 bool crd_word_stack_init(crd_word_stack *stack, size_t size, size_t page_bytes, const char *name);
 void crd_word_stack_fini(crd_word_stack *stack);
 /* Commits as much again as is committed. false: the end is reached or memory was refused; nothing changed. */

@@ -4,15 +4,18 @@
 
 #include "gc/death/services.h"
 #include "gc/heap.h"
+#include "gc/platform/limits.h"
 #include "gc/platform/pages.h"
 
 /* The address space of a list has room for an eighth as many entries as the old generation could have words, at most
  * 256 Mi entries. */
 #define LIST_SHARE 8
 #define LIST_MAX_BYTES ((size_t)2 << 30)
-#define LIST_MIN_BYTES ((size_t)64 << 10)
+#define LIST_MIN_BYTES ((size_t)16 << 10)
 /* About as many stacks exist: address space for all of them is asked for at once, to see whether there is enough. */
 #define LISTS 32
+/* Where address space is limited, all of them together take one part in so many of what is left. */
+#define ADDRESS_PARTS 4
 /* Attempts to get a stack. Between the look and the attempt, other threads may take addresses. */
 #define ATTEMPTS 4
 /* A stack that grew beyond this gives its pages back after a major collection. */
@@ -28,7 +31,8 @@
  * of the process needs some, too. 0: none are to be had now. */
 static size_t list_bytes(const cradle_heap *heap) {
   crd_services *services = heap->services;
-  size_t most = heap->options.reserve_bytes / LIST_SHARE, bytes = most < LIST_MAX_BYTES ? most : LIST_MAX_BYTES;
+  size_t most = heap->old.arenas.bytes / LIST_SHARE, bytes = most < LIST_MAX_BYTES ? most : LIST_MAX_BYTES;
+  if (services->list_bytes == 0) bytes = crd_limits_share(LISTS * bytes, ADDRESS_PARTS, false) / LISTS;
   bool refused = false;
   for (; services->list_bytes == 0 && bytes >= LIST_MIN_BYTES; bytes /= 2, refused = true) {
     void *probe = crd_pages_reserve(LISTS * bytes, heap->hardware.page_bytes, NULL);

@@ -5,9 +5,15 @@
 #include "gc/base/address.h"
 #include "gc/base/bits.h"
 #include "gc/old/closed.h"
+#include "gc/platform/hardware.h"
+#include "gc/platform/limits.h"
 #include "gc/platform/pages.h"
 
 #define RESERVE_MIN_ARENAS 8
+/* Where address space is limited, a heap works with so few: two of the nursery's promotion, and two of objects. */
+#define RESERVE_SHARED_MIN_ARENAS 4
+#define RESERVE_DEFAULT_BYTES ((size_t)64 << 30)
+#define ADDRESS_PARTS 4
 #define GIGANTIC_ARENAS ((uint32_t)(GIGANTIC_BYTES >> ARENA_SHIFT))
 /* After a refusal the pool is left alone for so many commits: asking costs a system call each time. */
 #define POOL_SKIP 8
@@ -60,18 +66,50 @@ static bool reserve(crd_arenas *arenas, size_t bytes, size_t alignment, void *hi
 }
 
 static void unreserve(crd_arenas *arenas) {
-  if (arenas->base != 0) crd_pages_unreserve(memory_at(arenas->base), arenas->bytes);
-  if (arenas->meta != NULL) crd_pages_unreserve(arenas->meta, arenas->meta_bytes);
+  if (arenas->base == 0) return;
+  crd_pages_unreserve(memory_at(arenas->base), arenas->bytes);
+  crd_pages_unreserve(arenas->meta, arenas->meta_bytes);
   arenas->base = 0;
   arenas->meta = NULL;
 }
 
-/* If the system refuses the size, asks for half as much until it agrees, and then for half of that: the rest of the
- * process wants address space, too. */
-static bool reserve_what_is_given(crd_arenas *arenas, size_t bytes, size_t alignment, void *hint) {
+/* How many heaps the process has. */
+static uint32_t heaps;
+
+static size_t power_of_two_from(size_t bytes) {
+  size_t power = RESERVE_DEFAULT_BYTES;
+  while (power < bytes && power < CRADLE_ADDRESS_MAX_BYTES) power *= 2;
+  return power;
+}
+
+/* What a program gets that asks for nothing in particular: room for all the memory that the machine has, or for the
+ * maximum heap if that is more; but the n-th heap of a process at most one n-th of 8 TiB. So the reservations of 3,000
+ * heaps take 55 TiB together at most, of the 128 that a process has on most machines. */
+static size_t default_bytes(const cradle_options *options, const cradle_hardware *hardware, uint32_t number) {
+  size_t memory = crd_hardware_memory(hardware), max = options->heap_max_bytes;
+  size_t bytes = power_of_two_from(memory > max ? memory : max);
+  while (bytes > CRADLE_RESERVE_MIN_BYTES && bytes > CRADLE_ADDRESS_MAX_BYTES / number) bytes /= 2;
+  return bytes;
+}
+
+/* Where addresses are short, one part in ADDRESS_PARTS of those that are left; but 8 arenas, if these are no more than
+ * half of what is left. The rest is for the collector's stacks and for the program. */
+static size_t share_of(size_t bytes, bool refused) {
+  size_t share = crd_limits_share(bytes, ADDRESS_PARTS, refused);
+  size_t least = crd_limits_share(RESERVE_MIN_ARENAS * ARENA_BYTES, 2, refused);
+  return (share > least ? share : least) & ~(ARENA_BYTES - 1);
+}
+
+/* A size that the program gave is reserved if the system agrees, whatever that leaves. Otherwise a share of what is
+ * left is. If even that is refused, half as much, until the system agrees, and then half of that. */
+static bool reserve_what_is_given(crd_arenas *arenas, size_t bytes, bool given, size_t alignment, void *hint) {
   size_t least = RESERVE_MIN_ARENAS * ARENA_BYTES;
   if (bytes < least) bytes = least;
-  if (reserve(arenas, bytes, alignment, hint)) return true;
+  if (!given) bytes = share_of(bytes, false);
+  if (bytes >= RESERVE_SHARED_MIN_ARENAS * ARENA_BYTES && reserve(arenas, bytes, alignment, hint)) return true;
+  size_t share = share_of(bytes, true);
+  if (share < RESERVE_SHARED_MIN_ARENAS * ARENA_BYTES) return false;
+  if (share < bytes && reserve(arenas, bytes = share, alignment, hint)) return true;
   do {
     bytes = (bytes / 2) & ~(ARENA_BYTES - 1);
     if (bytes < least) return false;
@@ -99,9 +137,14 @@ bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cr
       options->hugepages_arenas == CRADLE_HUGEPAGES_OFF ? CRADLE_HUGEPAGES_OFF : CRADLE_HUGEPAGES_AUTO;
   arenas->meta_backing = crd_backing_choose(meta_policy, hardware);
   arenas->waits = options->hugepages_arenas == CRADLE_HUGEPAGES_AUTO;
-  size_t bytes = align_up(options->reserve_bytes, ARENA_BYTES);
+  uint32_t number = __atomic_add_fetch(&heaps, 1, __ATOMIC_RELAXED);
+  bool given = options->reserve_bytes != 0;
+  size_t bytes = given ? align_up(options->reserve_bytes, ARENA_BYTES) : default_bytes(options, hardware, number);
   size_t alignment = arenas->backing.gigantic ? GIGANTIC_BYTES : ARENA_BYTES;
-  if (!reserve_what_is_given(arenas, bytes, alignment, options->base_address)) return false;
+  if (!reserve_what_is_given(arenas, bytes, given, alignment, options->base_address)) {
+    (void)__atomic_sub_fetch(&heaps, 1, __ATOMIC_RELAXED);
+    return false;
+  }
   arenas->limit = arenas->capacity;
   if (!make_states(arenas, hardware->page_bytes)) {
     crd_arenas_fini(arenas);
@@ -122,6 +165,7 @@ void crd_arenas_enter_huge(crd_arenas *arenas) {
 
 void crd_arenas_fini(crd_arenas *arenas) {
   ASSERT(arenas->closed == NULL, "closed pages outlive their arenas");
+  if (arenas->base != 0) (void)__atomic_sub_fetch(&heaps, 1, __ATOMIC_RELAXED);
   unreserve(arenas);
   if (arenas->states != NULL) crd_pages_unreserve(arenas->states, states_bytes(arenas));
   memset(arenas, 0, sizeof *arenas);

@@ -1,6 +1,7 @@
 /* The arenas' memory: where it comes from, and when it goes back to the system.
  *
- * Reserving. The address space for all arenas is reserved once, when the heap is made. That costs no memory.
+ * Reserving. The address space for all arenas is reserved once, when the heap is made. That costs no memory, but address
+ * space is the process's: a heap leaves room for other heaps and for the program, unless the program gave a size.
  *
  * Committing. Arenas get memory when they are needed, lowest address first (with a quarantine in turn, gc/old/arena.h).
  * The metadata is committed with them, in larger pieces. If the policy asks for a pool of huge pages, the pool is tried
@@ -32,7 +33,9 @@
 #define ARENAS_NAME "cradle arenas"
 #define METADATA_NAME "cradle metadata"
 
-/* Reserves the address space; if the system refuses, half as much, and so on down to 8 arenas. false: not even that. */
+/* Reserves the address space: the size that the options give, or one that serves the machine's memory. Where the system
+ * refuses it, or the process has a limit on its address space, a quarter of what is left, but 8 arenas if these are at
+ * most half of it. false: not even 4 arenas. */
 bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cradle_hardware *hardware);
 void crd_arenas_fini(crd_arenas *arenas);
 /* The heap is no longer small (gc/outgrow.h), so from now on huge pages pay: with the policy auto, memory that is

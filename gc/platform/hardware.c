@@ -423,6 +423,11 @@ void crd_hardware_init(cradle_hardware *hardware) {
   if (hardware->page_bytes == 0) hardware->page_bytes = PAGE_DEFAULT_BYTES;
 }
 
+size_t crd_hardware_memory(const cradle_hardware *hardware) {
+  KEEP_ERRNO;
+  return hardware->memory_bytes != 0 ? hardware->memory_bytes : physical_memory(hardware->page_bytes);
+}
+
 static void read_parts(cradle_hardware *hardware, const char *root, unsigned parts) {
   if (parts & HARDWARE_L2 && strcmp(root, "/") == 0) ask_quick_l2(hardware);
   if (parts & HARDWARE_MEMORY) hardware->memory_bytes = physical_memory(hardware->page_bytes);

@@ -40,6 +40,9 @@ void crd_hardware_init(cradle_hardware *hardware);
 /* Reads those of the parts that are not in *known yet, and adds them there. Never fails; opens and closes its files,
  * allocates nothing, keeps errno. */
 void crd_hardware_learn(cradle_hardware *hardware, unsigned *known, unsigned parts);
+/* The memory in bytes: what the description says or, if that part was not read, what the machine has. Opens no file. 0:
+ * unknown. */
+size_t crd_hardware_memory(const cradle_hardware *hardware);
 /* Begins a description and reads all parts. */
 void crd_hardware_detect(cradle_hardware *hardware);
 /* The same with the files under root, which ends with a slash, in place of "/": tests give a folder with sys/ and

@@ -82,9 +82,18 @@ static size_t job_limit(void) {
   return least;
 }
 
-static void read_memory(cradle_hardware *hardware) {
+static size_t physical_memory(void) {
   MEMORYSTATUSEX status = {.dwLength = sizeof status};
-  if (GlobalMemoryStatusEx(&status)) hardware->memory_bytes = (size_t)status.ullTotalPhys;
+  return GlobalMemoryStatusEx(&status) ? (size_t)status.ullTotalPhys : 0;
+}
+
+size_t crd_hardware_memory(const cradle_hardware *hardware) {
+  KEEP_LAST_ERROR;
+  return hardware->memory_bytes != 0 ? hardware->memory_bytes : physical_memory();
+}
+
+static void read_memory(cradle_hardware *hardware) {
+  hardware->memory_bytes = physical_memory();
   size_t limit = job_limit();
   if (limit == 0 || (hardware->memory_bytes != 0 && limit >= hardware->memory_bytes)) return;
   hardware->memory_bytes = hardware->group_bytes = limit;

@@ -10,12 +10,15 @@
 #include "gc/instruments/stress.h"
 #include "gc/maximum.h"
 #include "gc/old/arena_memory.h"
+#include "gc/platform/limits.h"
 #include "gc/platform/pages.h"
 
 #define HUGE_BYTES ARENA_BYTES
 /* About what a small program allocates. Its first touch on base pages costs about as much as a huge page
  * (docs/design/pages.md). */
 #define LEAD_BYTES ((size_t)256 << 10)
+/* Where address space is limited, the room to grow takes at most one part in so many of what is left. */
+#define ADDRESS_PARTS 8
 #define L2_MULTIPLE 4
 #define CHOSEN_MIN_BYTES ((size_t)256 << 10)
 #define MAXIMUM_SHARE 8
@@ -131,7 +134,8 @@ bool crd_nursery_init(cradle_heap *heap, size_t max) {
   nursery->backing = crd_backing_choose(heap->options.hugepages_nursery, &heap->hardware);
   nursery->lead_bytes = nursery->backing.transparent && !nursery->backing.pool ? LEAD_BYTES : 0;
   size_t head = head_bytes(nursery), committed = whole_pages(nursery, full_bytes(nursery->bytes));
-  size_t reserved = whole_pages(nursery, full_bytes(max));
+  size_t reserved = whole_pages(nursery, crd_limits_share(full_bytes(max), ADDRESS_PARTS, false));
+  if (reserved < committed) reserved = committed;
   char *place = reserve_in_pool(nursery, committed);
   if (place != NULL) reserved = committed;
   if (place == NULL) place = crd_pages_reserve(head + reserved, HUGE_BYTES, NULL);

@@ -149,8 +149,13 @@ typedef struct cradle_options {
    * CRADLE_GC_OFF: three quarters of the maximum heap or, without a maximum, of the memory) */
   size_t nursery_bytes;
   bool nursery_fixed;        /* with nursery_bytes 0: the chosen size does not change */
-  size_t reserve_bytes;      /* address space for the old generation; halved while the system refuses */
-  size_t shadow_stack_bytes; /* how far the shadow stack and the stack of scoped roots may each grow; 4 KiB to 8 TiB */
+  /* address space for the old generation, which costs no memory; 16 MiB to 8 TiB. 0: room for the machine's memory, at
+   * least 64 GiB, and less in later heaps of a process that has more than 128. If the process has a limit on its address
+   * space, or the system refuses, a share of what is left */
+  size_t reserve_bytes;
+  /* how far the shadow stack and the stack of scoped roots may each grow; 4 KiB to 8 TiB, and a share of what is left
+   * as above */
+  size_t shadow_stack_bytes;
   /* where the old generation begins, for reproducible debugging. Heap creation fails unless it is a multiple of 2 MiB
    * (with 1 GiB pages: of 1 GiB) and the addresses are free. NULL: anywhere */
   void *base_address;

@@ -1,0 +1,107 @@
+/* Limits of POSIX systems: resource limits, and what mmap and mprotect refuse. */
+#include "gc/platform/limits.h"
+
+#include <stdint.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "gc/platform/calls.h"
+
+/* Ranges are looked for down to this. */
+#define ROOM_STEP_BYTES ((size_t)64 << 10)
+/* Memory is tried with at most so many bytes: where all memory is locked, trying makes them resident. */
+#define TRY_MOST_BYTES ((size_t)1 << 30)
+
+static bool limit_of(int resource, unsigned long long *bytes) {
+  struct rlimit limit;
+  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  *bytes = (unsigned long long)limit.rlim_cur;
+  return true;
+}
+
+/* 0, or the error with which the system refuses such a mapping. */
+static int try_map(size_t bytes, int protection) {
+  void *mapped = mmap(NULL, bytes, protection, RESERVED_FLAGS, -1, 0);
+  if (mapped == MAP_FAILED) return errno;
+  (void)munmap(mapped, bytes);
+  return 0;
+}
+
+/* The longest range that can be reserved, a little less than `most` at most. */
+static size_t find_room(size_t most) {
+  size_t least = 0;
+  while (most - least > ROOM_STEP_BYTES) {
+    size_t middle = (least + (most - least) / 2) & ~(ROOM_STEP_BYTES - 1);
+    if (middle == least) break;
+    if (try_map(middle, PROT_NONE) == 0)
+      least = middle;
+    else
+      most = middle;
+  }
+  return least;
+}
+
+/* A limit on locked memory counts addresses only after mlockall(MCL_FUTURE), and then it refuses at once what exceeds
+ * it. So only a limit on addresses is asked about in advance. */
+size_t crd_limits_share(size_t wanted, unsigned parts, bool refused) {
+  KEEP_ERRNO;
+#if defined(RLIMIT_AS)
+  unsigned long long limit;
+  if (limit_of(RLIMIT_AS, &limit)) refused = true;
+#endif
+  if (!refused) return wanted;
+  size_t most = wanted > SIZE_MAX / 2 / parts ? SIZE_MAX / 2 : wanted * parts;
+  size_t share = find_room(most + 2 * ROOM_STEP_BYTES) / parts;
+  return share < wanted ? share : wanted;
+}
+
+/* --- whom to blame --- */
+
+static crd_limit blame(int resource, const char *name, const char *remedy) {
+  crd_limit limit = {name, remedy, 0};
+  (void)limit_of(resource, &limit.bytes);
+  return limit;
+}
+
+static bool is_limited(int resource) {
+  unsigned long long bytes;
+  return limit_of(resource, &bytes);
+}
+
+/* Whether a mapping can be split into three, which takes two more of them. */
+static bool can_split(size_t page) {
+  char *mapped = mmap(NULL, 3 * page, PROT_NONE, RESERVED_FLAGS, -1, 0);
+  if (mapped == MAP_FAILED) return false;
+  bool split = mprotect(mapped + page, page, PROT_READ) == 0;
+  (void)munmap(mapped, 3 * page);
+  return split;
+}
+
+static const crd_limit map_count = {"the number of mappings", "vm.max_map_count", 0};
+
+static crd_limit blame_addresses(size_t page, int error) {
+#if defined(RLIMIT_MEMLOCK)
+  if (error == EAGAIN) return blame(RLIMIT_MEMLOCK, "RLIMIT_MEMLOCK", "ulimit -l; mlockall locked all memory");
+#endif
+  (void)error;
+#if defined(RLIMIT_AS)
+  if (is_limited(RLIMIT_AS)) return blame(RLIMIT_AS, "RLIMIT_AS", "ulimit -v");
+#endif
+  if (try_map(page, PROT_NONE) != 0) return map_count;
+  return (crd_limit){"no free range of addresses is long enough", "CRADLE_GC_RESERVE", 0};
+}
+
+static crd_limit blame_memory(void) {
+  if (is_limited(RLIMIT_DATA)) return blame(RLIMIT_DATA, "RLIMIT_DATA", "ulimit -d");
+  return (crd_limit){"the system's commit limit", "vm.overcommit_memory, vm.overcommit_ratio", 0};
+}
+
+crd_limit crd_limits_blame(size_t bytes) {
+  KEEP_ERRNO;
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  int error = try_map(bytes, PROT_NONE);
+  if (error != 0) return blame_addresses(page, error);
+  if (try_map(bytes < TRY_MOST_BYTES ? bytes : TRY_MOST_BYTES, PROT_READ | PROT_WRITE) != 0) return blame_memory();
+  if (!can_split(page)) return map_count;
+  return (crd_limit){NULL, NULL, 0};
+}

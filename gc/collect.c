@@ -21,6 +21,7 @@
 #include "gc/old/supply.h"
 #include "gc/outgrow.h"
 #include "gc/platform/pages.h"
+#include "gc/rest.h"
 #include "gc/roots.h"
 #include "gc/state.h"
 #include "gc/statistics.h"
@@ -207,6 +208,7 @@ static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
   ASSERT(heap->old.reserve <= heap->old.arenas.free_count, "[heap.2] the promotion reserve is not there after a pause");
   /* Counted as part of the pause, because the program waits for it. */
   crd_arenas_settle(&heap->old.arenas, heap->old.reserve + heap->old.arenas.supply.ahead, begin, GIVEN_BACK_MOST);
+  crd_rest_pause_ended(heap, begin);
   uint64_t duration = crd_platform_now_ns() - begin;
   heap->stats.pauses++;
   heap->stats.pause_ns += duration;
@@ -250,6 +252,7 @@ static bool may_do_all(const cradle_heap *heap) {
  *   stress, and the heap outruns sweeping    all that is left: rare stress collections sweep less than is promoted
  *   stress                                   the smallest increment
  *   no pause target and no second core       all that is left
+ *   the heap is at rest (gc/rest.h)          what fits into the pause target
  *   no second core marks                     what pacing asks for, until the deadline
  *   the second core has nothing to mark      what is not marked yet: the tables, and objects that were put aside
  *   otherwise                                what is needed beyond the second core's work; if that was enough, only
@@ -265,6 +268,10 @@ static crd_budget increment_budget(cradle_heap *heap, uint64_t begin, uint64_t p
   if (may_do_all(heap) && used > most + (most + pacing->min) / OVERSHOOT_SHARE) return whole();
   if (heap->options.stress_period != 0) return outruns_sweeping(heap) ? whole() : (crd_budget){0, 0, false};
   if (target == 0 && !marks_beside(heap)) return whole();
+  if (heap->rest.active)
+    return (crd_budget){UINT64_MAX,
+                        target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, crd_platform_now_ns(), target, true),
+                        false};
   uint64_t marked = heap->major.bytes;
   uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;
   bool must_end = used > pacing->threshold && (heap->major.phase != MAJOR_SWEEPING || !grows);
@@ -301,7 +308,12 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   ASSERT(nursery_filled(heap) == 0, "[heap.6] an increment comes right after a minor collection");
   /* Under stress a major collection always runs. */
   bool begins = heap->major.phase == MAJOR_IDLE, stress = heap->options.stress_period != 0;
-  if (begins && !stress && crd_major_counted_bytes(heap) < crd_collect_due_at(heap)) return;
+  bool aged = crd_rest_is_due(heap, begin);
+  if (begins && !stress && !aged && crd_major_counted_bytes(heap) < crd_collect_due_at(heap)) return;
+  if (aged) {
+    crd_rest_begin(heap);
+    cause = CRADLE_CAUSE_AGE;
+  }
   if (begins) begin_major(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   bool beside = marks_beside(heap);
   if (begins && beside && !stress) return; /* the roots are marked; the thread does the rest */
@@ -315,8 +327,13 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   do crd_major_step(heap, budget);
   while (budget.deadline_ns == UINT64_MAX && heap->major.phase != MAJOR_IDLE && may_do_all(heap));
   if (beside) crd_pacing_marked(&heap->pacing, heap->marker.last.bytes + heap->major.bytes - marked);
-  /* With a pause target, compaction waits until it is asked for or memory runs out, because it is one long pause. */
-  if (heap->major.phase == MAJOR_IDLE && heap->options.pause_ns == 0) crd_compact_if_due(heap);
+  /* A compaction is one long pause. With a pause target, it waits until it is asked for, memory runs out, or a small heap
+   * is at rest. */
+  if (heap->major.phase != MAJOR_IDLE) return;
+  if (crd_rest_may_compact(heap))
+    crd_compact(heap, false);
+  else if (heap->options.pause_ns == 0)
+    crd_compact_if_due(heap);
 }
 
 /* Prepares the arenas that the next minor collection is likely to fill, so that promotion meets no page fault. The
@@ -354,6 +371,7 @@ void crd_collect(cradle_heap *heap, cradle_cause cause) {
   crd_adapt_after_minor(heap, &minor);
   uint64_t promoted = minor.u.minor.promoted_bytes, large = grown_large(heap, minor.u.minor.large_freed_bytes);
   crd_pacing_promoted(&heap->pacing, promoted, large);
+  crd_rest_pause(heap, begin, minor.u.minor.nursery_bytes);
   step_if_due(heap, cause, begin, promoted + large);
   heap->major.large_bytes = 0;
   end_collecting(heap);
@@ -396,7 +414,12 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_
   finish(heap); /* a collection that runs may have marked objects that are dead by now */
   crd_major_start(heap, cause);
   finish(heap);
-  if (kind == CRADLE_COLLECT_COMPACTING) crd_compact(heap, cause == CRADLE_CAUSE_STRESS);
+  if (kind == CRADLE_COLLECT_COMPACTING)
+    crd_compact(heap, cause == CRADLE_CAUSE_STRESS);
+  else if (kind == CRADLE_COLLECT_FULL && crd_compact_is_sparse(heap)) {
+    crd_compact(heap, false);
+    kind = CRADLE_COLLECT_COMPACTING; /* so the pages go back, too */
+  }
   /* Under stress nothing is given back, because the poison in it would be lost. */
   if (cause != CRADLE_CAUSE_STRESS) release_memory(heap, kind);
   end_collecting(heap);

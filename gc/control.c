@@ -9,6 +9,7 @@
 #include "gc/old/arena_memory.h"
 #include "gc/old/closed.h"
 #include "gc/outgrow.h"
+#include "gc/platform/hardware.h"
 #include "gc/young/adapt.h"
 #include "gc/young/nursery.h"
 
@@ -98,6 +99,13 @@ bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *er
   if (nursery_filled(heap) == 0) hand_out(heap); /* the promotion reserve has changed [heap.2] */
   crd_event_arenas(heap, false);
   return true;
+}
+
+void cradle_heap_prepare(cradle_heap *heap) {
+  crd_heap_check_thread(heap, "cradle_heap_prepare");
+  crd_outgrow_memory(heap);
+  crd_hardware_learn(&heap->hardware, &heap->known_hardware, HARDWARE_CACHES | HARDWARE_PROCESSORS);
+  heap->prepared = true;
 }
 
 uint64_t cradle_release_memory(cradle_heap *heap) {

@@ -32,6 +32,7 @@
 #include "gc/old/major.h"
 #include "gc/old/marker.h"
 #include "gc/old/pacing.h"
+#include "gc/rest.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
 #include "gc/tables/pin.h"
@@ -83,6 +84,7 @@ struct cradle_heap {
   cradle_hardware hardware;
   unsigned known_hardware;    /* which of its parts were read or given (gc/platform/hardware.h) */
   bool small, plain_encoding; /* small: gc/outgrow.h */
+  bool prepared;              /* cradle_heap_prepare was called: no file is opened any more */
   crd_type_table types;
   cradle_encoding encoding;
 
@@ -102,6 +104,7 @@ struct cradle_heap {
   crd_marker marker;
   crd_pacing pacing;
   crd_compaction_wait compaction;
+  crd_rest rest;
   uint32_t majors_disabled; /* open cradle_major_disable calls */
 
   /* roots, and what is kept beside objects */

@@ -15,6 +15,7 @@
 #define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)
 #define SHADOW_STACK_MIN_BYTES ((size_t)4 << 10)
 #define PAUSE_DEFAULT_NS UINT64_C(2000000)
+#define AGE_DEFAULT_NS UINT64_C(10000000000)
 #define PAGE_MIN_BYTES ((size_t)4 << 10)
 /* The machine may not be known yet, so each nursery of a quarantine is assumed to have whole pages of the largest
  * size. */
@@ -34,6 +35,7 @@ void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t
   options->shadow_stack_bytes = SHADOW_STACK_DEFAULT_BYTES;
   options->major_factor = 1.82;
   options->major_growth = 1.4;
+  options->major_age_ns = AGE_DEFAULT_NS;
   options->pause_ns = PAUSE_DEFAULT_NS;
   options->sampler.interval_bytes = CRADLE_SAMPLE_DEFAULT_BYTES;
 }

@@ -119,6 +119,26 @@ static void add_pauses(page *to, const cradle_statistics *of, const cradle_pause
       100 * pauses->mmu_1ms, 100 * pauses->mmu_10ms, 100 * pauses->mmu_100ms);
 }
 
+/* What the heap holds at the end, and why. Between live objects lie places that are free but in arenas that are not
+ * empty; a compaction gives those back. */
+static void add_held(page *to, const cradle_statistics *of) {
+  uint64_t in_use = of->arenas_in_use * of->arena_bytes, cached = of->arenas_committed * of->arena_bytes - in_use;
+  uint64_t rest = of->committed_bytes - in_use - cached - of->metadata_bytes;
+  const struct {
+    const char *what;
+    uint64_t bytes;
+  } parts[] = {{" in old objects, ", of->old_bytes},
+               {" free between them, ", in_use - of->old_bytes},
+               {" in empty arenas, ", cached},
+               {" of metadata, ", of->metadata_bytes},
+               {" of nursery, stacks and tables\n", rest}};
+  add(to, "  memory held         ");
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+    add_bytes(to, parts[i].bytes);
+    add(to, "%s", parts[i].what);
+  }
+}
+
 static void add_memory(page *to, const cradle_statistics *of) {
   add(to, "  allocated           ");
   add_bytes(to, of->allocated_bytes);
@@ -140,6 +160,7 @@ static void add_memory(page *to, const cradle_statistics *of) {
   add(to, "\n  nursery             ");
   add_bytes(to, of->nursery_bytes);
   add(to, "; arenas %ju, %ju at most\n", (uintmax_t)of->arenas_committed, (uintmax_t)of->arenas_peak);
+  add_held(to, of);
   add(to, "  huge pages          ");
   if (of->pages_known) {
     add(to, "%.1f %% of ", of->resident_bytes == 0 ? 0 : 100 * (double)of->huge_bytes / (double)of->resident_bytes);

@@ -591,6 +591,20 @@ static void groups_above_limit_memory_too(void **state) {
   assert_int_equal(detect().memory_bytes, 16 * MIB);
 }
 
+/* It is no limit: the memory stays what it is. */
+static void the_lowest_soft_limit_of_all_groups_counts(void **state) {
+  (void)state;
+  put("proc/self/cgroup", "0::/slice/app\n");
+  put("sys/fs/cgroup/slice/app/memory.high", "max\n");
+  assert_int_equal(detect().group_high_bytes, 0);
+  put("sys/fs/cgroup/slice/memory.high", "33554432\n");
+  put("sys/fs/cgroup/slice/app/memory.high", "50331648\n");
+  put("sys/fs/cgroup/slice/app/memory.max", "67108864\n");
+  assert_int_equal(detect().group_high_bytes, 32 * MIB);
+  assert_int_equal(detect().group_bytes, 64 * MIB);
+  assert_int_equal(detect().memory_bytes, 64 * MIB);
+}
+
 static void groups_of_version_1_limit_memory(void **state) {
   (void)state;
   put("proc/self/cgroup", "8:pids:/other\n4:cpu,memory:/box\n3:memoryish:/no\n0::/\n");
@@ -871,6 +885,7 @@ int main(void) {
       TREE_TEST(garbled_pool_is_none),
       TREE_TEST(own_group_of_version_2_limits_memory),
       TREE_TEST(groups_above_limit_memory_too),
+      TREE_TEST(the_lowest_soft_limit_of_all_groups_counts),
       TREE_TEST(groups_of_version_1_limit_memory),
       TREE_TEST(root_group_counts_without_a_list_of_groups),
       TREE_TEST(limits_that_are_none_leave_physical_memory),

@@ -624,7 +624,7 @@ static void an_uncollected_nursery_is_halved(void **state) {
   }
   assert_true(halved_at > 0);
   assert_null(new_uncollected(halved_at, 1, &made, &error));
-  assert_string_equal(error.message, "memory for the nursery was refused");
+  assert_string_equal(error.message, "memory for the nursery was refused: the system refused it");
   assert_int_equal(made - halved_at, 3); /* 8 MiB, 4, 2 and 1 */
 }
 

@@ -25,6 +25,9 @@
  * be taken again. */
 #define DUE_PERCENT 125
 #define DUE_ARENAS 16
+/* A heap is sparse if less than this share of its arenas in use is, in percent, and at least so many bytes are not. */
+#define SPARSE_HEAP_PERCENT 60
+#define SPARSE_HEAP_BYTES (4 * ARENA_BYTES)
 /* The most compactions that are skipped after one that achieved nothing. */
 #define WAIT_MOST 64
 
@@ -363,6 +366,11 @@ bool crd_compact_is_due(const cradle_heap *heap) {
   uint64_t threshold = heap->pacing.threshold, external = heap->external_bytes;
   uint64_t wanted = threshold > used + external ? threshold - external : used;
   return held / DUE_PERCENT > wanted / 100 && held > wanted + DUE_ARENAS * ARENA_BYTES;
+}
+
+bool crd_compact_is_sparse(const cradle_heap *heap) {
+  uint64_t held = (uint64_t)arenas_in_use(&heap->old.arenas) * ARENA_BYTES;
+  return held / 100 * SPARSE_HEAP_PERCENT > heap->old.used_bytes && held > heap->old.used_bytes + SPARSE_HEAP_BYTES;
 }
 
 void crd_compact_if_due(cradle_heap *heap) {

@@ -39,6 +39,8 @@ typedef struct crd_compaction_wait {
 void crd_compact(cradle_heap *heap, bool all);
 /* Whether a compaction would give back enough to be worth its time. */
 bool crd_compact_is_due(const cradle_heap *heap);
+/* Whether the arenas in use hold so much more than what lives that a full collection, or one at rest, compacts. */
+bool crd_compact_is_sparse(const cradle_heap *heap);
 /* After a major collection: compacts if that is due and not skipped. Without skipping, a heap in which each arena has a
  * pinned object would be compacted in vain after every major collection. */
 void crd_compact_if_due(cradle_heap *heap);

@@ -6,6 +6,8 @@
 #define MIN_NURSERIES 8
 /* However much survived, the next collection is not due before this share of the minimum was promoted. */
 #define ROOM_SHARE 4
+/* Where more survives than the soft maximum, the heap may still grow by this share of it. */
+#define SOFT_SHARE 4
 /* A collection that frees less than this share of what was in use came too early to be worth its marking. */
 #define YIELD_SHARE 8
 #define UNKNOWN_MEMORY_DELTA ((uint64_t)1 << 30)
@@ -51,6 +53,7 @@ void crd_pacing_bound(crd_pacing *pacing, const cradle_options *options, const c
   uint64_t memory_delta = hardware->memory_bytes != 0 ? hardware->memory_bytes / 8 : UNKNOWN_MEMORY_DELTA;
   pacing->max_delta =
       smaller(options->major_max_delta != 0 ? options->major_max_delta : memory_delta, COUNTED_MAX_BYTES);
+  pacing->soft_max = hardware->group_high_bytes / 4 * 3;
   if (options->major_min_bytes != 0) pacing->min = smaller(options->major_min_bytes, COUNTED_MAX_BYTES);
   if (options->heap_max_bytes != 0) pacing->threshold = smaller(pacing->threshold, options->heap_max_bytes);
 }
@@ -79,6 +82,9 @@ void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t fre
     uint64_t grown = larger(scaled(pacing->threshold, pacing->growth), survived_bytes + pacing->min / ROOM_SHARE);
     threshold = smaller(threshold, grown);
   }
+  /* Above the soft maximum the kernel slows the program down, so collecting more often pays; but not without end. */
+  if (pacing->soft_max != 0)
+    threshold = smaller(threshold, larger(pacing->soft_max, survived_bytes + survived_bytes / SOFT_SHARE));
   threshold = larger(threshold, pacing->min);
   if (heap_max_bytes != 0) threshold = smaller(threshold, heap_max_bytes);
   ASSERT(threshold >= pacing->min || threshold == heap_max_bytes, "[pacing.1] the threshold is below the minimum");

@@ -18,6 +18,7 @@
  *     what survived * factor
  *     at most     what survived + max_delta
  *     at most     the last threshold * growth
+ *     at most     the soft maximum, three quarters of a cgroup's memory.high; but a quarter above what survived
  *     at least    the minimum
  *     at most     the maximum heap
  *
@@ -65,6 +66,7 @@ typedef struct crd_pacing {
   uint64_t survived;         /* used bytes after the last one; may be above the threshold, where the maximum is near */
   uint64_t beside_room;      /* bytes by which the heap may exceed the threshold beside the second core */
   uint64_t min, max_delta;   /* bytes, both at most COUNTED_MAX_BYTES */
+  uint64_t soft_max;         /* bytes; 0: none. The heap may exceed it by what survives, and a quarter of that */
   double factor, growth;     /* both above 1, at most 1000 */
   uint64_t promoted_average; /* bytes a minor collection promotes, recently */
   /* bytes by which the old generation grows from one to the next, large objects included */

@@ -281,6 +281,13 @@ static void look_at_quota(size_t *least, const path *folder, int version) {
   lower(least, quota / period != 0 ? quota / period : 1);
 }
 
+static void look_at_soft_memory(size_t *least, const path *folder, int version) {
+  path limit = path_under(folder, "/memory.high");
+  size_t value;
+  if (version == GROUP_VERSION_2 && read_bytes(&limit, &value)) lower(least, value);
+}
+
+static const group_limits soft_limits = {"memory", "sys/fs/cgroup/memory", look_at_soft_memory};
 static const group_limits memory_limits = {"memory", "sys/fs/cgroup/memory", look_at_memory};
 static const group_limits processor_limits = {"cpu", "sys/fs/cgroup/cpu", look_at_quota};
 
@@ -339,7 +346,9 @@ static void lower_to_groups(size_t *least, const char *root, const group_limits 
 /* --- memory and processors --- */
 
 static void read_group(cradle_hardware *hardware, const char *root) {
-  size_t limit = 0;
+  size_t limit = 0, soft = 0;
+  lower_to_groups(&soft, root, &soft_limits);
+  if (hardware->memory_bytes == 0 || soft < hardware->memory_bytes) hardware->group_high_bytes = soft;
   lower_to_groups(&limit, root, &memory_limits);
   if (limit == 0 || (hardware->memory_bytes != 0 && limit >= hardware->memory_bytes)) return;
   hardware->memory_bytes = hardware->group_bytes = limit;

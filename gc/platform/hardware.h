@@ -30,7 +30,7 @@ enum {
   HARDWARE_CACHES = 2,  /* l3_bytes and its source; the L2's, too, unless they are known */
   HARDWARE_THP = 4,     /* thp_mode, thp_page_bytes */
   HARDWARE_POOL = 8,    /* pool_page_bytes, pool_pages_free */
-  HARDWARE_MEMORY = 16, /* memory_bytes, group_bytes */
+  HARDWARE_MEMORY = 16, /* memory_bytes, group_bytes, group_high_bytes */
   HARDWARE_PROCESSORS = 32,
   HARDWARE_ALL = 63,
 };

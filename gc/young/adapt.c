@@ -204,6 +204,7 @@ static double rate_now(const cradle_heap *heap) {
 size_t crd_adapt_hand_out(const cradle_heap *heap) {
   const crd_adapt *adapt = &heap->adapt;
   size_t bytes = heap->nursery.bytes;
+  if (CRADLE_UNLIKELY(heap->rest.active) && heap->rest.piece_bytes < bytes) bytes = heap->rest.piece_bytes;
   double most = (double)heap->options.pause_ns * share_beside_increments(heap), rate = rate_now(heap);
   uint32_t cuts = heap->major.phase == MAJOR_MARKING || heap->major.phase == MAJOR_CLEARING ? heap->major.behind : 0;
   if (most == 0 && cuts == 0) return bytes;

@@ -55,6 +55,7 @@ typedef enum cradle_cause {
   CRADLE_CAUSE_DETACH,           /* a mutator left its heap */
   CRADLE_CAUSE_FORK,             /* cradle_fork_prepare */
   CRADLE_CAUSE_PIN,              /* a young object is to be pinned */
+  CRADLE_CAUSE_AGE,              /* the last major collection is options.major_age_ns old */
 } cradle_cause;
 /* The cause in words, as the log prints it; never NULL. */
 CRADLE_API const char *cradle_cause_name(cradle_cause cause);

@@ -64,6 +64,7 @@ typedef struct cradle_hardware {
   size_t l3_bytes;     /* the smallest L3 of these CPUs; 0: unknown or none */
   size_t memory_bytes; /* physical memory, or the cgroup's limit if smaller; 0: unknown */
   size_t group_bytes;  /* the cgroup's memory limit if it is below physical memory; 0: there is no such limit */
+  size_t group_high_bytes; /* the cgroup's soft limit (memory.high); 0: there is none below physical memory */
   cradle_source l2_source, l3_source;
   /* CPUs that the process may use at once: by its affinity, or by the cgroup's CPU quota if that is less; 0: unknown */
   uint32_t processors;
@@ -169,6 +170,10 @@ typedef struct cradle_options {
   double major_growth;
   size_t major_min_bytes; /* the threshold is at least this; 0: 8 base nurseries */
   size_t major_max_delta; /* the threshold is at most this far above what survived; 0: an eighth of the memory */
+  /* a major collection also begins when the last one is so old, which is looked at when the nursery is full: 10 s by
+   * default. Then memory goes back that a spike took, although the program has become idle (docs/tuning.md). A collection
+   * that frees little makes the next ones rarer. 0: never by age */
+  uint64_t major_age_ns;
   /* the maximum heap: arenas, large objects, the nursery and its promotion reserve together. 0: three quarters of
    * hardware.group_bytes, because a full cgroup kills its processes; without such a cgroup, no maximum */
   size_t heap_max_bytes;

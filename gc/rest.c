@@ -1,0 +1,82 @@
+#include "gc/rest.h"
+
+#include "gc/heap.h"
+
+#define REST_MIN_ARENAS 8
+#define FREED_SHARE 8
+#define WAIT_MOST_TIMES 16
+/* While the heap is at rest, pauses are about so far apart. */
+#define PIECE_NS 50000000.0
+#define WINDOW_NS UINT64_C(1000000000)
+#define PIECE_MIN_BYTES ((size_t)64 << 10)
+/* A compaction visits each object that lives, at about a nanosecond a byte. With a pause target it may take so many
+ * times that. */
+#define COMPACT_TARGETS 8
+
+static uint64_t wait_of(const cradle_heap *heap) {
+  return heap->rest.wait_ns != 0 ? heap->rest.wait_ns : heap->options.major_age_ns;
+}
+
+bool crd_rest_is_due(const cradle_heap *heap, uint64_t now_ns) {
+  const crd_rest *rest = &heap->rest;
+  if (heap->options.major_age_ns == 0 || heap->options.stress_period != 0) return false;
+  if (arenas_in_use(&heap->old.arenas) < REST_MIN_ARENAS) return false;
+  if (rest->active) return false;
+  if (heap->major.phase != MAJOR_IDLE && rest->piece_bytes > heap->nursery.bytes / 2) return false;
+  uint64_t since = rest->since_ns != 0 ? rest->since_ns : heap->created_ns;
+  return now_ns > since && now_ns - since >= wait_of(heap);
+}
+
+void crd_rest_begin(cradle_heap *heap) {
+  heap->rest.active = true;
+  heap->rest.used_before = heap->major.phase == MAJOR_IDLE ? heap->old.used_bytes : UINT64_MAX;
+}
+
+/* A major collection is over. */
+static void look_back(cradle_heap *heap, uint64_t now_ns) {
+  crd_rest *rest = &heap->rest;
+  uint64_t used = heap->old.used_bytes, age = heap->options.major_age_ns;
+  rest->majors = heap->stats.major_collections;
+  rest->since_ns = now_ns;
+  bool in_vain = rest->active && used > rest->used_before - rest->used_before / FREED_SHARE;
+  rest->wait_ns = !in_vain ? age : wait_of(heap) >= WAIT_MOST_TIMES * age ? wait_of(heap) : 2 * wait_of(heap);
+}
+
+/* Whether nothing is left to do: no collection runs, and no empty arena waits to go back. */
+static bool is_settled(const cradle_heap *heap) {
+  const crd_arenas *arenas = &heap->old.arenas;
+  return heap->major.phase == MAJOR_IDLE && arenas->free_count <= heap->old.reserve + arenas->supply.ahead;
+}
+
+static size_t piece(const cradle_heap *heap, uint64_t passed_ns, uint64_t allocated) {
+  double bytes = PIECE_NS * (double)allocated / (double)passed_ns;
+  if (bytes < (double)PIECE_MIN_BYTES) return PIECE_MIN_BYTES;
+  return bytes < (double)heap->nursery.bytes ? (size_t)bytes & ~(size_t)7 : heap->nursery.bytes;
+}
+
+/* Programs allocate in bursts, so the rate is that of a second or more. */
+void crd_rest_pause(cradle_heap *heap, uint64_t begin_ns, uint64_t allocated) {
+  crd_rest *rest = &heap->rest;
+  if (rest->window_ns == 0) {
+    rest->window_ns = begin_ns;
+    rest->piece_bytes = heap->nursery.bytes;
+    return;
+  }
+  rest->window_bytes += allocated;
+  if (begin_ns < rest->window_ns + WINDOW_NS) return;
+  rest->piece_bytes = piece(heap, begin_ns - rest->window_ns, rest->window_bytes);
+  rest->window_ns = begin_ns;
+  rest->window_bytes = 0;
+}
+
+void crd_rest_pause_ended(cradle_heap *heap, uint64_t begin_ns) {
+  crd_rest *rest = &heap->rest;
+  if (heap->stats.major_collections != rest->majors) look_back(heap, begin_ns);
+  if (rest->active && is_settled(heap)) rest->active = false;
+}
+
+bool crd_rest_may_compact(const cradle_heap *heap) {
+  uint64_t target = heap->options.pause_ns;
+  return heap->rest.active && crd_compact_is_sparse(heap) &&
+         (target == 0 || heap->old.used_bytes <= COMPACT_TARGETS * target);
+}

@@ -1,0 +1,47 @@
+/* Rest: memory goes back although the program allocates little.
+ *
+ * A major collection is due when the old generation has grown, so in a program that has become idle none is due for
+ * hours, and what a spike left stays. So one also begins by age: when the last one is options.major_age_ns old.
+ *
+ * The clock is read at pauses only, never where objects are allocated. A program that allocates slowly has few pauses,
+ * and the collection would take as long as before. So until it is over, and its empty arenas have gone back, such a
+ * program gets the nursery in pieces that last about 50 ms each, and each increment has the whole pause target. One that
+ * allocates fast gets the whole nursery.
+ *
+ * A program that allocates nothing has no pauses at all. It is not served, unless it calls cradle_collect_step and
+ * cradle_release_memory in its idle time.
+ *
+ *   [rest.1] A collection by age that freed less than an eighth doubles the time until the next, up to 16 times
+ *            major_age_ns; one that freed more sets it back. So a heap that holds what lives is marked seldom.
+ *   [rest.2] No collection begins by age under stress, with major_age_ns 0, while major collections are disabled, or in
+ *            a heap with less than REST_MIN_ARENAS arenas in use.
+ */
+#ifndef CRADLE_GC_REST_H
+#define CRADLE_GC_REST_H
+
+#include <cradle/heap.h>
+
+typedef struct crd_rest {
+  uint64_t majors;      /* stats.major_collections when since_ns was set */
+  uint64_t since_ns;    /* when the last major collection was over; 0: none was yet */
+  uint64_t wait_ns;     /* how old it becomes; 0: major_age_ns */
+  uint64_t used_before; /* old bytes when the collection by age began; UINT64_MAX: one was running */
+  uint64_t window_ns;   /* since when window_bytes were allocated */
+  uint64_t window_bytes;
+  size_t piece_bytes;   /* of the nursery, to be handed out while the heap is at rest */
+  bool active;          /* from the beginning of a collection by age until its empty arenas have gone back */
+} crd_rest;
+
+/* Whether a major collection is due by age at a pause that began at now_ns. If one runs already, whether it makes so
+ * little progress, because the program allocates slowly, that it is to be ended as one by age. */
+bool crd_rest_is_due(const cradle_heap *heap, uint64_t now_ns);
+/* One begins by age. */
+void crd_rest_begin(cradle_heap *heap);
+/* In each pause, before its increment. begin_ns: when it began. allocated: nursery bytes since the last one. */
+void crd_rest_pause(cradle_heap *heap, uint64_t begin_ns, uint64_t allocated);
+/* At the end of each pause that began at begin_ns. */
+void crd_rest_pause_ended(cradle_heap *heap, uint64_t begin_ns);
+/* After a collection by age: whether the heap is so sparse, and so small, that a compaction is worth its one pause. */
+bool crd_rest_may_compact(const cradle_heap *heap);
+
+#endif

@@ -123,7 +123,7 @@ static void add_pauses(page *to, const cradle_statistics *of, const cradle_pause
  * empty; a compaction gives those back. */
 static void add_held(page *to, const cradle_statistics *of) {
   uint64_t in_use = of->arenas_in_use * of->arena_bytes, cached = of->arenas_committed * of->arena_bytes - in_use;
-  uint64_t rest = of->committed_bytes - in_use - cached - of->metadata_bytes;
+  uint64_t known = in_use + cached + of->metadata_bytes;
   const struct {
     const char *what;
     uint64_t bytes;
@@ -131,7 +131,7 @@ static void add_held(page *to, const cradle_statistics *of) {
                {" free between them, ", in_use - of->old_bytes},
                {" in empty arenas, ", cached},
                {" of metadata, ", of->metadata_bytes},
-               {" of nursery, stacks and tables\n", rest}};
+               {" of nursery, stacks and tables\n", of->committed_bytes > known ? of->committed_bytes - known : 0}};
   add(to, "  memory held         ");
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
     add_bytes(to, parts[i].bytes);

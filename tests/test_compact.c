@@ -86,7 +86,7 @@ static void thin_out(const uint32_t *live_kib) CRADLE_MAY_COLLECT {
     else
       due[arena] -= ARENA_BYTES / KIB;
   }
-  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
   (void)crd_arenas_release(&f.heap->old.arenas, 0, UINT32_MAX);
   memcpy(addresses, objects, sizeof objects);
 }

@@ -603,6 +603,8 @@ static void the_summary_of_nothing(void **state) {
                  "  allocated           0 bytes, promoted 0 bytes in 0 objects: 0.00 % of the nursery survived\n"
                  "  memory used         0 bytes at most, 0 bytes in the end\n"
                  "  nursery             0 bytes; arenas 0, 0 at most\n"
+                 "  memory held         0 bytes in old objects, 0 bytes free between them, 0 bytes in empty arenas, "
+                 "0 bytes of metadata, 0 bytes of nursery, stacks and tables\n"
                  "  huge pages          not known\n");
   none.pages_known = true;
   assert_non_null(strstr(summary_of(&none, 0), "  huge pages          0.0 % of 0 bytes resident in arenas\n"));
@@ -635,6 +637,8 @@ static void the_summary_of_one_of_each(void **state) {
       "  memory used         0 bytes at most, 0 bytes in the end; live 0 bytes after the last major "
       "collection, 0 bytes at most\n"
       "  nursery             0 bytes; arenas 0, 0 at most\n"
+      "  memory held         0 bytes in old objects, 0 bytes free between them, 0 bytes in empty arenas, "
+      "0 bytes of metadata, 0 bytes of nursery, stacks and tables\n"
       "  huge pages          100.0 % of 1 bytes resident in arenas\n");
 }
 
@@ -666,7 +670,12 @@ static void the_summary_of_much(void **state) {
       .live_bytes = (uint64_t)1 << 20,
       .live_peak_bytes = ((uint64_t)1 << 30) - 1,
       .nursery_bytes = (uint64_t)4 << 20,
+      .arena_bytes = (uint64_t)2 << 20,
       .arenas_committed = 3,
+      .arenas_in_use = 2,
+      .old_bytes = (uint64_t)1 << 20,
+      .metadata_bytes = (uint64_t)2 << 20,
+      .committed_bytes = (uint64_t)13 << 20,
       .arenas_peak = 5,
       .pages_known = true,
       .resident_bytes = (uint64_t)1 << 30,
@@ -685,6 +694,8 @@ static void the_summary_of_much(void **state) {
       "  memory used         1.00 KiB at most, 1023 bytes in the end; live 1.00 MiB after the last major collection, "
       "1024.00 MiB at most\n"
       "  nursery             4.00 MiB; arenas 3, 5 at most\n"
+      "  memory held         1.00 MiB in old objects, 3.00 MiB free between them, 2.00 MiB in empty arenas, "
+      "2.00 MiB of metadata, 5.00 MiB of nursery, stacks and tables\n"
       "  huge pages          75.0 % of 1.00 GiB resident in arenas\n");
 }
 

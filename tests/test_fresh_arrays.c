@@ -330,12 +330,15 @@ CRADLE_MAY_COLLECT static void marking_traces_it_later(void **state) {
   (void)state;
   node *head = NULL;
   CRADLE_ROOT(mutator, head);
-  (void)begin_marking(&head);
+  node *tail = begin_marking(&head);
+  cradle_major_disable(mutator); /* no increment before the array is allocated */
   array *large = cradle_new_array(mutator, REFERENCES, MANY);
   CRADLE_ROOT(mutator, large);
+  cradle_major_enable(mutator);
+  (void)crd_marker_stop(heap);
   assert_true(is_recorded(large));
-  node *tail = head;
-  while (tail->next->next != NULL) tail = tail->next;
+  assert_int_equal(heap->major.phase, MAJOR_MARKING);
+  if (heap->marker.thread == NULL) assert_false(old_is_marked(&heap->old, (uintptr_t)tail->next));
   large->items[MANY / 2] = (uint64_t)(uintptr_t)tail->next;
   cradle_store(mutator, tail, &tail->next, NULL);
   uint64_t before = read_stats().recorded_slots;

@@ -37,7 +37,8 @@
  *
  *   [header.1] A forwarded header never changes: nobody sets a flag in a place that an object has left. Outside a
  *              collection no reference leads to such a place.
- *   [header.2] Outside a collection a young object's header has nothing above the type id but ID and hash.
+ *   [header.2] Outside a collection a young object's header has nothing above the type id but ID and hash, and BA, SL
+ *              and VA if the object is a large array that is recorded from birth (gc/old/large.h).
  *
  * A header can also be *open*, while the order of death looks for what finalizers bring back (gc/death/reach.h). Then
  * bit 63 is set, and bits 36..62 are a place: the object's place among those that were reached and are not done; or, as
@@ -72,6 +73,8 @@
 #define HEADER_RECORDING_SHIFT 33
 #define HEADER_ARRAY_FLAGS (HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG)
 #define HEADER_YOUNG_FLAGS (HEADER_ID_FLAG | HEADER_HASH)
+/* Of a young large array that is recorded from birth. */
+#define HEADER_RECORDED_FLAGS (HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS | HEADER_YOUNG_FLAGS)
 #define HEADER_OLD_FLAGS \
   (HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS | HEADER_WATCHED_FLAG | HEADER_WEAK_FLAG | HEADER_PINNED_FLAG | \
    HEADER_YOUNG_FLAGS)

@@ -132,7 +132,7 @@ static uint64_t settle_large(cradle_heap *heap) {
     cradle_word *object = object_at(arenas_page_address(arenas, page));
     const crd_type *type = heap_type(heap, *object);
     /* Born marked and not scanned here: marking does not know yet what it refers to [large.3]. */
-    if (CRADLE_UNLIKELY(header_records_slots(*object)) && heap->major.phase == MAJOR_MARKING) crd_mark_again(heap, object);
+    if (heap->major.phase == MAJOR_MARKING && header_records_slots(*object)) crd_mark_again(heap, object);
     object_set_flags(object, type_old_flags(type, type_object_bytes(type, object)));
   }
   old_end_young_large(&heap->old);
@@ -189,6 +189,8 @@ static void find_near(crd_minor *context) {
     if (context->beyond_start < start) start = context->beyond_start;
     if (beyond_end > end) end = beyond_end;
   }
+  ASSERT(context->beyond_bytes != 0 || (!context->marking && !context->has_young_large),
+         "[promote.4] references that need a look would be passed over");
   context->near_start = start;
   context->near_bytes = end - start;
 }

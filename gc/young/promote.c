@@ -97,8 +97,8 @@ cradle_word *crd_promote_object(crd_minor *context, cradle_word *object) {
   return copy(context, object, object[0], &context->types[header_type(object[0])]);
 }
 
-/* The first reference to a young large object links it; it is traced from the list. One that is recorded from birth need
- * not be traced [large.3]. Neither needs a mark: it was born marked if a major collection marks [marker.5]. */
+/* The first reference to a young large object links it; it is traced from the list. One that is recorded from birth
+ * need not be traced [large.3]. Neither needs a mark: it was born marked if a major collection marks [marker.5]. */
 static void reach_large(crd_minor *context, crd_page *page) {
   page->state = PAGE_LARGE_REACHED;
   const crd_arenas *arenas = &context->heap->old.arenas;

@@ -99,9 +99,10 @@ static CRADLE_NOINLINE bool record_in_structures(cradle_heap *heap, const cradle
 }
 
 /* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. Young large
- * objects are left to remember_beside_large. The object then keeps its flag, and the next store into it comes here again. Only the first SPARED_TIMES stores are
- * spared, so that a loop of stores into one object soon takes the fast path. Prebuilt objects, which lie outside the
- * arenas, are always remembered, because their first store makes them roots. */
+ * objects are left to remember_beside_large. The object then keeps its flag, and the next store into it comes here
+ * again. Only the first SPARED_TIMES stores are spared, so that a loop of stores into one object soon takes the fast
+ * path. Prebuilt objects, which lie outside the arenas, are always remembered, because their first store makes them
+ * roots. */
 static inline bool needs_nothing(cradle_heap *heap, const cradle_word *object, cradle_word word) {
   uintptr_t address = address_of(object);
   /* An immediate that looks like the address of a young object only has the object remembered in vain. */

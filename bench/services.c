@@ -107,6 +107,14 @@ static thing *make_final_chain(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   final->first = i == 0 ? NULL : b->keep->item[i - 1];
   return final;
 }
+/* The order of objects that lead to leaves only needs no search. */
+static thing *make_final_leaf(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
+  thing *final = make_final(b, i);
+  CRADLE_ROOT(b->m, final);
+  thing *leaf = CRADLE_NEW(b->m, thing, T_PLAIN);
+  cradle_store(b->m, final, &final->first, leaf);
+  return final;
+}
 static thing *make_file(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   (void)i;
   return CRADLE_NEW_REGISTERED(b->m, thing, T_FILE);
@@ -124,6 +132,7 @@ static const service services[] = {
     {"ephemeron-chain", make_chain, true},
     {"weak-set", make_interned, false},
     {"finalizer", make_final, false},
+    {"finalizer-leaf", make_final_leaf, false},
     {"finalizer-chain", make_final_chain, true},
     {"destructor", make_file, false},
 };
@@ -355,7 +364,7 @@ static void usage(FILE *out) {
                "Nanoseconds an object, for N (a million unless told) and a tenth as many objects,\n"
                "and how many more than for an object without a service.\n\n"
                "  SERVICE    plain, weak, ephemeron, ephemeron-chain, weak-set, finalizer,\n"
-               "             finalizer-chain or destructor; all of them by default\n"
+               "             finalizer-leaf, finalizer-chain or destructor; all of them by default\n"
                "  --count=N  10 to 100000000\n"
                "  --runs=N   medians of N runs; 1 to 99, 5 by default\n"
                "  --json     one JSON object in place of the table\n");

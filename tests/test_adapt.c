@@ -792,6 +792,12 @@ static void while_marking_a_part_is_handed_out(void **state) {
   heap->major.behind = 1;
   assert_int_equal(crd_adapt_hand_out(heap), BASE / 2); /* whole words */
   heap->nursery.bytes = BASE;
+  heap->adapt.fixed = false;
+  heap->major.phase = MAJOR_CLEARING;
+  heap->major.behind = 2; /* the heap was above the threshold after two increments of clearing */
+  assert_int_equal(crd_adapt_hand_out(heap), BASE / 4);
+  heap->options.pause_ns = 0;
+  assert_int_equal(crd_adapt_hand_out(heap), BASE);
   heap->major.phase = MAJOR_IDLE;
 }
 

@@ -206,7 +206,8 @@ size_t crd_adapt_hand_out(const cradle_heap *heap) {
   size_t bytes = heap->nursery.bytes;
   if (CRADLE_UNLIKELY(heap->rest.active) && heap->rest.piece_bytes < bytes) bytes = heap->rest.piece_bytes;
   double most = (double)heap->options.pause_ns * share_beside_increments(heap), rate = rate_now(heap);
-  uint32_t cuts = heap->major.phase == MAJOR_MARKING || heap->major.phase == MAJOR_CLEARING ? heap->major.behind : 0;
+  bool counts = heap->major.phase == MAJOR_MARKING || heap->major.phase == MAJOR_CLEARING;
+  uint32_t cuts = counts && heap->options.pause_ns != 0 ? heap->major.behind : 0;
   if (most == 0 && cuts == 0) return bytes;
   /* While shrink_wait runs, a smaller nursery has just failed to make collections shorter. */
   bool shortens = !adapt->fixed && adapt->shrink_wait == 0;

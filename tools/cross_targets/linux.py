@@ -21,7 +21,8 @@ def emulated(name, what, machine, **more):
     triplet = f"{machine}-linux-gnu"
     return Target(name, what, "linux", machine, [f"{triplet}-gcc"],
                   packages=["qemu-user", f"gcc-{triplet.replace('_', '-')}", f"libc6-dev-{PACKAGED[machine]}-cross"],
-                  programs=[f"{triplet}-gcc", f"qemu-{machine}"], flags=NO_FORKS,
+                  programs=[f"{triplet}-gcc", f"qemu-{machine}"], flags=[*NO_FORKS, "-fasynchronous-unwind-tables"],  # for backtrace, which riscv64 would not have without -g
+                 
                   wrapper=[f"qemu-{machine}", "-R", ADDRESSES, "-L", f"/usr/{triplet}"],
                   tests=PROGRAMS, left_out=ASK_THE_KERNEL, suites_left_out=SLOW, slowness=15, **more)
 

@@ -768,7 +768,7 @@ static void another_thread(void **state) {
 
 static void everything_has_a_name(void **state) {
   (void)state;
-  ASSERT_NAMED(cradle_cause_name, CRADLE_CAUSE_PIN, "unknown cause");
+  ASSERT_NAMED(cradle_cause_name, CRADLE_CAUSE_AGE, "unknown cause");
   ASSERT_NAMED(cradle_phase_name, CRADLE_PHASE_CLEARING, "unknown phase");
 }
 

@@ -848,7 +848,7 @@ static void the_accepted_number_is_accepted(void **state) {
   } while (0)
   TAKES(nursery_bytes, options.nursery_bytes = 1);
   TAKES(nursery_bytes, options.nursery_bytes = SIZE_MAX);
-  TAKES(reserve_bytes, options.reserve_bytes = 0);
+  TAKES(reserve_bytes, options.reserve_bytes = 1);
   TAKES(shadow_stack_bytes, options.shadow_stack_bytes = SIZE_MAX);
   TAKES(quarantine, options.quarantine = SIZE_MAX);
   TAKES(quarantine, options.quarantine = 4096, options.nursery_bytes = (size_t)1 << 30);

@@ -275,8 +275,10 @@ static crd_budget increment_budget(cradle_heap *heap, uint64_t begin, uint64_t p
   uint64_t marked = heap->major.bytes;
   uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;
   bool must_end = used > pacing->threshold && (heap->major.phase != MAJOR_SWEEPING || !grows);
-  uint64_t deadline =
-      target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, crd_platform_now_ns(), target, must_end);
+  /* What the roots took does not count: where they take longer than the target, increments would do nothing. */
+  uint64_t now = crd_platform_now_ns(), roots_ns = (uint64_t)crd_adapt_roots_least_ns(&heap->adapt);
+  begin += roots_ns < now - begin ? roots_ns : now - begin;
+  uint64_t deadline = target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, now, target, must_end);
   uint64_t done = heap->marker.last.bytes, needed = crd_pacing_needed(limit, promoted, used, unmarked + done);
   if (!marks_beside(heap)) return (crd_budget){crd_pacing_increment(pacing, promoted, used, unmarked), deadline, false};
   if (word_stack_is_empty(&heap->mark_stack))

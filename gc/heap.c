@@ -190,6 +190,7 @@ static void destroy(cradle_heap *heap) {
   crd_old_fini(&heap->old);
   crd_type_table_fini(&heap->types);
   free(heap->globals);
+  crd_address_map_fini(&heap->global_of);
   crd_sampling_fini(heap);
   crd_history_close(heap);
   if (heap->announced)

@@ -19,7 +19,6 @@
 #define CRADLE_GC_HEAP_H
 
 #include <cradle/heap.h>
-#include <cradle/roots.h>
 #include <cradle/statistics.h>
 
 #include "gc/death_calls.h"
@@ -33,6 +32,7 @@
 #include "gc/old/marker.h"
 #include "gc/old/pacing.h"
 #include "gc/rest.h"
+#include "gc/root_stack.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
 #include "gc/tables/pin.h"
@@ -61,10 +61,12 @@ typedef struct crd_global_root {
 
 typedef struct crd_mutator {
   cradle_mutator public; /* first */
-  crd_word_stack shadow;
-  crd_word_stack scoped; /* its first word is 0 [mutator.7] */
-  cradle_root_range *ranges;
-  const void *thread;   /* identifies the thread that it is attached to; NULL: none */
+  cradle_root_stack own, *running;
+  crd_ring rings[ROOT_STACKS_RINGS]; /* of root stacks [root_stack.1] */
+  cradle_root_range *ranges;         /* that belong to no root stack */
+  const void *thread;                /* identifies the thread that it is attached to; NULL: none; atomic */
+  bool orphaned;                     /* that thread has ended without detaching it */
+  struct crd_mutator *next_attached, **attached_link; /* the other mutators of the thread */
   uint64_t open_scopes; /* of a freed mutator: scopes that have not ended */
   cradle_word no_root;  /* of a freed mutator: its scoped roots, of which only the first word, 0, is left */
 } crd_mutator;
@@ -111,6 +113,7 @@ struct cradle_heap {
   crd_mutator *mutator; /* or NULL */
   crd_global_root *globals;
   uint32_t global_count, global_capacity;
+  crd_address_map global_of; /* the variable's address: its place in globals */
   cradle_root_function root_callback;
   void *root_callback_data;
   crd_handles handles;

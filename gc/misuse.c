@@ -19,9 +19,14 @@
 /* The place of the innermost call that runs on this thread. */
 static CRD_THREAD_LOCAL const char *call_place;
 
-const char *cradle_call_begin(const char *place) {
+/* The calling function's frame, while there is a place. It is not set again when a call that was made for an argument
+ * ends: it is then lower than the outer call's, and tells less, but nothing wrong. */
+static CRD_THREAD_LOCAL const void *call_frame;
+
+const char *cradle_call_begin(const char *place, const void *frame) {
   const char *outer = call_place;
   call_place = place;
+  call_frame = frame;
   return outer;
 }
 
@@ -31,6 +36,14 @@ void cradle_call_end(const char *const *outer) {
 
 const char *crd_call_place(void) {
   return call_place;
+}
+
+uintptr_t crd_call_frame(void) {
+  return call_place == NULL ? 0 : address_of(call_frame);
+}
+
+void crd_forget_frame(void) {
+  call_frame = NULL;
 }
 
 void crd_leave_call(crd_text *text) {

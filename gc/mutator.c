@@ -8,6 +8,7 @@
 #include "gc/death/registry.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
+#include "gc/platform/thread.h"
 #include "gc/roots.h"
 #include "gc/young/nursery.h"
 
@@ -18,7 +19,8 @@ _Static_assert(offsetof(cradle_mutator, shadow_limit) == CRADLE_MUTATOR_SHADOW_L
 _Static_assert(offsetof(cradle_mutator, shadow_watermark) == CRADLE_MUTATOR_SHADOW_WATERMARK_OFFSET,
                "published offset");
 
-/* A thread is known by the address of a thread-local variable: that needs no call, and nothing to clean up. */
+/* A thread is known by the address of a thread-local variable: that needs no call. A later thread may have a variable
+ * at the same address, so the mutators of a thread forget it as the thread ends [mutator.5]. */
 static CRD_THREAD_LOCAL char thread_mark;
 
 static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *what, const char *why) {
@@ -30,11 +32,40 @@ static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *wh
 /* Anything this close is on the same stack in most programs, but may lie on the stack of a coroutine. */
 #define SAME_STACK_MAYBE_BYTES ((size_t)1 << 20)
 
+static CRADLE_COLD _Noreturn void frame_is_gone(cradle_mutator *mutator, const char *what,
+                                                const crd_scoped_root *root) {
+  crd_misuse(mutator->heap,
+             "%s: a scoped root of a frame that is gone is still open%s%s: cradle_checkpoint_restore is missing after a "
+             "longjmp, or a C++ exception passed C code that was compiled without -fexceptions",
+             what, root->name == NULL ? "" : ": ", root->name == NULL ? "" : root->name);
+}
+
+/* Whether the innermost scoped root was opened by a function that ran below the frame, and so is gone. Only roots of
+ * CRADLE_CHECKED code have frames. If the variable lies above its own frame, a helper opened the scope for its caller,
+ * as C++ constructors do, and nothing is known. */
+static bool is_below(const crd_scoped_root *root, uintptr_t frame) {
+  return root->frame != 0 && address_of(root->variable) < root->frame && root->frame < frame &&
+         frame - root->frame <= SAME_STACK_MAYBE_BYTES;
+}
+
+static void check_innermost(cradle_mutator *mutator, const char *what, uintptr_t frame) {
+  const cradle_word *at = mutator->scoped_top;
+  if (at == mutator->scoped_base) return;
+  crd_scoped_root root = scoped_root_next(&at);
+  if (CRADLE_UNLIKELY(is_below(&root, frame))) frame_is_gone(mutator, what, &root);
+}
+
+void cradle_check_scope(cradle_mutator *mutator, const void *frame) {
+  if (mutator->heap != NULL) check_innermost(mutator, "CRADLE_ROOT", address_of(frame));
+}
+
 /* A scoped root whose variable lies deeper in the stack than the running function belongs to a frame that a longjmp
- * left. A variable on another stack may lie at such an address, too. So only builds with assertions look as far as
- * SAME_STACK_MAYBE_BYTES; the verifier and stress modes look as far as SAME_STACK_BYTES. */
+ * or an exception left. A variable on another stack may lie at such an address, too. So only builds with
+ * assertions look as far as SAME_STACK_MAYBE_BYTES; the verifier and stress modes look as far as SAME_STACK_BYTES. */
 static void check_scopes(cradle_mutator *mutator, const char *what) {
   const cradle_options *options = &mutator->heap->options;
+  uintptr_t frame = crd_call_frame();
+  if (frame != 0) check_innermost(mutator, what, frame);
   if (!CRADLE_ASSERTIONS && !options->verify && options->stress_period == 0) return;
   uintptr_t here = address_of(__builtin_frame_address(0));
   uintptr_t reach = CRADLE_ASSERTIONS ? SAME_STACK_MAYBE_BYTES : SAME_STACK_BYTES;
@@ -42,10 +73,7 @@ static void check_scopes(cradle_mutator *mutator, const char *what) {
     crd_scoped_root root = scoped_root_next(&at);
     uintptr_t variable = address_of(root.variable);
     if (variable >= here || here - variable > reach) continue;
-    crd_misuse(mutator->heap,
-               "%s: a scoped root of a frame that is gone is still open%s%s: cradle_checkpoint_restore is missing "
-               "after a longjmp",
-               what, root.name == NULL ? "" : ": ", root.name == NULL ? "" : root.name);
+    frame_is_gone(mutator, what, &root);
   }
 }
 
@@ -77,9 +105,17 @@ void crd_heap_busy(cradle_heap *heap, const char *what) {
 }
 
 /* Asked before the state, which only the mutator's own thread may read safely. */
+static CRADLE_COLD void refuse_thread(cradle_mutator *mutator, const char *what) {
+  const crd_mutator *m = mutator_of(mutator);
+  const void *thread = __atomic_load_n(&m->thread, __ATOMIC_ACQUIRE);
+  entry_misuse(mutator->heap, what,
+               thread != NULL ? "the mutator is not attached to the calling thread"
+               : m->orphaned  ? "the thread of the mutator has ended: call cradle_mutator_attach first"
+                              : "the mutator is attached to no thread: call cradle_mutator_attach first");
+}
 static void check_owner(cradle_mutator *mutator, const char *what) {
-  if (CRADLE_UNLIKELY(mutator_of(mutator)->thread != &thread_mark))
-    entry_misuse(mutator->heap, what, "the mutator is not attached to the calling thread");
+  if (CRADLE_UNLIKELY(__atomic_load_n(&mutator_of(mutator)->thread, __ATOMIC_RELAXED) != &thread_mark))
+    refuse_thread(mutator, what);
 }
 
 void crd_heap_check_owner(cradle_heap *heap, const char *what) {
@@ -104,27 +140,41 @@ void crd_mutator_check(cradle_mutator *mutator, const char *what) {
   check_scopes(mutator, what);
 }
 
-/* Opens the shadow stack and the stack of scoped roots. Fresh pages are zero, so the word below scoped_base is, too
- * [mutator.7]. */
-static bool open_stacks(const cradle_heap *heap, crd_mutator *mutator) {
-  cradle_mutator *m = &mutator->public;
-  size_t bytes = heap->options.shadow_stack_bytes, page_bytes = heap->hardware.page_bytes;
-  if (!crd_word_stack_init(&mutator->shadow, bytes, page_bytes, "cradle shadow stack") ||
-      !crd_word_stack_init(&mutator->scoped, bytes, page_bytes, "cradle scoped roots") ||
-      !crd_word_stack_grow(&mutator->shadow) || !crd_word_stack_grow(&mutator->scoped))
-    return false;
-  m->shadow_base = m->shadow_watermark = m->shadow_top = mutator->shadow.base;
-  m->shadow_limit = mutator->shadow.limit;
-  m->scoped_base = m->scoped_top = mutator->scoped.base + 1;
-  m->scoped_limit = mutator->scoped.limit;
-  ASSERT(m->shadow_base < m->shadow_limit && m->scoped_base < m->scoped_limit, "[mutator.3] a stack without memory");
-  return true;
+/* --- threads --- */
+
+/* Runs as a thread ends that has left mutators attached. Their scoped roots lie on its C stack, which goes now. */
+static void thread_ended(void *left) {
+  for (crd_mutator *mutator = left, *next; mutator != NULL; mutator = next) {
+    next = mutator->next_attached;
+    crd_root_stack_drop_scopes(mutator);
+    if (mutator->public.heap->state == HEAP_MUTATING) crd_nursery_set_top(mutator->public.heap);
+    mutator->orphaned = true;
+    __atomic_store_n(&mutator->thread, NULL, __ATOMIC_RELEASE);
+  }
 }
 
-static void close_stacks(crd_mutator *mutator) {
-  crd_word_stack_fini(&mutator->shadow);
-  crd_word_stack_fini(&mutator->scoped);
+/* The first of a thread's mutators is what it leaves behind. */
+static void attach(crd_mutator *mutator) {
+  crd_mutator *first = crd_thread_left();
+  mutator->orphaned = false;
+  mutator->next_attached = first;
+  mutator->attached_link = NULL;
+  if (first != NULL) first->attached_link = &mutator->next_attached;
+  crd_thread_leave(mutator, thread_ended);
+  __atomic_store_n(&mutator->thread, &thread_mark, __ATOMIC_RELAXED);
 }
+
+static void detach(crd_mutator *mutator) {
+  crd_mutator *next = mutator->next_attached;
+  if (next != NULL) next->attached_link = mutator->attached_link;
+  if (mutator->attached_link != NULL)
+    *mutator->attached_link = next;
+  else
+    crd_thread_leave(next, thread_ended);
+  __atomic_store_n(&mutator->thread, NULL, __ATOMIC_RELEASE);
+}
+
+/* --- life --- */
 
 CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap) {
   crd_heap_check_thread(heap, "cradle_mutator_new");
@@ -132,12 +182,12 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap
     crd_misuse(heap, "cradle_mutator_new: the heap has a mutator already; in this version a heap has only one");
   crd_mutator *mutator = calloc(1, sizeof *mutator);
   if (mutator == NULL) return NULL;
-  if (!open_stacks(heap, mutator)) {
-    close_stacks(mutator);
+  if (!crd_root_stack_open(mutator, heap->options.shadow_stack_bytes, heap->hardware.page_bytes)) {
+    crd_root_stacks_close(mutator);
     free(mutator);
     return NULL;
   }
-  mutator->thread = &thread_mark;
+  attach(mutator);
   mutator->public.heap = heap;
   /* A major collection may have been clearing since the last mutator went. */
   mutator->public.weak_guard = crd_death_guards(heap);
@@ -165,7 +215,14 @@ static uint64_t count_scopes(const cradle_mutator *mutator) {
 CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   if (mutator == NULL) return;
   cradle_heap *heap = mutator->heap;
+  crd_mutator *m = mutator_of(mutator);
+  bool orphaned = m->orphaned;
+  if (__atomic_load_n(&m->thread, __ATOMIC_ACQUIRE) == NULL) attach(m);
   crd_mutator_check(mutator, "cradle_mutator_free");
+  if (m->running != &m->own)
+    crd_misuse(heap, "cradle_mutator_free: a coroutine's root stack runs: cradle_root_stack_switch to the mutator's own "
+                     "first, which is NULL");
+  if (orphaned) crd_root_stack_drop_words(m);
   if (mutator->shadow_top != mutator->shadow_base)
     crd_misuse(heap, "cradle_mutator_free: the shadow stack is not empty (words held: %zu)",
                (size_t)(mutator->shadow_top - mutator->shadow_base));
@@ -179,24 +236,27 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   }
   heap->mutator = NULL;
   uint64_t scopes = count_scopes(mutator);
-  close_stacks(mutator_of(mutator));
+  detach(m);
+  crd_root_stacks_close(m);
   if (scopes > 0)
-    leave_to_scopes(mutator_of(mutator), scopes);
+    leave_to_scopes(m, scopes);
   else
-    free(mutator);
+    free(m);
 }
 
+/* Detaching once more what the end of its thread has detached does no harm. */
 CRADLE_UNCHECKED_COLLECTION void cradle_mutator_detach(cradle_mutator *mutator) {
+  if (__atomic_load_n(&mutator_of(mutator)->thread, __ATOMIC_ACQUIRE) == NULL && mutator_of(mutator)->orphaned) return;
   crd_mutator_check(mutator, "cradle_mutator_detach");
   ASSERT(mutator_of(mutator)->thread == &thread_mark, "[mutator.5] a mutator is detached by another thread");
-  mutator_of(mutator)->thread = NULL;
+  detach(mutator_of(mutator));
 }
 
 CRADLE_UNCHECKED_COLLECTION void cradle_mutator_attach(cradle_mutator *mutator) {
   heap_check(mutator->heap, "cradle_mutator_attach");
-  if (mutator_of(mutator)->thread != NULL)
+  if (__atomic_load_n(&mutator_of(mutator)->thread, __ATOMIC_ACQUIRE) != NULL)
     entry_misuse(mutator->heap, "cradle_mutator_attach", "the mutator is attached to a thread already");
-  mutator_of(mutator)->thread = &thread_mark;
+  attach(mutator_of(mutator));
 }
 
 CRADLE_UNCHECKED_COLLECTION void cradle_no_collect_begin(cradle_mutator *mutator) {
@@ -214,16 +274,21 @@ CRADLE_UNCHECKED_COLLECTION void cradle_no_collect_end(cradle_mutator *mutator) 
 }
 
 cradle_checkpoint cradle_checkpoint_save(const cradle_mutator *mutator) {
+  const crd_mutator *m = (const crd_mutator *)mutator;
   return (cradle_checkpoint){.shadow_depth = (size_t)(mutator->shadow_top - mutator->shadow_base),
                              .scoped_depth = (size_t)(mutator->scoped_top - mutator->scoped_base),
-                             .no_collect_depth = mutator->no_collect_depth};
+                             .no_collect_depth = mutator->no_collect_depth,
+                             .stack = m->running == &m->own ? NULL : m->running};
 }
 
 /* The words below the checkpoint were not written since, unless the watermark was lowered for it. So it is enough to
  * lower the watermark to the top. */
 void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_checkpoint *checkpoint) {
   static const char name[] = "cradle_checkpoint_restore";
+  crd_mutator *m = mutator_of(mutator);
   crd_mutator_check_thread(mutator, name);
+  if (m->running != (checkpoint->stack == NULL ? &m->own : checkpoint->stack))
+    (void)cradle_root_stack_switch(mutator, checkpoint->stack);
   if (checkpoint->shadow_depth > (size_t)(mutator->shadow_top - mutator->shadow_base))
     entry_misuse(mutator->heap, name, "the shadow stack is already lower than at the checkpoint");
   if (checkpoint->scoped_depth > (size_t)(mutator->scoped_top - mutator->scoped_base))

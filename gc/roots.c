@@ -13,13 +13,12 @@
 
 void cradle_push_slow(cradle_mutator *mutator, cradle_word word) {
   crd_mutator_check_thread(mutator, "cradle_push");
-  crd_word_stack *shadow = &mutator_of(mutator)->shadow;
-  if (!crd_word_stack_grow(shadow)) {
+  crd_word_stack *shadow = &mutator_of(mutator)->running->shadow;
+  if (!crd_root_stack_grow(mutator_of(mutator), shadow)) {
     crd_misuse(mutator->heap,
                "cradle_push: the shadow stack is full at %zu bytes (options.shadow_stack_bytes, or memory refused)",
                word_stack_committed(shadow));
   }
-  mutator->shadow_limit = shadow->limit;
   ASSERT(mutator->shadow_top < mutator->shadow_limit, "[mutator.3] the shadow stack grew and has no room");
   *mutator->shadow_top++ = word;
 }
@@ -60,16 +59,17 @@ static CRADLE_COLD _Noreturn void scoped_roots_are_full(cradle_mutator *mutator,
   crd_misuse(mutator->heap,
              "CRADLE_ROOT%s%s: the stack of scoped roots is full at %zu bytes (options.shadow_stack_bytes, or memory "
              "refused)",
-             *name ? ": " : "", name, word_stack_committed(&mutator_of(mutator)->scoped));
+             *name ? ": " : "", name, word_stack_committed(&mutator_of(mutator)->running->scoped));
 }
 
-void cradle_scope_open_slow(cradle_mutator *mutator, cradle_word variable, const char *name) {
+void cradle_scope_open_slow(cradle_mutator *mutator, cradle_word variable, const char *name, const void *frame) {
   bool named = variable & CRADLE_SCOPED_NAMED;
-  crd_word_stack *scoped = &mutator_of(mutator)->scoped;
+  crd_mutator *m = mutator_of(mutator);
   if (mutator->heap != NULL) crd_mutator_check_thread(mutator, "CRADLE_ROOT");
-  if (mutator->heap == NULL || !crd_word_stack_grow(scoped)) scoped_roots_are_full(mutator, named ? name : "");
-  mutator->scoped_limit = scoped->limit;
-  ASSERT(mutator->scoped_top + 1 < mutator->scoped_limit, "[mutator.7] the scoped roots grew and have no room");
+  if (mutator->heap == NULL || !crd_root_stack_grow(m, &m->running->scoped))
+    scoped_roots_are_full(mutator, named ? name : "");
+  ASSERT(mutator->scoped_top + 2 < mutator->scoped_limit, "[mutator.7] the scoped roots grew and have no room");
+  if (named) *mutator->scoped_top++ = address_of(frame);
   if (named) *mutator->scoped_top++ = address_of(name);
   *mutator->scoped_top++ = variable;
 }
@@ -90,7 +90,8 @@ void cradle_scope_close_slow(cradle_mutator *mutator, cradle_word variable) {
   if (at > mutator->scoped_base) innermost = scoped_root_next(&at);
   crd_misuse(mutator->heap,
              "CRADLE_ROOT: the scope that ends, of the variable at %p, is not the innermost, which is %s%s; scopes "
-             "are unbalanced, or cradle_checkpoint_restore is missing after a longjmp",
+             "are unbalanced; coroutines need a root stack each (docs/coroutines.md), a longjmp needs "
+             "cradle_checkpoint_restore",
              memory_at(variable & ~(CRADLE_SCOPED_VALUE | CRADLE_SCOPED_NAMED)),
              innermost.variable == NULL ? "none"
              : innermost.name == NULL   ? "another"
@@ -129,69 +130,91 @@ static const char *fault_of_range(const cradle_heap *heap, const cradle_root_ran
   return fault_of_words(heap, address_of(range_base(range)), address_of(range_top(range)));
 }
 
-void crd_range_describe_fault(const cradle_heap *heap, const cradle_root_range *range, crd_text *text) {
+static void describe_fault(const cradle_root_range *range, const char *fault, crd_text *text) {
   crd_text_format(text,
                   "root range %s: its base variable holds %p, its top variable %p: %s; CRADLE_ROOT_RANGE takes the "
                   "variables",
                   crd_show_name(range->name).buffer, (const void *)range_base(range), (const void *)range_top(range),
-                  fault_of_range(heap, range));
+                  fault);
 }
 
-const cradle_root_range *crd_range_impossible(const cradle_heap *heap) {
-  const cradle_root_range *range = heap->mutator == NULL ? NULL : heap->mutator->ranges;
-  while (range != NULL && fault_of_range(heap, range) == NULL) range = range->next;
-  return range;
+/* The same for the ranges of a list. link: of the list's head. A range that was made anew while it was registered has
+ * lost its link, and the list its rest. */
+static bool has_fault(const cradle_heap *heap, cradle_root_range *const *link, crd_text *text) {
+  for (cradle_root_range *range; (range = *link) != NULL; link = &range->next) {
+    const char *fault = NULL;
+    if (CRADLE_UNLIKELY(range->link != link))
+      crd_text_format(text, "the root range at %p was overwritten while it was registered", (const void *)range);
+    else if (CRADLE_UNLIKELY((fault = fault_of_range(heap, range)) != NULL))
+      describe_fault(range, fault, text);
+    else
+      continue;
+    return true;
+  }
+  return false;
 }
 
-/* what: the public function with ": " behind it, or empty. */
-static CRADLE_COLD void refuse_range(cradle_heap *heap, const cradle_root_range *range, const char *what) {
-  crd_text text = {.length = 0};
-  crd_text_format(&text, "%s", what);
-  crd_range_describe_fault(heap, range, &text);
-  crd_misuse(heap, "%s", text.buffer);
+bool crd_ranges_fault(const cradle_heap *heap, bool all, crd_text *text) {
+  crd_mutator *mutator = heap->mutator;
+  if (mutator == NULL) return false;
+  if (has_fault(heap, &mutator->ranges, text)) return true;
+  for (int ring = ROOT_STACKS_RAN; ring < (all ? ROOT_STACKS_RINGS : ROOT_STACKS_RAN + 1); ring++)
+    for (EACH_ROOT_STACK(stack, mutator, ring))
+      if (has_fault(heap, &stack->ranges, text)) return true;
+  return false;
 }
 
 void crd_ranges_check(cradle_heap *heap) {
-  const cradle_root_range *range = crd_range_impossible(heap);
-  if (CRADLE_UNLIKELY(range != NULL)) refuse_range(heap, range, "");
+  crd_text text; /* not cleared: an empty minor collection would notice */
+  text.length = 0;
+  if (CRADLE_UNLIKELY(crd_ranges_fault(heap, false, &text))) crd_misuse(heap, "%s", text.buffer);
 }
 
 void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range) {
+  crd_mutator *m = mutator_of(mutator);
+  crd_text text = {.length = 0};
   crd_mutator_check_thread(mutator, "cradle_root_range_add");
   if (!is_slot(range->base) || !is_slot(range->top) || !is_kind(range->kind))
     crd_misuse(mutator->heap, "cradle_root_range_add: wants the addresses of base and top, and a cradle_kind");
-  if (fault_of_range(mutator->heap, range) != NULL) refuse_range(mutator->heap, range, "cradle_root_range_add: ");
-  cradle_root_range **head = &mutator_of(mutator)->ranges;
-  /* A range that was entered twice would link the list to itself. */
-  for (cradle_root_range *other = *head; other != NULL; other = other->next)
-    if (other == range) crd_misuse(mutator->heap, "cradle_root_range_add: the range is registered already");
-  range->next = *head;
-  *head = range;
+  const char *fault = fault_of_range(mutator->heap, range);
+  if (fault != NULL) {
+    describe_fault(range, fault, &text);
+    crd_misuse(mutator->heap, "cradle_root_range_add: %s", text.buffer);
+  }
+  if (range->mutator != NULL)
+    crd_misuse(mutator->heap, "cradle_root_range_add: the range is registered already, or was not made with "
+                              "CRADLE_ROOT_RANGE");
+  if (range->stack != NULL && range->stack->mutator != m)
+    crd_misuse(mutator->heap, "cradle_root_range_add: the range names a root stack of another mutator");
+  range->mutator = mutator;
+  range->link = range->stack == NULL ? &m->ranges : &range->stack->ranges;
+  range->next = *range->link;
+  if (range->next != NULL) range->next->link = &range->next;
+  *range->link = range;
+  if (range->stack != NULL) crd_root_stack_changed(range->stack);
 }
 
 void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_range *range) {
   crd_mutator_check_thread(mutator, "cradle_root_range_remove");
-  cradle_root_range **link = &mutator_of(mutator)->ranges;
-  while (*link != NULL && *link != range) link = &(*link)->next;
-  if (*link == NULL) crd_misuse(mutator->heap, "cradle_root_range_remove: the range is not registered");
-  *link = range->next;
+  if (range->mutator != mutator || *range->link != range)
+    crd_misuse(mutator->heap, "cradle_root_range_remove: the range is not registered");
+  *range->link = range->next;
+  if (range->next != NULL) range->next->link = range->link;
+  range->mutator = NULL;
 }
 
 /* --- global roots --- */
-
-static size_t find_global(const cradle_heap *heap, const void *address) {
-  size_t at = heap->global_count;
-  while (at > 0 && (const void *)heap->globals[at - 1].address != address) at--;
-  return at;
-}
 
 /* false: no memory. what: the public function. */
 static bool add_global(cradle_heap *heap, void *address, cradle_kind kind, const char *what) {
   crd_heap_check_thread(heap, what);
   if (!is_slot(address) || !is_kind(kind))
     crd_misuse(heap, "%s: wants a variable's address, which is a multiple of 8, and a cradle_kind", what);
-  if (find_global(heap, address) != 0) crd_misuse(heap, "%s: the address is registered already", what);
-  if (!GROW(heap->globals, heap->global_count, heap->global_capacity)) return false;
+  if (crd_address_map_find(&heap->global_of, address_of(address)) != NULL)
+    crd_misuse(heap, "%s: the address is registered already", what);
+  if (!crd_address_map_reserve(&heap->global_of) || !GROW(heap->globals, heap->global_count, heap->global_capacity))
+    return false;
+  crd_address_map_insert(&heap->global_of, address_of(address), heap->global_count);
   heap->globals[heap->global_count++] = (crd_global_root){address, kind};
   return true;
 }
@@ -205,12 +228,15 @@ void cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) 
     crd_out_of_room(heap, "cradle_global_root_add", "global root");
 }
 
+/* The last takes the place: the order of global roots means nothing. */
 void cradle_global_root_remove(cradle_heap *heap, void *address) {
   crd_heap_check_thread(heap, "cradle_global_root_remove");
-  size_t at = find_global(heap, address);
-  if (at == 0) crd_misuse(heap, "cradle_global_root_remove: the address is not registered");
-  /* The last takes the place: the order of global roots means nothing. */
-  heap->globals[at - 1] = heap->globals[--heap->global_count];
+  uint32_t at = crd_address_map_get(&heap->global_of, address_of(address));
+  if (at == ADDRESS_MAP_NONE) crd_misuse(heap, "cradle_global_root_remove: the address is not registered");
+  ASSERT((void *)heap->globals[at].address == address, "a global root lies elsewhere than the map says");
+  heap->globals[at] = heap->globals[--heap->global_count];
+  crd_address_map_find(&heap->global_of, address_of(heap->globals[at].address))->number = at;
+  crd_address_map_remove(&heap->global_of, address_of(address));
 }
 
 /* --- callbacks --- */

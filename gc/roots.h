@@ -21,9 +21,9 @@ static inline cradle_word *range_top(const cradle_root_range *range) {
   return object_at(*object_at(address_of(range->top)));
 }
 
-/* The first range whose variables hold something impossible, or NULL; and what is wrong with it. */
-const cradle_root_range *crd_range_impossible(const cradle_heap *heap);
-void crd_range_describe_fault(const cradle_heap *heap, const cradle_root_range *range, crd_text *text);
+/* Describes the first range whose variables hold something impossible, or that was overwritten. false: there is none.
+ * all: also looks at the ranges of root stacks that did not run since the last minor collection. */
+bool crd_ranges_fault(const cradle_heap *heap, bool all, crd_text *text);
 /* Before a collection begins: misuse if there is such a range. */
 void crd_ranges_check(cradle_heap *heap);
 
@@ -41,6 +41,7 @@ typedef struct crd_scoped_root {
   cradle_word *variable;
   cradle_kind kind;
   const char *name; /* "list (reader.c:12)", or NULL: the program was not compiled with CRADLE_CHECKED */
+  uintptr_t frame;  /* of the function that opened the scope; 0 without a name */
 } crd_scoped_root;
 
 /* Reads the scoped root whose last word lies below *at, and moves *at to the next root further out [mutator.7]. */
@@ -48,16 +49,24 @@ CRD_ALWAYS_INLINE crd_scoped_root scoped_root_next(const cradle_word **at) {
   cradle_word word = *--*at;
   crd_scoped_root root = {.variable = object_at(word & ~(CRADLE_SCOPED_VALUE | CRADLE_SCOPED_NAMED)),
                           .kind = word & CRADLE_SCOPED_VALUE ? CRADLE_KIND_VALUE : CRADLE_KIND_REFERENCE};
-  if (CRADLE_UNLIKELY(word & CRADLE_SCOPED_NAMED)) root.name = memory_at(*--*at);
+  if (CRADLE_UNLIKELY(word & CRADLE_SCOPED_NAMED)) {
+    root.name = memory_at(*--*at);
+    root.frame = *--*at;
+  }
   return root;
 }
 
-/* Visits scoped roots from the innermost on, in one pass over the stack of their addresses. */
-CRD_ALWAYS_INLINE uint64_t visit_scoped_roots(const cradle_mutator *m, crd_slot_function visit, void *context) {
+/* The running root stack's tops are in the public part of the mutator; crd_root_stack_store was called. */
+#define EACH_ROOT_STACK(stack, mutator, ring_number) \
+  cradle_root_stack *stack = root_stack_of((mutator)->rings[ring_number].next); \
+  &(stack)->ring != &(mutator)->rings[ring_number]; \
+  (stack) = root_stack_of((stack)->ring.next)
+
+/* Visits scoped roots [base, at) from the innermost on, in one pass over the stack of their addresses. */
+CRD_ALWAYS_INLINE uint64_t visit_scoped_roots(const cradle_word *base, const cradle_word *at, crd_slot_function visit,
+                                              void *context) {
   uint64_t words = 0;
-  ASSERT(m->scoped_base <= m->scoped_top && m->scoped_top <= m->scoped_limit,
-         "[mutator.7] the top of the scoped roots");
-  for (const cradle_word *at = m->scoped_top, *base = m->scoped_base; at > base; words++) {
+  for (; at > base; words++) {
     const cradle_word *ahead = at - base > SCOPED_AHEAD ? at - SCOPED_AHEAD - 1 : base;
     __builtin_prefetch(memory_at(*ahead));
     crd_scoped_root root = scoped_root_next(&at);
@@ -66,19 +75,25 @@ CRD_ALWAYS_INLINE uint64_t visit_scoped_roots(const cradle_mutator *m, crd_slot_
   return words;
 }
 
-/* Visits the roots of a mutator: the shadow stack from a word on, scoped roots, ranges. Returns the words looked at. */
-CRD_ALWAYS_INLINE uint64_t visit_mutator_roots(cradle_heap *heap, crd_mutator *mutator, cradle_word *from,
-                                               crd_slot_function visit, void *context) {
-  cradle_mutator *m = &mutator->public;
-  ASSERT(m->shadow_base <= m->shadow_watermark && m->shadow_watermark <= m->shadow_top &&
-             m->shadow_top <= m->shadow_limit,
-         "[mutator.3] the shadow stack's watermark and top");
-  uint64_t words = (uint64_t)(m->shadow_top - from);
-  visit_kind(from, m->shadow_top, heap->options.shadow_stack, visit, context);
-  words += visit_scoped_roots(m, visit, context);
-  for (cradle_root_range *range = mutator->ranges; range != NULL; range = range->next)
-    words += visit_range(range, visit, context);
+CRD_ALWAYS_INLINE uint64_t visit_ranges(cradle_root_range *range, crd_slot_function visit, void *context) {
+  uint64_t words = 0;
+  for (; range != NULL; range = range->next) words += visit_range(range, visit, context);
   return words;
+}
+
+/* Visits the roots of a root stack: the shadow stack, scoped roots, ranges. changed: leaves out the words below the
+ * watermark. Returns the words looked at. */
+CRD_ALWAYS_INLINE uint64_t visit_root_stack(const cradle_heap *heap, const cradle_root_stack *stack, bool changed,
+                                            crd_slot_function visit, void *context) {
+  cradle_word *top = stack->shadow.top, *from = changed ? stack->watermark : stack->shadow.base;
+  ASSERT(stack->shadow.base <= stack->watermark && stack->watermark <= top && top <= stack->shadow.limit,
+         "[mutator.3] the shadow stack's watermark and top");
+  ASSERT(stack->scoped.base < stack->scoped.top && stack->scoped.top <= stack->scoped.limit,
+         "[mutator.7] the top of the scoped roots");
+  uint64_t words = (uint64_t)(top - from);
+  visit_kind(from, top, heap->options.shadow_stack, visit, context);
+  words += visit_scoped_roots(stack->scoped.base + 1, stack->scoped.top, visit, context);
+  return words + visit_ranges(stack->ranges, visit, context);
 }
 
 /* Handles, and the slots of prebuilt objects that were written to. The minor collection looks only at those that
@@ -97,14 +112,21 @@ CRD_ALWAYS_INLINE void visit_prebuilts(cradle_heap *heap, uint32_t first, uint32
   }
 }
 
-/* The roots that every phase looks at all at once: the mutator's and the global ones. changed: leaves out the words
- * of the shadow stack below the watermark, which refer to nothing young [mutator.6]. Returns the words looked at. */
-CRD_ALWAYS_INLINE uint64_t visit_roots_if(cradle_heap *heap, bool changed, crd_slot_function visit, void *context) {
+/* Which roots a phase looks at. CHANGED: without what refers to nothing young, which is shadow-stack words below
+ * the watermark [mutator.6] and root stacks that did not run [root_stack.2]. RAN: without the latter. */
+typedef enum crd_roots_which { ROOTS_ALL, ROOTS_RAN, ROOTS_CHANGED } crd_roots_which;
+
+/* The roots that a phase looks at all at once: the mutator's and the global ones. Returns the words looked at. */
+CRD_ALWAYS_INLINE uint64_t visit_roots_if(cradle_heap *heap, crd_roots_which which, crd_slot_function visit,
+                                          void *context) {
   uint64_t words = heap->global_count;
   crd_mutator *mutator = heap->mutator;
   if (mutator != NULL) {
-    cradle_word *from = changed ? mutator->public.shadow_watermark : mutator->public.shadow_base;
-    words += visit_mutator_roots(heap, mutator, from, visit, context);
+    crd_root_stack_store(mutator);
+    for (int ring = ROOT_STACKS_RAN; ring < (which == ROOTS_ALL ? ROOT_STACKS_RINGS : ROOT_STACKS_RAN + 1); ring++)
+      for (EACH_ROOT_STACK(stack, mutator, ring))
+        words += visit_root_stack(heap, stack, which == ROOTS_CHANGED, visit, context);
+    words += visit_ranges(mutator->ranges, visit, context);
   }
   for (size_t i = 0; i < heap->global_count; i++)
     visit(context, heap->globals[i].kind == CRADLE_KIND_VALUE, heap->globals[i].address);
@@ -119,21 +141,26 @@ static inline uint64_t visit_callback_roots(cradle_heap *heap, crd_slot_function
   return visitor.words;
 }
 CRD_ALWAYS_INLINE uint64_t visit_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
-  uint64_t words = visit_roots_if(heap, false, visit, context);
+  uint64_t words = visit_roots_if(heap, ROOTS_ALL, visit, context);
   return words + visit_callback_roots(heap, visit, context);
 }
-/* For minor collections, without the callback's roots. Afterwards the words that are on the shadow stack now count
- * as unchanged. */
+/* For minor collections, without the callback's roots. Afterwards the words that are on the shadow stacks now count
+ * as unchanged, and so do the root stacks that are suspended. */
 CRD_ALWAYS_INLINE uint64_t visit_changed_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
-  uint64_t words = visit_roots_if(heap, true, visit, context);
-  if (heap->mutator != NULL) heap->mutator->public.shadow_watermark = heap->mutator->public.shadow_top;
+  uint64_t words = visit_roots_if(heap, ROOTS_CHANGED, visit, context);
+  crd_mutator *mutator = heap->mutator;
+  if (mutator == NULL) return words;
+  for (EACH_ROOT_STACK(stack, mutator, ROOT_STACKS_RAN)) stack->watermark = stack->shadow.top;
+  mutator->public.shadow_watermark = mutator->public.shadow_top;
+  crd_root_stacks_rest(mutator);
   return words;
 }
-/* The words that visit_changed_roots leaves out. */
+/* The words that visit_changed_roots leaves out, but for those of root stacks that did not run. */
 CRD_ALWAYS_INLINE void visit_unchanged_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
   if (heap->mutator == NULL) return;
-  cradle_mutator *m = &heap->mutator->public;
-  visit_kind(m->shadow_base, m->shadow_watermark, heap->options.shadow_stack, visit, context);
+  crd_root_stack_store(heap->mutator);
+  for (EACH_ROOT_STACK(stack, heap->mutator, ROOT_STACKS_RAN))
+    visit_kind(stack->shadow.base, stack->watermark, heap->options.shadow_stack, visit, context);
 }
 
 #endif

@@ -54,7 +54,7 @@ static size_t committed_bytes(const cradle_heap *heap) {
          word_stack_committed(&heap->remembered) + word_stack_committed(&heap->recorded) +
          word_stack_committed(&heap->mark_stack) + crd_services_committed(heap) + table_bytes(heap) +
          (quarantine_is_on(heap) ? heap->quarantine.bytes - heap->nursery.committed_bytes : 0) +
-         (heap->mutator != NULL ? word_stack_committed(&heap->mutator->shadow) : 0);
+         (heap->mutator != NULL ? word_stack_committed(&heap->mutator->own.shadow) : 0);
 }
 
 static double share(uint64_t part, uint64_t whole) {

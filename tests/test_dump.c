@@ -294,7 +294,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_dump_that_is_refused(void **state) {
     (void)cradle_heap_dump(f.heap, path, &error);
     fail_msg("not refused");
   }
-  assert_non_null(strstr(f.message, "cradle_heap_dump: the mutator is not attached"));
+  assert_non_null(strstr(f.message, "cradle_heap_dump: the mutator is attached to no thread"));
   size_t writes = SIZE_MAX;
   if (FIXTURE_LANDS(&f)) {
     (void)cradle_heap_dump_to(f.heap, write_and_allocate, &writes, &error);

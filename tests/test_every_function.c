@@ -14,6 +14,7 @@ static fixture f;
 static vector *kept; /* old, with its barrier flag set */
 static cradle_weak_set *set;
 static cradle_root_range range;
+static cradle_root_stack *suspended;
 static uint64_t outside[4];
 static const cradle_handle handle = {1};
 static const cradle_array_layout layout = {sizeof(vector), 8, offsetof(vector, length)};
@@ -103,10 +104,13 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_push", CHECKS, cradle_push_slow, cradle_push_slow(f.m, 0)) \
   ROW("cradle_pop", CHECKS, cradle_pop_slow, cradle_pop_slow(f.m, 0)) \
   ROW("cradle_peek", CHECKS, cradle_peek_slow, cradle_peek_slow(f.m, 0)) \
-  ROW("CRADLE_ROOT", CHECKS, cradle_scope_open_slow, cradle_scope_open_slow(f.m, 0, NULL)) \
+  ROW("CRADLE_ROOT", CHECKS, cradle_scope_open_slow, cradle_scope_open_slow(f.m, 0, NULL, NULL)) \
   ROW("CRADLE_ROOT", CHECKS | OWN, cradle_scope_close_slow, cradle_scope_close_slow(f.m, 0)) \
   ROW("cradle_root_range_add", CHECKS, cradle_root_range_add, cradle_root_range_add(f.m, &range)) \
   ROW("cradle_root_range_remove", CHECKS, cradle_root_range_remove, cradle_root_range_remove(f.m, &range)) \
+  ROW("cradle_root_stack_new", CHECKS, cradle_root_stack_new, (void)cradle_root_stack_new(f.m)) \
+  ROW("cradle_root_stack_free", CHECKS, cradle_root_stack_free, cradle_root_stack_free(suspended)) \
+  ROW("cradle_root_stack_switch", CHECKS, cradle_root_stack_switch, (void)cradle_root_stack_switch(f.m, suspended)) \
   ROW("cradle_write_barrier", STATE, cradle_write_barrier_slow, cradle_write_barrier_slow(f.m, kept)) \
   ROW("cradle_store", STATE, cradle_store_slow, cradle_store_slow(f.m, kept, &kept->item[0], 0)) \
   ROW("cradle_copy_slots", STATE, cradle_copy_slots_slow, cradle_copy_slots_slow(f.m, kept, kept->item, 1)) \
@@ -188,7 +192,7 @@ static const struct {
      "cradle_options_from_environment cradle_options_list cradle_parse_size cradle_cause_name cradle_phase_name "
      "cradle_encoding_low_tags cradle_encoding_nan_boxing cradle_pauses_new cradle_pauses_free cradle_pauses_listener "
      "cradle_pauses_read cradle_backtrace_take cradle_backtrace_write cradle_backtrace_prepare"},
-    {"is what the macros of CRADLE_CHECKED code do around each call", "cradle_call_begin cradle_call_end"},
+    {"is what the macros of CRADLE_CHECKED code do around each call", "cradle_call_begin cradle_call_end cradle_check_scope"},
     {"is called by inline functions that have checked, in builds for valgrind", "cradle_handed_out"},
     {"reports misuse itself", "cradle_misuse cradle_kit_no_item"},
     {"is the kit's, which checks through what it calls, and does not check its own reads and stores",
@@ -228,12 +232,14 @@ CRADLE_UNCHECKED_COLLECTION static int open_fixture(void **state) {
   kept = cradle_new_array(f.m, T_VECTOR, 4);
   cradle_global_root_add(f.heap, &kept, CRADLE_KIND_REFERENCE);
   set = cradle_weak_set_new(f.m, NULL, NULL);
+  suspended = cradle_root_stack_new(f.m);
   cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
   return 0;
 }
 
 CRADLE_UNCHECKED_COLLECTION static int close_fixture(void **state) {
   (void)state;
+  cradle_root_stack_free(suspended);
   cradle_weak_set_free(set);
   fixture_close(&f);
   return 0;

@@ -392,7 +392,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_place_outlives_its_caller(void **state
   (void)state;
   char place[] = "unloaded.c:7";
   pair *old = new_old_pair();
-  const char *outer = cradle_call_begin(place);
+  const char *outer = cradle_call_begin(place, __builtin_frame_address(0));
   (cradle_store)(f.m, old, &old->rest, NULL);
   cradle_call_end(&outer);
   memset(place, '#', sizeof place - 1);

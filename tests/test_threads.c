@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cradle/cradle.h>
 
@@ -199,10 +200,92 @@ static void a_mutator_is_handed_on(void) {
   cradle_heap_free(heap);
 }
 
+/* --- threads that end --- */
+
+enum { RETURNS, EXITS, IS_CANCELLED, FREES_LATE, ENDINGS };
+typedef struct left {
+  cradle_heap *heap;
+  cradle_mutator *m;
+  pair *list;
+  int ending;
+  bool freed;
+} left;
+
+/* A key's destructor of the program, which may run after the library's. */
+static pthread_key_t late_key;
+static void free_late(void *data) {
+  left *l = data;
+  l->list = push(l->m, l->list, 1);
+  cradle_mutator_free(l->m);
+  l->freed = true;
+}
+
+/* The scoped root and the region end with the thread; the shadow stack stays. */
+static void *leave(void *data) {
+  left *l = data;
+  l->heap = new_heap();
+  l->m = cradle_mutator_new(l->heap);
+  pair *on_stack = push(l->m, NULL, 1);
+  CRADLE_ROOT(l->m, on_stack);
+  l->list = push(l->m, on_stack, 2);
+  cradle_global_root_add(l->heap, &l->list, CRADLE_KIND_REFERENCE);
+  if (l->ending == FREES_LATE)
+    (void)pthread_setspecific(late_key, l);
+  else
+    cradle_push(l->m, l->list);
+  if (l->ending == EXITS) pthread_exit(NULL);
+  if (l->ending != IS_CANCELLED) return NULL;
+  for (;;) {
+    pthread_testcancel();
+    struct timespec moment = {0, 1000000};
+    (void)nanosleep(&moment, NULL);
+  }
+}
+
+static void overwrite_the_stack_of_a_thread(void) {
+  pthread_t thread;
+  left l = {.ending = RETURNS};
+  require(pthread_create(&thread, NULL, leave, &l) == 0, "no thread");
+  pthread_join(thread, NULL);
+  cradle_mutator_free(l.m); /* with words on its shadow stack */
+  cradle_heap_free(l.heap);
+}
+
+static void a_thread_ends(int ending, int way) {
+  pthread_t thread;
+  left l = {.ending = ending};
+  require(pthread_create(&thread, NULL, leave, &l) == 0, "no thread");
+  if (ending == IS_CANCELLED) {
+    struct timespec moment = {0, 50000000};
+    (void)nanosleep(&moment, NULL);
+    require(pthread_cancel(thread) == 0, "not cancelled");
+  }
+  pthread_join(thread, NULL);
+  if (ending == FREES_LATE) {
+    require(l.freed, "a key's destructor did not run, or could not use the mutator");
+    cradle_heap_free(l.heap);
+    return;
+  }
+  if (way == 0) cradle_mutator_detach(l.m);
+  if (way <= 1) {
+    overwrite_the_stack_of_a_thread();
+    cradle_mutator_attach(l.m);
+    l.list = push(l.m, l.list, 3);
+    cradle_collect(l.m, CRADLE_COLLECT_COMPACTING);
+    const pair *word = cradle_pop(l.m);
+    require(word->number == 2 && l.list->next == word && word->next->number == 1, "the shadow stack was lost");
+  }
+  cradle_mutator_free(l.m);
+  cradle_heap_free(l.heap);
+}
+
 int main(void) {
   threads_have_heaps_of_their_own();
   for (int way = 0; way < WAYS; way++) no_request_is_lost(way);
   a_mutator_is_handed_on();
+  require(pthread_key_create(&late_key, free_late) == 0, "no key");
+  for (int ending = 0; ending < ENDINGS; ending++)
+    for (int way = 0; way < 3; way++) a_thread_ends(ending, way);
   puts("ok");
   return 0;
 }

@@ -395,13 +395,13 @@ CRADLE_UNCHECKED_COLLECTION static void the_stack_of_scoped_roots_grows_to_its_l
   cradle_options options;
   fixture_options(&f, &options);
   fixture_unstress(&options);
-  /* A root with a name takes two words; one word is not used for roots. */
+  /* A root with a name takes three words; one word is not used for roots. */
   options.shadow_stack_bytes = (size_t)256 << 10;
   options.verify = false;
   fixture_open_with(&f, &options);
-  assert_int_equal(descend(16000), 16001);
+  assert_int_equal(descend(10900), 10901);
   if (FIXTURE_LANDS(&f)) {
-    (void)descend(17000);
+    (void)descend(11000);
     fail_msg("not refused");
   }
   assert_non_null(strstr(f.message, "CRADLE_ROOT: mine ("));

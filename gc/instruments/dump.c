@@ -8,6 +8,7 @@
 #include "gc/heap.h"
 #include "gc/instruments/referrers.h"
 #include "gc/misuse.h"
+#include "gc/roots.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define NARROW_WORDS (UINT64_C(1) << 32)
@@ -69,11 +70,20 @@ static void put_name(dump_context *context, uint32_t tag, uint32_t number, const
   put(context, zeros, padding);
 }
 
+static uint32_t put_range_names(dump_context *context, const cradle_root_range *range, uint32_t number) {
+  for (; range != NULL; range = range->next) put_name(context, DUMP_NAMES, number++, range->name);
+  return number;
+}
+
+/* In the order of crd_root_name. */
 static void put_names(dump_context *context) {
   const cradle_heap *heap = context->heap;
   for (uint32_t i = 0; i < heap->types.count; i++) put_name(context, DUMP_TYPES, i, heap->types.types[i].name);
-  const cradle_root_range *range = heap->mutator == NULL ? NULL : heap->mutator->ranges;
-  for (uint32_t i = 0; range != NULL; range = range->next, i++) put_name(context, DUMP_NAMES, i, range->name);
+  if (heap->mutator == NULL) return;
+  uint32_t number = 0;
+  for (int ring = ROOT_STACKS_RAN; ring < ROOT_STACKS_RINGS; ring++)
+    for (EACH_ROOT_STACK(stack, heap->mutator, ring)) number = put_range_names(context, stack->ranges, number);
+  (void)put_range_names(context, heap->mutator->ranges, number);
 }
 
 /* --- what the walk reports --- */

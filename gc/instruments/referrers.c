@@ -20,9 +20,27 @@ static const char *name_of(cradle_holder holder) {
   return "unknown holder";
 }
 
+/* Ranges are numbered as they are visited: those of root stacks first. */
+static void begin_stack(crd_root_names *names, int ring, crd_ring *link) {
+  crd_mutator *mutator = names->heap->mutator;
+  while (link == &mutator->rings[ring] && ++ring < ROOT_STACKS_RINGS) link = mutator->rings[ring].next;
+  names->ring = ring;
+  names->stack = ring == ROOT_STACKS_RINGS ? NULL : root_stack_of(link);
+  names->scope = names->stack == NULL ? NULL : names->stack->scoped.top;
+  names->scopes = 0;
+}
+
+static void next_stack(crd_root_names *names) {
+  for (const cradle_root_range *range = names->stack->ranges; range != NULL; range = range->next) names->ranges++;
+  begin_stack(names, names->ring, names->stack->ring.next);
+}
+
 crd_root_names crd_root_names_begin(const cradle_heap *heap, const crd_walker *walker) {
-  return (crd_root_names){
-      .heap = heap, .walker = walker, .scope = heap->mutator == NULL ? NULL : heap->mutator->public.scoped_top};
+  crd_root_names names = {.heap = heap, .walker = walker};
+  if (heap->mutator == NULL) return names;
+  crd_root_stack_store(heap->mutator);
+  begin_stack(&names, ROOT_STACKS_RAN, heap->mutator->rings[ROOT_STACKS_RAN].next);
+  return names;
 }
 
 static void set_root(cradle_referrer *referrer, cradle_holder holder, uint64_t index) {
@@ -42,7 +60,7 @@ static void name_object(const cradle_heap *heap, cradle_holder kind, const cradl
 /* Goes on to the scoped root that the slot is. false: it is none, and all have been passed. The root that is found is
  * not passed yet: a variable may be rooted twice and is then reported twice, and the next search begins with it. */
 static bool name_scope(crd_root_names *names, cradle_referrer *referrer) {
-  while (names->scope > names->heap->mutator->public.scoped_base) {
+  while (names->scope > names->stack->scoped.base + 1) {
     const cradle_word *next = names->scope;
     crd_scoped_root root = scoped_root_next(&next);
     if (root.variable == referrer->slot) {
@@ -67,15 +85,10 @@ static bool is_in_range(const cradle_root_range *range, const cradle_word *slot)
   return slot >= range_base(range) && slot < range_top(range);
 }
 
-static bool name_mutator_root(crd_root_names *names, cradle_referrer *referrer, uint32_t *number) {
-  const crd_mutator *mutator = names->heap->mutator;
+/* number: of the first range. */
+static bool name_range(const cradle_root_range *range, cradle_referrer *referrer, uint32_t first, uint32_t *number) {
   const cradle_word *slot = referrer->slot;
-  if (slot >= mutator->public.shadow_base && slot < mutator->public.shadow_top) {
-    set_root(referrer, CRADLE_HOLDER_SHADOW_STACK, (uint64_t)(slot - mutator->public.shadow_base));
-    return true;
-  }
-  if (name_scope(names, referrer)) return true;
-  for (const cradle_root_range *range = mutator->ranges; range != NULL; range = range->next, ++*number) {
+  for (*number = first; range != NULL; range = range->next, ++*number) {
     if (!is_in_range(range, slot)) continue;
     set_root(referrer, CRADLE_HOLDER_ROOT_RANGE, (uint64_t)(slot - range_base(range)));
     if (range->name != NULL) referrer->name = range->name;
@@ -83,6 +96,20 @@ static bool name_mutator_root(crd_root_names *names, cradle_referrer *referrer, 
   }
   *number = 0;
   return false;
+}
+
+/* Roots are reported root stack by root stack, so the search goes on where the last one ended. */
+static bool name_mutator_root(crd_root_names *names, cradle_referrer *referrer, uint32_t *number) {
+  const cradle_word *slot = referrer->slot;
+  for (; names->stack != NULL; next_stack(names)) {
+    const crd_word_stack *shadow = &names->stack->shadow;
+    if (slot >= shadow->base && slot < shadow->top) {
+      set_root(referrer, CRADLE_HOLDER_SHADOW_STACK, (uint64_t)(slot - shadow->base));
+      return true;
+    }
+    if (name_scope(names, referrer) || name_range(names->stack->ranges, referrer, names->ranges, number)) return true;
+  }
+  return name_range(names->heap->mutator->ranges, referrer, names->ranges, number);
 }
 
 /* What the walker does not name and no table has must be a root of the root callback. */

@@ -4,6 +4,7 @@
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/sample.h"
 #include "gc/instruments/verify_words.h"
+#include "gc/roots.h"
 #include "gc/young/nursery.h"
 
 /* Each check returns NULL, or what is wrong. */
@@ -53,6 +54,26 @@ static const char *check_mutator(const cradle_heap *heap) {
   return NULL;
 }
 
+/* Sound before the roots of root stacks are looked at. */
+static const char *check_root_stacks(const cradle_heap *heap) {
+  crd_mutator *mutator = heap->mutator;
+  if (mutator == NULL) return NULL;
+  crd_root_stack_store(mutator);
+  for (int ring = ROOT_STACKS_RAN; ring < ROOT_STACKS_RINGS; ring++)
+    for (EACH_ROOT_STACK(stack, mutator, ring)) {
+      bool first = stack == root_stack_of(mutator->rings[ROOT_STACKS_UNMARKED].next);
+      if (stack->mutator != mutator || stack->ring.next->previous != &stack->ring)
+        return "a root stack is in a ring that is not its own [root_stack.1]";
+      if (ring != ROOT_STACKS_RAN && (stack == mutator->running || stack == &mutator->own))
+        return "a root stack runs and is not in the ring of those that ran [root_stack.1]";
+      if (stack->looked_at != 0 && !first) return "a root stack is half looked at and not the first [root_stack.4]";
+      if (*stack->scoped.base != 0) return "the word below a root stack's scoped roots is not 0 [root_stack.5]";
+      if (!word_stack_is_sound(&stack->shadow) || !word_stack_is_sound(&stack->scoped))
+        return "a root stack's bounds are out of order [word_stack.1]";
+    }
+  return NULL;
+}
+
 static const char *check_allocator(const crd_old *old, const crd_allocator *allocator, const crd_size_class *class) {
   if (allocator->span == PAGE_NONE)
     return allocator->free == NULL && allocator->end == NULL ? NULL : "an allocator has a run, but no span [span.1]";
@@ -78,8 +99,8 @@ static const char *check_allocators(const cradle_heap *heap) {
 void crd_verify_bounds(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
   static const char *(*const checks[])(const cradle_heap *) = {
-      check_stacks,     check_nursery,      check_reserve,       check_mutator,
-      check_allocators, crd_sampling_check, crd_quarantine_check};
+      check_stacks,      check_nursery,    check_reserve,      check_mutator,
+      check_root_stacks, check_allocators, crd_sampling_check, crd_quarantine_check};
   for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
     const char *fault = checks[i](heap);
     if (fault != NULL) crd_fault_at(verification, fault, 0);

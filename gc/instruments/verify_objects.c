@@ -345,10 +345,45 @@ static void verify_unchanged(void *data, bool value, cradle_word *slot) {
               slot);
 }
 
+/* A root of a root stack that did not run since the last minor collection. */
+static void verify_suspended(crd_verification *verification, cradle_word *slot, uintptr_t address, bool is_marked) {
+  const cradle_heap *heap = verification->heap;
+  if (heap_holds_young(heap, address))
+    crd_fault(verification,
+              "a root of a suspended root stack refers to a young object: it was written while the root stack was "
+              "suspended [root_stack.2]",
+              slot);
+  else if (is_marked && heap->major.phase == MAJOR_MARKING && heap_is_old(heap, address) &&
+           !old_is_marked(&heap->old, address))
+    crd_fault(verification,
+              "a root of a suspended root stack refers to an object that marking has not seen: it was written while "
+              "the root stack was suspended [root_stack.3]",
+              slot);
+}
+static void verify_rested(void *data, bool value, cradle_word *slot) {
+  crd_verification *verification = data;
+  verify_suspended(verification, slot, heap_address_in(verification->heap, value, *slot), true);
+}
+static void verify_unmarked(void *data, bool value, cradle_word *slot) {
+  crd_verification *verification = data;
+  verify_suspended(verification, slot, heap_address_in(verification->heap, value, *slot), false);
+}
+
+static void verify_root_stacks(crd_verification *verification) {
+  cradle_heap *heap = verification->heap;
+  crd_mutator *mutator = heap->mutator;
+  if (mutator == NULL) return;
+  for (EACH_ROOT_STACK(stack, mutator, ROOT_STACKS_RESTED))
+    (void)visit_root_stack(heap, stack, false, verify_rested, verification);
+  for (EACH_ROOT_STACK(stack, mutator, ROOT_STACKS_UNMARKED))
+    (void)visit_root_stack(heap, stack, false, verify_unmarked, verification);
+}
+
 static void verify_roots(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
   verification->holder = (verify_holder){.root = "a root of the root callback"};
   visit_unchanged_roots(heap, verify_unchanged, verification);
+  verify_root_stacks(verification);
   visit_roots(heap, verify_slot, verification);
   verification->holder = (verify_holder){.root = "a handle"};
   visit_handles(heap, 0, heap->handles.used, verify_slot, verification);

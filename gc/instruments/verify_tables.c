@@ -43,10 +43,7 @@ static const char *check_used_arenas(const crd_arenas *arenas) {
 
 static void verify_ranges(crd_verification *verification) {
   crd_text text = {.length = 0};
-  const cradle_root_range *range = crd_range_impossible(verification->heap);
-  if (range == NULL) return;
-  crd_range_describe_fault(verification->heap, range, &text);
-  crd_fault_at(verification, text.buffer, 0);
+  if (crd_ranges_fault(verification->heap, true, &text)) crd_fault_at(verification, text.buffer, 0);
 }
 
 void crd_verify_spans(crd_verification *verification) {

@@ -13,8 +13,8 @@ static void describe(crd_verification *verification, const cradle_word *object) 
 
 /* --- where a slot is --- */
 
-static bool describe_range_slot(crd_text *text, const crd_mutator *mutator, const cradle_word *slot) {
-  for (const cradle_root_range *range = mutator->ranges; range != NULL; range = range->next) {
+static bool describe_range_slot(crd_text *text, const cradle_root_range *range, const cradle_word *slot) {
+  for (; range != NULL; range = range->next) {
     const cradle_word *base = range_base(range), *top = range_top(range);
     if (slot < base || slot >= top) continue;
     crd_text_format(text, "root range %s, index %zu", crd_show_name(range->name).buffer, (size_t)(slot - base));
@@ -23,19 +23,29 @@ static bool describe_range_slot(crd_text *text, const crd_mutator *mutator, cons
   return false;
 }
 
-static bool describe_mutator_slot(crd_text *text, const crd_mutator *mutator, const cradle_word *slot) {
-  const cradle_mutator *m = &mutator->public;
-  if (slot >= m->shadow_base && slot < m->shadow_top) {
-    crd_text_format(text, "shadow stack, word %zu", (size_t)(slot - m->shadow_base));
+static bool describe_stack_slot(crd_text *text, const cradle_root_stack *stack, const cradle_word *slot) {
+  if (slot >= stack->shadow.base && slot < stack->shadow.top) {
+    crd_text_format(text, "shadow stack, word %zu", (size_t)(slot - stack->shadow.base));
     return true;
   }
-  for (const cradle_word *at = m->scoped_top; at > m->scoped_base;) {
+  for (const cradle_word *at = stack->scoped.top; at > stack->scoped.base + 1;) {
     crd_scoped_root root = scoped_root_next(&at);
     if (root.variable != slot) continue;
     crd_text_format(text, "scoped root %s", crd_show_name(root.name).buffer);
     return true;
   }
-  return describe_range_slot(text, mutator, slot);
+  return describe_range_slot(text, stack->ranges, slot);
+}
+
+static bool describe_mutator_slot(crd_text *text, crd_mutator *mutator, const cradle_word *slot) {
+  crd_root_stack_store(mutator);
+  for (int ring = ROOT_STACKS_RAN; ring < ROOT_STACKS_RINGS; ring++)
+    for (EACH_ROOT_STACK(stack, mutator, ring)) {
+      if (!describe_stack_slot(text, stack, slot)) continue;
+      if (stack != &mutator->own) crd_text_format(text, " of the root stack at %p", (const void *)stack);
+      return true;
+    }
+  return describe_range_slot(text, mutator->ranges, slot);
 }
 
 static const char *name_root(const crd_verification *verification, const cradle_word *slot) {
@@ -48,7 +58,7 @@ static const char *name_root(const crd_verification *verification, const cradle_
 
 static void describe_root(const crd_verification *verification, const cradle_word *slot) {
   crd_text *text = verification->text;
-  const crd_mutator *mutator = verification->heap->mutator;
+  crd_mutator *mutator = verification->heap->mutator;
   if (mutator == NULL || !describe_mutator_slot(text, mutator, slot))
     crd_text_format(text, "%s", name_root(verification, slot));
   crd_text_format(text, " at %p", (const void *)slot);

@@ -364,8 +364,61 @@ static uint32_t next_piece(uint32_t *at, uint32_t count) {
   return *at += left < TABLE_PIECE ? left : TABLE_PIECE;
 }
 
-/* Marks one piece of the tables: handles, pinned objects and written prebuilt objects are roots, but there may be a
- * million of them, and then one look at all would make a long pause. An entry that changes after the cursor has passed
+/* A piece of a root stack's words: its shadow stack, its scoped roots and its ranges, one behind the other. */
+typedef struct root_piece {
+  size_t skip;  /* words before the piece */
+  int64_t left; /* words that it may still have; the last scoped root may make it negative */
+} root_piece;
+
+static void mark_block(mark_context *context, root_piece *piece, cradle_word *base, const cradle_word *top,
+                       cradle_kind kind) {
+  size_t count = base < top ? (size_t)(top - base) : 0, skip = piece->skip < count ? piece->skip : count;
+  size_t most = piece->left > 0 ? (size_t)piece->left : 0, words = count - skip < most ? count - skip : most;
+  visit_kind(base + skip, base + skip + words, kind, mark_slot, context);
+  piece->skip -= skip;
+  piece->left -= (int64_t)words;
+}
+
+static void mark_scoped(mark_context *context, root_piece *piece, const cradle_root_stack *stack) {
+  size_t count = root_stack_scoped_words(stack), skip = piece->skip < count ? piece->skip : count;
+  const cradle_word *at = stack->scoped.top - skip, *from = at, *base = stack->scoped.base + 1;
+  while (at > base && from - at < piece->left) {
+    crd_scoped_root root = scoped_root_next(&at);
+    mark_slot(context, root.kind == CRADLE_KIND_VALUE, root.variable);
+  }
+  piece->skip -= skip;
+  piece->left -= from - at;
+}
+
+static void mark_root_stack(mark_context *context, root_piece *piece, const cradle_root_stack *stack) {
+  mark_block(context, piece, stack->shadow.base, stack->shadow.top, context->heap->options.shadow_stack);
+  mark_scoped(context, piece, stack);
+  for (cradle_root_range *range = stack->ranges; range != NULL; range = range->next)
+    mark_block(context, piece, range_base(range), range_top(range), range->kind);
+}
+
+/* Marks one piece of the root stacks that did not run since marking began [root_stack.3]. false: there are none. */
+static bool mark_suspended(mark_context *context) {
+  crd_mutator *mutator = context->heap->mutator;
+  crd_ring *unmarked = mutator == NULL ? NULL : &mutator->rings[ROOT_STACKS_UNMARKED];
+  if (CRADLE_LIKELY(unmarked == NULL || unmarked->next == unmarked)) return false;
+  root_piece piece = {.left = TABLE_PIECE};
+  while (piece.left > 0 && unmarked->next != unmarked) {
+    cradle_root_stack *stack = root_stack_of(unmarked->next);
+    int64_t before = piece.left;
+    piece.skip = stack->looked_at;
+    mark_root_stack(context, &piece, stack);
+    stack->looked_at += (size_t)(before - piece.left);
+    if (piece.left-- <= 0) break; /* there may be more of it */
+    stack->looked_at = 0;
+    ring_remove(&stack->ring);
+    ring_insert(&mutator->rings[ROOT_STACKS_RESTED], &stack->ring);
+  }
+  return true;
+}
+
+/* Marks one piece of the tables: handles, pinned objects, written prebuilt objects and suspended root stacks are or hold
+ * roots, but there may be a million of them, and then one look at all would make a long pause. An entry that changes after the cursor has passed
  * it is marked when it changes. Returns false when the cursors are at the ends. */
 static bool mark_tables(mark_context *context) {
   cradle_heap *heap = context->heap;
@@ -378,7 +431,7 @@ static bool mark_tables(mark_context *context) {
   } else if (heap->prebuilts.marked_at < heap->prebuilts.written) {
     uint32_t first = heap->prebuilts.marked_at, last = next_piece(&heap->prebuilts.marked_at, heap->prebuilts.written);
     visit_prebuilts(heap, first, last, mark_slot, context);
-  } else {
+  } else if (!mark_suspended(context)) {
     return false;
   }
   write_back(context);
@@ -440,7 +493,9 @@ void crd_mark_start(cradle_heap *heap) {
   heap->handles.marked_at = heap->pins.marked_at = heap->prebuilts.marked_at = 0;
   crd_old_retire(&heap->old); /* the places that allocators own have no mark bits; those taken from now on get them */
   heap->old.born_marked = true;
-  visit_roots(heap, mark_slot, &context);
+  (void)visit_roots_if(heap, ROOTS_RAN, mark_slot, &context);
+  (void)visit_callback_roots(heap, mark_slot, &context);
+  if (heap->mutator != NULL) crd_root_stacks_unmark(heap->mutator);
   write_back(&context);
   if (heap->death != NULL) heap->death->mark_queues(heap);
 }

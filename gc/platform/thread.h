@@ -5,6 +5,8 @@
  * a word and wakes the other side; crd_thread_wait sleeps until the word has changed. If nobody can be asleep because
  * of the word, a plain atomic store is enough.
  *
+ * Threads of the program: a thread may leave something behind, which a function is called with as the thread ends.
+ *
  *   [thread.1] That a thread cannot be made is an ordinary answer, NULL: the caller works without one.
  *   [thread.2] The thread runs with all signals blocked, so that a program's handlers never run on it, and has a small
  *              stack. It calls nothing of the program's.
@@ -28,6 +30,12 @@ void crd_thread_join(crd_thread *thread);
 bool crd_thread_is_here(const crd_thread *thread);
 /* Frees the structure of a thread that does not run here. */
 void crd_thread_forget(crd_thread *thread);
+
+/* What the calling thread leaves behind; NULL: nothing. As a thread ends that leaves something, ended is called with it,
+ * on that thread and, where the system can say so, after the program's own functions of this kind. ended is the same
+ * function in all calls. */
+void *crd_thread_left(void);
+void crd_thread_leave(void *left, void (*ended)(void *left));
 
 /* How many threads of this kind the process has, so that heaps together have no more than it has processors. */
 uint32_t crd_thread_count(void);

@@ -15,6 +15,13 @@
 /* How many threads all heaps of the process have. With gc/instruments/other_heaps.c, all that heaps share. */
 static uint32_t threads;
 
+/* The key under which a thread has what it leaves behind. Made when a thread first leaves something. If the system has no
+ * more keys, the ends of threads go unnoticed. */
+static pthread_key_t left_key;
+static pthread_once_t left_once = PTHREAD_ONCE_INIT;
+static bool has_left_key;
+static void (*left_ended)(void *left);
+
 struct crd_thread {
   pthread_t thread;
   pthread_mutex_t lock;
@@ -135,4 +142,36 @@ void crd_thread_wait(crd_thread *thread, const uint32_t *word, uint32_t value) {
   (void)pthread_mutex_lock(&thread->lock);
   while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value) (void)pthread_cond_wait(&thread->changed, &thread->lock);
   (void)pthread_mutex_unlock(&thread->lock);
+}
+
+/* --- threads of the program --- */
+
+/* The destructors of a thread's keys come in no order, but in rounds, as long as there are values. So the first round
+ * leaves the value for the second: the program's destructors may still use what the thread leaves behind. */
+static void end_thread(void *left) {
+  static _Thread_local bool is_second;
+  if (!is_second && pthread_setspecific(left_key, left) == 0)
+    is_second = true;
+  else
+    left_ended(left);
+}
+
+static void make_left_key(void) {
+  has_left_key = pthread_key_create(&left_key, end_thread) == 0;
+}
+
+/* The library may be unloaded while the program goes on. */
+static void __attribute__((destructor)) delete_left_key(void) {
+  if (has_left_key) (void)pthread_key_delete(left_key);
+  has_left_key = false;
+}
+
+void *crd_thread_left(void) {
+  return has_left_key ? pthread_getspecific(left_key) : NULL;
+}
+
+void crd_thread_leave(void *left, void (*ended)(void *left)) {
+  left_ended = ended;
+  (void)pthread_once(&left_once, make_left_key);
+  if (has_left_key) (void)pthread_setspecific(left_key, left);
 }

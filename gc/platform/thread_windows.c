@@ -86,3 +86,39 @@ void crd_thread_wait(crd_thread *thread, const uint32_t *word, uint32_t value) {
     (void)SleepConditionVariableSRW(&thread->changed, &thread->lock, INFINITE, 0);
   ReleaseSRWLockExclusive(&thread->lock);
 }
+
+/* --- threads of the program --- */
+
+/* Only fiber-local storage has a callback, and only thread-local storage is the same in all fibers of a thread. So what a
+ * thread leaves is in the latter, and the former only calls. */
+static INIT_ONCE left_once = INIT_ONCE_STATIC_INIT;
+static DWORD left_slot = TLS_OUT_OF_INDEXES, call_slot = FLS_OUT_OF_INDEXES;
+static void (*left_ended)(void *left);
+
+static void WINAPI end_thread(void *called) {
+  void *left = TlsGetValue(left_slot);
+  if (called == NULL || left == NULL) return;
+  (void)TlsSetValue(left_slot, NULL);
+  left_ended(left);
+}
+
+static BOOL CALLBACK make_left_slots(INIT_ONCE *once, void *parameter, void **context) {
+  (void)once, (void)parameter, (void)context;
+  left_slot = TlsAlloc();
+  call_slot = FlsAlloc(end_thread);
+  return TRUE;
+}
+
+void *crd_thread_left(void) {
+  KEEP_LAST_ERROR;
+  return left_slot == TLS_OUT_OF_INDEXES ? NULL : TlsGetValue(left_slot);
+}
+
+void crd_thread_leave(void *left, void (*ended)(void *left)) {
+  KEEP_LAST_ERROR;
+  left_ended = ended;
+  (void)InitOnceExecuteOnce(&left_once, make_left_slots, NULL, NULL);
+  if (left_slot == TLS_OUT_OF_INDEXES || call_slot == FLS_OUT_OF_INDEXES) return;
+  (void)TlsSetValue(left_slot, left);
+  (void)FlsSetValue(call_slot, left == NULL ? NULL : &left_slot);
+}

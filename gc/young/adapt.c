@@ -52,6 +52,10 @@
 /* A nursery with fewer bytes for each root is worth doubling: to look at a root takes 2 to 5 ns, and to allocate
  * this many bytes 16. */
 #define ROOT_BYTES 256
+/* What a root takes at least, in ns. A collection says nothing of promotion if it promoted fewer bytes than ROOT_RATE for
+ * each root that it looked at: its time is that of the roots. */
+#define ROOT_NS 2
+#define ROOT_RATE 16
 /* Bounds of the size: at least base / MIN_SHARE, at most L3 / L3_SHARE, or UNKNOWN_L3_BASES bases if the L3 is
  * unknown. */
 #define MIN_SHARE 32
@@ -145,12 +149,19 @@ static bool runs_beside(const cradle_heap *heap) {
   return heap->major.phase != MAJOR_IDLE && heap->marker.thread != NULL;
 }
 
-/* Collections that promoted next to nothing are left out: their time is that of roots, not of promoted bytes. */
+double crd_adapt_roots_least_ns(const crd_adapt *adapt) {
+  return (double)adapt->root_words * ROOT_NS;
+}
+
+/* Collections that promoted next to nothing, or little for the roots that they looked at, are left out: their time is
+ * that of roots, not of promoted bytes. */
 static void note_rate(cradle_heap *heap, const cradle_event *minor) {
   crd_adapt *adapt = &heap->adapt;
-  if (minor->u.minor.promoted_bytes < MIN_BYTES / 16) return;
+  uint64_t promoted = minor->u.minor.promoted_bytes;
+  if (promoted < MIN_BYTES / 16 || promoted < ROOT_RATE * adapt->root_words) return;
   bool marks = heap->major.phase == MAJOR_MARKING, beside = runs_beside(heap);
-  double sample = (double)minor->u.minor.duration_ns / (double)minor->u.minor.promoted_bytes;
+  double roots_ns = crd_adapt_roots_least_ns(adapt), duration = (double)minor->u.minor.duration_ns;
+  double sample = (duration > roots_ns ? duration - roots_ns : 0) / (double)promoted;
   /* The quickest collection is what a trial compares: other programs can only have made collections slower. */
   if (!(marks && beside) && sample < adapt->least_rate) adapt->least_rate = sample;
   if (beside) {
@@ -182,6 +193,13 @@ static double expected_ns(const crd_adapt *adapt, double survival, size_t bytes)
   return adapt->ns_per_promoted_byte * survival * (double)bytes;
 }
 
+/* Promotion may take a share of the pause target, or as long as the roots: they take the same in a smaller nursery, which
+ * meets them more often, so they never make the nursery smaller. */
+static double with_roots(const crd_adapt *adapt, double most_ns) {
+  double roots_ns = crd_adapt_roots_least_ns(adapt);
+  return roots_ns > most_ns ? roots_ns : most_ns;
+}
+
 /* What a minor collection may take of the pause target if there are increments beside it, else 0. */
 static double share_beside_increments(const cradle_heap *heap) {
   bool marks = heap->major.phase == MAJOR_MARKING, beside = runs_beside(heap);
@@ -205,10 +223,14 @@ size_t crd_adapt_hand_out(const cradle_heap *heap) {
   const crd_adapt *adapt = &heap->adapt;
   size_t bytes = heap->nursery.bytes;
   if (CRADLE_UNLIKELY(heap->rest.active) && heap->rest.piece_bytes < bytes) bytes = heap->rest.piece_bytes;
-  double most = (double)heap->options.pause_ns * share_beside_increments(heap), rate = rate_now(heap);
+  double target = (double)heap->options.pause_ns, most = target * share_beside_increments(heap), rate = rate_now(heap);
   bool counts = heap->major.phase == MAJOR_MARKING || heap->major.phase == MAJOR_CLEARING;
-  uint32_t cuts = counts && heap->options.pause_ns != 0 ? heap->major.behind : 0;
+  uint32_t cuts = counts && target != 0 ? heap->major.behind : 0;
   if (most == 0 && cuts == 0) return bytes;
+  /* Where the roots take longer than a collection may, a smaller nursery would only have them looked at more often. */
+  double roots_ns = crd_adapt_roots_least_ns(adapt);
+  if (roots_ns > (most != 0 ? most : target)) cuts = 0;
+  if (most != 0 && roots_ns > most) most = roots_ns;
   /* While shrink_wait runs, a smaller nursery has just failed to make collections shorter. */
   bool shortens = !adapt->fixed && adapt->shrink_wait == 0;
   while (most != 0 && shortens && bytes / 2 >= adapt->min && rate * adapt->survival * (double)bytes > most) bytes /= 2;
@@ -246,7 +268,7 @@ static bool grow(cradle_heap *heap, double survival) {
   size_t bytes = heap->nursery.bytes;
   double share = old_share(adapt, survival), target = (double)heap->options.pause_ns * PAUSE_SHARE_OLD_DIE;
   if (!oldest_die(adapt, survival) || adapt->wait > 0) return false;
-  if (target != 0 && expected_ns(adapt, survival * (1 + share) / 2, bytes * 2) > target) return false;
+  if (target != 0 && expected_ns(adapt, survival * (1 + share) / 2, bytes * 2) > with_roots(adapt, target)) return false;
   if (!may_double(heap)) return false;
   if (!crd_nursery_resize(heap, bytes * 2, "the oldest die: a larger nursery lets more of them die")) {
     wait_longer(&adapt->wait, &adapt->backoff);
@@ -293,7 +315,7 @@ static void decide(cradle_heap *heap, double survival) {
   crd_adapt *adapt = &heap->adapt;
   double target = (double)heap->options.pause_ns;
   size_t bytes = heap->nursery.bytes;
-  bool in_time = target == 0 || expected_ns(adapt, survival, bytes * 2) < target * PAUSE_SHARE_GROW;
+  bool in_time = target == 0 || expected_ns(adapt, survival, bytes * 2) < with_roots(adapt, target * PAUSE_SHARE_GROW);
   /* Half the size must not have many roots, or the next decision would double it again. */
   bool many_roots = has_many_roots(adapt, bytes), may_halve = bytes > adapt->base && !has_many_roots(adapt, bytes / 2);
   bool vain = survival > TRIAL_VAIN && old_share(adapt, survival) > OLD_LIVE;
@@ -318,7 +340,7 @@ static void decide(cradle_heap *heap, double survival) {
 /* Whether minor collections are expected to take too much of the pause target, if there is one. */
 static bool takes_too_long(const cradle_heap *heap, double survival) {
   double most = (double)heap->options.pause_ns * (heap->adapt.old_die ? PAUSE_SHARE_OLD_DIE : PAUSE_SHARE_MOST);
-  return most != 0 && expected_ns(&heap->adapt, survival, heap->nursery.bytes) > most;
+  return most != 0 && expected_ns(&heap->adapt, survival, heap->nursery.bytes) > with_roots(&heap->adapt, most);
 }
 
 /* Ends a trial of growth that runs, and keeps the nursery from growing for a while: the two would undo each other. */

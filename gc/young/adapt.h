@@ -15,8 +15,10 @@
  *            whatever the nursery's size, so doubling halves their cost for sure and needs no trial.
  *   shrink   A size above base is halved when hardly anything survives. The size is also halved when a minor
  *            collection takes nearly the whole pause target. But where the oldest die, it may take twice the target:
- *            a smaller nursery would promote more, and its collections would hardly be shorter. Halving for the
- *            pauses is a trial as well: roots and remembered objects may be what takes the time, and a smaller
+ *            a smaller nursery would promote more, and its collections would hardly be shorter. The time that roots
+ *            take counts for neither: only collections that promote much for the roots they look at say how long
+ *            promotion takes, and where the roots take longer than the target, promotion may take as long as they do.
+ *            Halving for the pauses is a trial as well: remembered objects may be what takes the time, and a smaller
  *            nursery meets them more often.
  *
  * A size changes slowly, because a wrong one costs much. To hand out less costs little and takes three collections to
@@ -81,6 +83,8 @@ void crd_adapt_bound(cradle_heap *heap);
 void crd_adapt_cut(cradle_heap *heap);
 /* After a minor collection: decides about the size. */
 void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor);
+/* What the roots of the last minor collection took at least, by their number. */
+double crd_adapt_roots_least_ns(const crd_adapt *adapt);
 /* How much of the nursery to hand out. While a major collection runs it may be a part: a minor collection and an
  * increment must fit the pause target together, and increments of marking and clearing must come more often when they fall behind.
  * Without a second core, sweeping is left out. */

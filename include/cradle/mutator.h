@@ -17,7 +17,7 @@
  *   [mutator.3] shadow_base <= shadow_watermark <= shadow_top <= shadow_limit; [shadow_base, shadow_top) are roots.
  *   [mutator.4] registered <= registered_end. Up to registered_end, objects can be registered without overflowing any
  *               list of the collector when the next minor collection looks at them.
- *   [mutator.5] A mutator is used by the thread it is attached to.
+ *   [mutator.5] A mutator is used by the thread it is attached to. When that thread ends, it is attached to none.
  *   [mutator.6] No word below shadow_watermark refers to a young object. A minor collection has looked at each of these
  *               words and promoted what it refers to, and none was written since. So minor collections skip these
  *               words, and deep recursion costs only what changed. A collection raises the watermark to the top; code
@@ -25,8 +25,11 @@
  *               function that has their address may write them.
  *   [mutator.7] scoped_base <= scoped_top <= scoped_limit. [scoped_base, scoped_top) are the open scoped roots, the
  *               innermost last. Each is a word with the address of its variable and flags in the low bits
- *               (CRADLE_SCOPED_VALUE and CRADLE_SCOPED_NAMED). With CRADLE_SCOPED_NAMED the word below it is the
- *               address of the root's name. The word below scoped_base is 0, which is no root.
+ *               (CRADLE_SCOPED_VALUE and CRADLE_SCOPED_NAMED). With CRADLE_SCOPED_NAMED the words below it are the
+ *               address of the root's name and the frame of the function that opened it. The word below scoped_base is
+ *               0, which is no root.
+ *   [mutator.8] The pointers to the two stacks are those of the running root stack (cradle/roots.h). A switch changes
+ *               them all; their offsets stay.
  */
 #ifndef CRADLE_MUTATOR_H
 #define CRADLE_MUTATOR_H
@@ -73,12 +76,20 @@ typedef struct cradle_reservation {
  * or of the scoped roots. Does not collect. */
 CRADLE_API cradle_mutator *cradle_mutator_new(cradle_heap *heap) CRADLE_GRANTS_COLLECTION;
 /* Ends the mutator. First empties the nursery with a minor collection; objects that only this mutator's roots held are
- * dropped. Its shadow stack must be empty. Scoped roots may be open, as the ones in main are. They are no longer roots,
- * and their scopes may end later, even after the heap is freed. (About 200 bytes of the mutator stay allocated until
- * the last of these scopes ends.) NULL is ignored. */
+ * dropped. Its shadow stack must be empty, and its own root stack must run. Scoped roots may be open, as the ones in
+ * main are. They are no longer roots, and their scopes may end later, even after the heap is freed. (About 500 bytes of
+ * the mutator stay allocated until the last of these scopes ends.) Root stacks of coroutines are emptied; free them
+ * before or after. A mutator that is attached to no thread is attached to the calling thread first; if its thread ended,
+ * its shadow stack need not be empty. NULL is ignored. */
 CRADLE_API void cradle_mutator_free(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 /* Hands a mutator to another thread: detach on the old thread, then attach on the new thread. The program must order
- * the two calls with a lock, a join or the like. Does not collect. */
+ * the two calls with a lock, a join or the like. Does not collect.
+ *
+ * When a thread ends, by return, pthread_exit or cancellation, its mutators are detached by themselves, and another
+ * thread may attach or free them. The scoped roots of the mutator's own root stack, which lay on the thread's C stack,
+ * are no roots any more, and its no-collection regions are over; the words of its shadow stack stay roots. Root stacks
+ * of coroutines keep their roots. A thread that ends inside of a callback of the collector leaves a heap that refuses
+ * every call. (Windows tells this of fibers, too: attach in a fiber that lives as long as its thread.) */
 CRADLE_API void cradle_mutator_detach(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 CRADLE_API void cradle_mutator_attach(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
 

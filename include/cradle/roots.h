@@ -11,6 +11,8 @@
  *   root ranges     a VM's own value stack
  *   global roots    variables with the lifetime of the program or a module
  *   root callback   anything else
+ *
+ * Coroutines: the shadow stack, the scoped roots and ranges of each coroutine belong to a root stack of its own.
  */
 #ifndef CRADLE_ROOTS_H
 #define CRADLE_ROOTS_H
@@ -58,14 +60,20 @@ CRADLE_INLINE cradle_word *cradle_peek(cradle_mutator *mutator, size_t index) {
 
 /* --- longjmp --- */
 
-/* What a setjmp must save and a longjmp restore: how deep the shadow stack, the scoped roots and the no-collection
- * regions are. A longjmp runs no cleanup, so restore right after it lands. The verifier (CRADLE_VERIFY=1,
- * CRADLE_STRESS=auto) finds a missing restore, and so does the end of a scope that was open at the setjmp. Rooted
- * locals of the function with the setjmp must be volatile. Neither function collects. Restoring a checkpoint that is
- * deeper than the stacks are now is misuse. */
+/* What a setjmp must save and a longjmp restore: the root stack (below), and how deep the shadow stack, the scoped
+ * roots and the no-collection regions are. A longjmp runs no cleanup, so restore right after it lands. Code that is
+ * compiled with CRADLE_CHECKED finds a missing restore, and so do the verifier (CRADLE_VERIFY=1, CRADLE_STRESS=auto)
+ * and the end of a scope that was open at the setjmp. Rooted locals of the function with the setjmp must be volatile.
+ * If the longjmp left a coroutine, restoring switches back to the root stack of the setjmp. Neither function collects.
+ * Restoring a checkpoint that is deeper than the stacks are now is misuse.
+ *
+ * A C++ exception runs the cleanups of the C functions that it passes only if these were compiled with -fexceptions.
+ * Without it, use a checkpoint, or compile them so: code that is compiled with CRADLE_CHECKED finds the roots that were
+ * left open, by name and line. */
 typedef struct cradle_checkpoint {
   size_t shadow_depth, scoped_depth; /* words */
   uint64_t no_collect_depth;
+  struct cradle_root_stack *stack; /* NULL: the mutator's own */
 } cradle_checkpoint;
 CRADLE_API cradle_checkpoint cradle_checkpoint_save(const cradle_mutator *mutator);
 CRADLE_API void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_checkpoint *checkpoint);
@@ -91,30 +99,64 @@ CRADLE_API void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_
  * last word; both may have any pointer type. The collector reads the two variables at every collection, so the stack
  * may grow and be reallocated. A base above the top, or other impossible addresses, are misuse, found when the range is
  * added and when a collection begins. Each word holds a current value or zero. Make the structure with
- * CRADLE_ROOT_RANGE; it belongs to the embedder and must stay in place while it is registered. Several ranges may be
- * registered, for instance one for each coroutine. The time to add a range grows with the number of registered ranges;
- * the time to remove it, with the number of ranges that were added later. */
+ * CRADLE_ROOT_RANGE; it belongs to the embedder and must stay in place, unchanged, while it is registered. Any number of
+ * ranges may be registered. Adding and removing one take constant time.
+ *
+ * Every collection looks at every range, except at those of suspended root stacks (below): set `stack` before the range
+ * is added to make it one of a root stack's. */
 typedef struct cradle_root_range {
-  struct cradle_root_range *next; /* used by the collector */
-  const void *base;               /* the address of the variable that points to the first word */
-  const void *top;                /* the address of the variable that points behind the last */
+  struct cradle_root_range *next;  /* used by the collector */
+  struct cradle_root_range **link; /* used by the collector */
+  cradle_mutator *mutator;         /* used by the collector; NULL: not registered */
+  const void *base;                /* the address of the variable that points to the first word */
+  const void *top;                 /* the address of the variable that points behind the last */
   cradle_kind kind;
-  const char *name; /* for messages; NULL: "root range" */
+  const char *name;                /* for messages; NULL: "root range" */
+  struct cradle_root_stack *stack; /* the root stack that it belongs to; NULL: none */
 } cradle_root_range;
 /* Makes a range from the two pointer variables, whose addresses it takes: CRADLE_ROOT_RANGE(vm->base, vm->top,
  * CRADLE_KIND_REFERENCE, "stack"). Anything else than a pointer variable, such as the array of the words, does not
  * compile. */
 #define CRADLE_ROOT_RANGE(base_variable, top_variable, kind_of_words, name_or_null) \
   CRADLE_RANGE_(base_variable, top_variable, kind_of_words, name_or_null)
-/* Register a range, and remove it. It is misuse to add a range twice, to add an incomplete one, or to remove one that
- * is not registered. */
+/* Register a range, and remove it. It is misuse to add a range twice, to add an incomplete one or one of another
+ * mutator's root stack, or to remove one that is not registered. A range that was overwritten while it was registered
+ * is misuse, found by the next collection. */
 CRADLE_API void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range);
 CRADLE_API void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_range *range);
 
+/* --- root stacks: one for each coroutine --- */
+
+/* A root stack holds the roots of one coroutine: its scoped roots, its shadow stack, the ranges that name it, and its
+ * open no-collection regions. A mutator has one of its own and runs on that until it switches. A coroutine with a C
+ * stack of its own needs a root stack of its own, because its scopes end in another order than those of the others;
+ * docs/coroutines.md shows it.
+ *
+ * A root stack that does not run is suspended. Its roots keep objects alive and are updated when objects move, but a
+ * minor collection looks only at root stacks that ran since the last one. So nothing may write a rooted variable or
+ * a word of a suspended root stack, unless it is switched to before the next call that may collect. (The mutator's own
+ * root stack is excepted: its scoped roots are always looked at, so that a coroutine may write a result into a variable
+ * of the main program.) The verifier finds a suspended root that was written to, and names it. */
+typedef struct cradle_root_stack cradle_root_stack;
+/* Makes a root stack that is suspended and empty: about 250 bytes, in constant time. Its parts grow as they are used, up
+ * to options.shadow_stack_bytes each. When its shadow stack grows, the words move: an address from cradle_peek holds
+ * only until the next push. NULL: memory was refused. Does not collect. */
+CRADLE_API cradle_root_stack *cradle_root_stack_new(cradle_mutator *mutator);
+/* Frees a suspended root stack, in constant time for each of its ranges, which are removed. Its scopes may be open and
+ * its words may be pushed: they are no roots any more, and the coroutine must not go on. It may be called in a
+ * destructor, so an object can own the root stack of its coroutine. A root stack may also outlive its mutator and its
+ * heap; all that it is good for then is to be freed. It is misuse to free one that runs. NULL is ignored. Does not
+ * collect. */
+CRADLE_API void cradle_root_stack_free(cradle_root_stack *stack);
+/* Suspends the running root stack and goes on with another, in constant time: call it right before the machine's stack
+ * is switched. NULL is the mutator's own root stack. Returns the one that ran, in the same way. An open reservation
+ * ends. Does not collect. */
+CRADLE_API cradle_root_stack *cradle_root_stack_switch(cradle_mutator *mutator, cradle_root_stack *stack);
+
 /* --- global roots --- */
 
-/* Register the address of an 8-byte variable until it is removed or the heap is freed. It is misuse to add an address
- * twice, an address that is NULL or not a multiple of 8, or an unknown kind, and to remove an address that is not
+/* Register the address of an 8-byte variable until it is removed or the heap is freed; both take constant time. It is
+ * misuse to add an address twice, an address that is NULL or not a multiple of 8, or an unknown kind, and to remove an address that is not
  * registered. When memory for the registration runs out the out-of-memory handler is called, or the try variant returns
  * false. */
 CRADLE_API void cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind);

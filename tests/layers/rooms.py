@@ -7,7 +7,7 @@ instruments have two floors. An include that the tables below do not allow is an
 from pathlib import PurePath
 
 # Headers of the spine that every room may include: the heap's structure and its parts.
-GROUND_FLOOR = {"heap.h", "event.h", "misuse.h", "mutator.h", "state.h", "roots.h", "maximum.h",
+GROUND_FLOOR = {"heap.h", "event.h", "misuse.h", "mutator.h", "state.h", "roots.h", "root_stack.h", "maximum.h",
                 "death_calls.h", "statistics.h"}
 # Instruments that the collector itself calls while it works. The other instruments inspect a heap from above.
 LOWER_INSTRUMENTS = {"stress", "sample", "quarantine", "history", "other_heaps"}

@@ -306,22 +306,38 @@ class Heap:
                 yield (f"prebuilt object {address:#x}, {where}", *slot)
         if not mutator:
             return
-        public = mutator["public"]
-        base, top = int(public["shadow_base"]), int(public["shadow_top"])
-        for address in range(base, top, 8):
-            is_value = int(options["shadow_stack"]) == Internals.KIND_VALUE
-            yield (f"shadow stack, word {(address - base) // 8} from the bottom",) + self.slot(address, is_value)[1:]
-        at, base = int(public["scoped_top"]), int(public["scoped_base"])
-        while at > base:
-            at -= 8
-            word, name = self.word_at(at), None
-            if word & Internals.SCOPED_NAMED:
+        public, running = mutator["public"], int(mutator["running"])
+        for stack in self.root_stacks(mutator):
+            own, runs = int(stack.address) == int(mutator["own"].address), int(stack.address) == running
+            of = "" if own else f" of the root stack at {int(stack.address):#x}"
+            tops = (public["shadow_top"], public["scoped_top"]) if runs else (stack["shadow"]["top"], stack["scoped"]["top"])
+            base, top = int(stack["shadow"]["base"]), int(tops[0])
+            for address in range(base, top, 8):
+                is_value = int(options["shadow_stack"]) == Internals.KIND_VALUE
+                yield (f"shadow stack, word {(address - base) // 8} from the bottom{of}",) + self.slot(address, is_value)[1:]
+            at, base = int(tops[1]), int(stack["scoped"]["base"]) + 8
+            while at > base:
                 at -= 8
-                name = name_at(self.word_at(at))
-            variable = word & ~(Internals.SCOPED_VALUE | Internals.SCOPED_NAMED)
-            yield (f"scoped root {name or 'without a name'}, variable at {variable:#x}",) + \
-                self.slot(variable, bool(word & Internals.SCOPED_VALUE))[1:]
-        root_range = mutator["ranges"]
+                word, name = self.word_at(at), None
+                if word & Internals.SCOPED_NAMED:
+                    name = name_at(self.word_at(at - 8))
+                    at -= 16
+                variable = word & ~(Internals.SCOPED_VALUE | Internals.SCOPED_NAMED)
+                yield (f"scoped root {name or 'without a name'}, variable at {variable:#x}{of}",) + \
+                    self.slot(variable, bool(word & Internals.SCOPED_VALUE))[1:]
+            yield from self.range_roots(stack["ranges"])
+        yield from self.range_roots(mutator["ranges"])
+
+    @staticmethod
+    def root_stacks(mutator):
+        stack_type = gdb.lookup_type("cradle_root_stack").pointer()
+        for i in range(3):
+            ring, link = int(mutator["rings"][i].address), mutator["rings"][i]["next"]
+            while int(link) != ring:
+                yield link.cast(stack_type).dereference()
+                link = link["next"]
+
+    def range_roots(self, root_range):
         while int(root_range):
             name = name_at(int(root_range["name"])) if int(root_range["name"]) else "root range"
             base, top = (self.word_at(int(root_range[end])) for end in ("base", "top"))

@@ -19,10 +19,11 @@ CRADLE_API CRADLE_COLD void cradle_peek_slow(cradle_mutator *mutator, size_t ind
 /* --- scoped roots --- */
 
 /* Flags in the low bits of a variable's address on the stack of scoped roots. VALUE: the variable holds a value, not a
- * reference. NAMED: the word below is the address of the root's name, which code that is compiled with CRADLE_CHECKED
- * pushes. */
+ * reference. NAMED: the word below is the address of the root's name, and the word below that the frame of the function
+ * that opened the scope. Code that is compiled with CRADLE_CHECKED pushes these two. */
 #define CRADLE_SCOPED_VALUE ((cradle_word)1)
 #define CRADLE_SCOPED_NAMED ((cradle_word)2)
+#define CRADLE_SCOPED_WORDS_ (CRADLE_CHECKED ? 3 : 1)
 
 /* An open scope: the part of a scoped root that lies in the program's frame. */
 typedef struct cradle_scope {
@@ -32,9 +33,13 @@ typedef struct cradle_scope {
 
 /* Commits more of the stack and opens the scope. If the memory is refused or the mutator was freed, it is misuse with a
  * message. */
-CRADLE_API CRADLE_COLD void cradle_scope_open_slow(cradle_mutator *mutator, cradle_word variable, const char *name);
+CRADLE_API CRADLE_COLD void cradle_scope_open_slow(cradle_mutator *mutator, cradle_word variable, const char *name,
+                                                   const void *frame);
 /* Closing a scope that is not the innermost is misuse, unless the mutator was freed. */
 CRADLE_API CRADLE_COLD void cradle_scope_close_slow(cradle_mutator *mutator, cradle_word variable);
+/* With CRADLE_CHECKED: reports misuse if the innermost scoped root was opened by a function that this frame's function
+ * or one of its callers called, and that is gone: a longjmp or a C++ exception left it. */
+CRADLE_API void cradle_check_scope(cradle_mutator *mutator, const void *frame);
 
 /* What CRADLE_ROOT does: pushes the variable's address, and pops it at the end of the scope, where it must be the last
  * one. name: used by CRADLE_CHECKED code, else ignored. Neither function collects. */
@@ -43,11 +48,14 @@ CRADLE_INLINE cradle_scope cradle_scope_open(cradle_mutator *mutator, void *addr
   cradle_word flags =
       (kind == CRADLE_KIND_VALUE ? CRADLE_SCOPED_VALUE : 0) | (CRADLE_CHECKED ? CRADLE_SCOPED_NAMED : 0);
   cradle_scope scope = {mutator, (cradle_word)(uintptr_t)address | flags};
-  cradle_word *top = mutator->scoped_top + (CRADLE_CHECKED ? 2 : 1);
+  const void *frame = CRADLE_CHECKED ? __builtin_frame_address(0) : NULL;
+  if (CRADLE_CHECKED) cradle_check_scope(mutator, frame);
+  cradle_word *top = mutator->scoped_top + CRADLE_SCOPED_WORDS_;
   if (CRADLE_UNLIKELY(top > mutator->scoped_limit)) {
-    cradle_scope_open_slow(mutator, scope.variable, name);
+    cradle_scope_open_slow(mutator, scope.variable, name, frame);
     return scope;
   }
+  if (CRADLE_CHECKED) top[-3] = (cradle_word)(uintptr_t)frame;
   if (CRADLE_CHECKED) top[-2] = (cradle_word)(uintptr_t)name;
   top[-1] = scope.variable;
   mutator->scoped_top = top;
@@ -60,7 +68,7 @@ CRADLE_INLINE void cradle_scope_close(const cradle_scope *scope) {
     cradle_scope_close_slow(scope->mutator, scope->variable);
     return;
   }
-  scope->mutator->scoped_top = top - (CRADLE_CHECKED ? 2 : 1);
+  scope->mutator->scoped_top = top - CRADLE_SCOPED_WORDS_;
 }
 
 /* "list (reader.c:12)" for messages. */
@@ -111,7 +119,7 @@ template <class type> struct cradle_is_pointer<type *const volatile> {
     (cradle_root_range *)(uintptr_t)(CRADLE_REQUIRE_(CRADLE_IS_POINTER_(first), \
                                                      "base: a pointer variable is wanted") + \
                                      CRADLE_REQUIRE_(CRADLE_IS_POINTER_(last), "top: a pointer variable is wanted")), \
-        &(first), &(last), (words), (text) \
+        NULL, NULL, &(first), &(last), (words), (text), NULL \
   }
 
 CRADLE_END_DECLS

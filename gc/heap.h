@@ -67,8 +67,8 @@ typedef struct crd_mutator {
   const void *thread;                /* identifies the thread that it is attached to; NULL: none; atomic */
   bool orphaned;                     /* that thread has ended without detaching it */
   struct crd_mutator *next_attached, **attached_link; /* the other mutators of the thread */
-  uint64_t open_scopes; /* of a freed mutator: scopes that have not ended */
-  cradle_word no_root;  /* of a freed mutator: its scoped roots, of which only the first word, 0, is left */
+  uint64_t open_scopes;                               /* of a freed mutator: scopes that have not ended */
+  cradle_word no_root; /* of a freed mutator: its scoped roots, of which only the first word, 0, is left */
 } crd_mutator;
 
 /* What the system said when the pause began, if somebody listens: as crd_platform_thread_ns and crd_platform_preemptions

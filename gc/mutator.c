@@ -34,10 +34,11 @@ static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *wh
 
 static CRADLE_COLD _Noreturn void frame_is_gone(cradle_mutator *mutator, const char *what,
                                                 const crd_scoped_root *root) {
-  crd_misuse(mutator->heap,
-             "%s: a scoped root of a frame that is gone is still open%s%s: cradle_checkpoint_restore is missing after a "
-             "longjmp, or a C++ exception passed C code that was compiled without -fexceptions",
-             what, root->name == NULL ? "" : ": ", root->name == NULL ? "" : root->name);
+  crd_misuse(
+      mutator->heap,
+      "%s: a scoped root of a frame that is gone is still open%s%s: cradle_checkpoint_restore is missing after a "
+      "longjmp, or a C++ exception passed C code that was compiled without -fexceptions",
+      what, root->name == NULL ? "" : ": ", root->name == NULL ? "" : root->name);
 }
 
 /* Whether the innermost scoped root was opened by a function that ran below the frame, and so is gone. Only roots of
@@ -220,8 +221,9 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   if (__atomic_load_n(&m->thread, __ATOMIC_ACQUIRE) == NULL) attach(m);
   crd_mutator_check(mutator, "cradle_mutator_free");
   if (m->running != &m->own)
-    crd_misuse(heap, "cradle_mutator_free: a coroutine's root stack runs: cradle_root_stack_switch to the mutator's own "
-                     "first, which is NULL");
+    crd_misuse(heap,
+               "cradle_mutator_free: a coroutine's root stack runs: cradle_root_stack_switch to the mutator's own "
+               "first, which is NULL");
   if (orphaned) crd_root_stack_drop_words(m);
   if (mutator->shadow_top != mutator->shadow_base)
     crd_misuse(heap, "cradle_mutator_free: the shadow stack is not empty (words held: %zu)",

@@ -46,7 +46,8 @@ static void free_part(cradle_root_stack *stack, crd_word_stack *part) {
 }
 
 static bool move_to_larger(cradle_root_stack *stack, crd_word_stack *part, size_t most_bytes) {
-  size_t words = (size_t)(part->limit - part->base), wider = words < SHADOW_FIRST_WORDS ? SHADOW_FIRST_WORDS : 2 * words;
+  size_t words = (size_t)(part->limit - part->base),
+         wider = words < SHADOW_FIRST_WORDS ? SHADOW_FIRST_WORDS : 2 * words;
   size_t depth = word_stack_count(part), unchanged = (size_t)(stack->watermark - stack->shadow.base);
   if (bytes_of(wider) > most_bytes) wider = most_bytes / sizeof(cradle_word);
   if (wider <= words) return false;
@@ -62,9 +63,8 @@ static bool move_to_larger(cradle_root_stack *stack, crd_word_stack *part, size_
 bool crd_root_stack_grow(crd_mutator *mutator, crd_word_stack *part) {
   cradle_root_stack *stack = mutator->running;
   crd_root_stack_store(mutator);
-  bool grew = stack == &mutator->own
-                  ? crd_word_stack_grow(part)
-                  : move_to_larger(stack, part, mutator->public.heap->options.shadow_stack_bytes);
+  bool grew = stack == &mutator->own ? crd_word_stack_grow(part)
+                                     : move_to_larger(stack, part, mutator->public.heap->options.shadow_stack_bytes);
   crd_root_stack_load(mutator, stack);
   return grew;
 }
@@ -173,7 +173,8 @@ cradle_root_stack *cradle_root_stack_switch(cradle_mutator *mutator, cradle_root
   crd_mutator *m = mutator_of(mutator);
   cradle_root_stack *to = stack == NULL ? &m->own : stack, *from = m->running;
   if (to->mutator != m)
-    crd_misuse(mutator->heap, "%s: the root stack belongs to another mutator, or to one that was freed", name_of_switch);
+    crd_misuse(mutator->heap, "%s: the root stack belongs to another mutator, or to one that was freed",
+               name_of_switch);
   bool regions = (mutator->no_collect_depth | to->no_collect_depth) != 0;
   crd_root_stack_store(m);
   crd_root_stack_changed(to);

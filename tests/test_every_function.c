@@ -192,7 +192,8 @@ static const struct {
      "cradle_options_from_environment cradle_options_list cradle_parse_size cradle_cause_name cradle_phase_name "
      "cradle_encoding_low_tags cradle_encoding_nan_boxing cradle_pauses_new cradle_pauses_free cradle_pauses_listener "
      "cradle_pauses_read cradle_backtrace_take cradle_backtrace_write cradle_backtrace_prepare"},
-    {"is what the macros of CRADLE_CHECKED code do around each call", "cradle_call_begin cradle_call_end cradle_check_scope"},
+    {"is what the macros of CRADLE_CHECKED code do around each call",
+     "cradle_call_begin cradle_call_end cradle_check_scope"},
     {"is called by inline functions that have checked, in builds for valgrind", "cradle_handed_out"},
     {"reports misuse itself", "cradle_misuse cradle_kit_no_item"},
     {"is the kit's, which checks through what it calls, and does not check its own reads and stores",

@@ -450,8 +450,7 @@ CRADLE_UNCHECKED_COLLECTION __attribute__((noinline)) static void leave_a_scope_
   if (name == NULL)
     (void)cradle_scope_open(f.m, &local, CRADLE_KIND_REFERENCE, NULL);
   else /* as in a program with CRADLE_CHECKED */
-    cradle_scope_open_slow(f.m, (cradle_word)(uintptr_t)&local | CRADLE_SCOPED_NAMED, name,
-                           __builtin_frame_address(0));
+    cradle_scope_open_slow(f.m, (cradle_word)(uintptr_t)&local | CRADLE_SCOPED_NAMED, name, __builtin_frame_address(0));
   __asm__ volatile("" ::"r"(room) : "memory");
   longjmp(landing, 1);
 }

@@ -427,8 +427,7 @@ CRADLE_UNCHECKED_COLLECTION static void what_is_refused(void **state) {
   assert_non_null(strstr(f.message, "was overwritten while it was registered"));
   ranges[0] = saved;
   cradle_root_range_remove(f.m, &ranges[0]);
-  ASSERT_MISUSE(&f, "cradle_root_range_remove: the range is not registered",
-                cradle_root_range_remove(f.m, &ranges[0]));
+  ASSERT_MISUSE(&f, "cradle_root_range_remove: the range is not registered", cradle_root_range_remove(f.m, &ranges[0]));
 }
 
 /* Coroutines that share the mutator's own root stack: the message says what they need. */
@@ -437,8 +436,10 @@ static void scopes_without_root_stacks(void **state) {
   pair *one = NULL, *two = NULL;
   cradle_scope first = cradle_scope_open(f.m, &one, CRADLE_KIND_REFERENCE, "one");
   (void)cradle_scope_open(f.m, &two, CRADLE_KIND_REFERENCE, "two");
-  ASSERT_MISUSE(&f, "scopes are unbalanced; coroutines need a root stack each (docs/coroutines.md), a longjmp needs "
-                    "cradle_checkpoint_restore", cradle_scope_close(&first));
+  ASSERT_MISUSE(&f,
+                "scopes are unbalanced; coroutines need a root stack each (docs/coroutines.md), a longjmp needs "
+                "cradle_checkpoint_restore",
+                cradle_scope_close(&first));
 }
 
 /* --- very many --- */

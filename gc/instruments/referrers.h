@@ -13,9 +13,9 @@ typedef struct crd_root_names {
   const cradle_heap *heap;
   const crd_walker *walker;
   int ring;
-  const cradle_root_stack *stack; /* in that ring, the one that is being reported; NULL: none any more */
-  const cradle_word *scope;       /* its scoped roots below this have not been reported yet */
-  uint32_t ranges;                /* how many ranges of root stacks were passed so far */
+  const cradle_root_stack *stack;  /* in that ring, the one that is being reported; NULL: none any more */
+  const cradle_word *scope;        /* its scoped roots below this have not been reported yet */
+  uint32_t ranges;                 /* how many ranges of root stacks were passed so far */
   uint64_t scopes, global, others; /* how many scoped roots of it, global and other roots were passed so far */
 } crd_root_names;
 crd_root_names crd_root_names_begin(const cradle_heap *heap, const crd_walker *walker);

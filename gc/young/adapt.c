@@ -268,7 +268,8 @@ static bool grow(cradle_heap *heap, double survival) {
   size_t bytes = heap->nursery.bytes;
   double share = old_share(adapt, survival), target = (double)heap->options.pause_ns * PAUSE_SHARE_OLD_DIE;
   if (!oldest_die(adapt, survival) || adapt->wait > 0) return false;
-  if (target != 0 && expected_ns(adapt, survival * (1 + share) / 2, bytes * 2) > with_roots(adapt, target)) return false;
+  if (target != 0 && expected_ns(adapt, survival * (1 + share) / 2, bytes * 2) > with_roots(adapt, target))
+    return false;
   if (!may_double(heap)) return false;
   if (!crd_nursery_resize(heap, bytes * 2, "the oldest die: a larger nursery lets more of them die")) {
     wait_longer(&adapt->wait, &adapt->backoff);

@@ -353,7 +353,7 @@ static void verify_suspended(crd_verification *verification, cradle_word *slot, 
               "a root of a suspended root stack refers to a young object: it was written while the root stack was "
               "suspended [root_stack.2]",
               slot);
-  else if (is_marked && heap->major.phase == MAJOR_MARKING && heap_is_old(heap, address) &&
+  else if (is_marked && heap->major.phase == MAJOR_MARKING && crd_old_is_object(&heap->old, address) &&
            !old_is_marked(&heap->old, address))
     crd_fault(verification,
               "a root of a suspended root stack refers to an object that marking has not seen: it was written while "

@@ -164,10 +164,17 @@ bool crd_ranges_fault(const cradle_heap *heap, bool all, crd_text *text) {
   return false;
 }
 
-void crd_ranges_check(cradle_heap *heap) {
-  crd_text text; /* not cleared: an empty minor collection would notice */
-  text.length = 0;
+static CRADLE_NOINLINE void check_ranges(cradle_heap *heap) {
+  crd_text text = {.length = 0};
   if (CRADLE_UNLIKELY(crd_ranges_fault(heap, false, &text))) crd_misuse(heap, "%s", text.buffer);
+}
+
+/* An empty minor collection finds out here that there are no ranges. */
+void crd_ranges_check(cradle_heap *heap) {
+  crd_mutator *mutator = heap->mutator;
+  if (mutator == NULL) return;
+  bool only_own = mutator->rings[ROOT_STACKS_RAN].next == mutator->rings[ROOT_STACKS_RAN].previous;
+  if (mutator->ranges != NULL || mutator->own.ranges != NULL || !only_own) check_ranges(heap);
 }
 
 void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range) {

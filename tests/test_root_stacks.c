@@ -2,6 +2,7 @@
  * here are of ucontext; tests of the parts that need no C stack of their own switch root stacks on one C stack. */
 #include "tests/heap_fixture.h"
 
+#include <pthread.h>
 #include <ucontext.h>
 
 static fixture f;
@@ -442,6 +443,34 @@ static void scopes_without_root_stacks(void **state) {
                 cradle_scope_close(&first));
 }
 
+/* --- a thread that ends --- */
+
+static void *leave_a_heap(void *data) {
+  (void)data;
+  open_with(NULL);
+  pair *on_stack = new_pair(NULL);
+  (void)cradle_scope_open(f.m, &on_stack, CRADLE_KIND_REFERENCE, "on_stack");
+  cradle_push(f.m, on_stack);
+  cradle_no_collect_begin(f.m);
+  return NULL;
+}
+
+CRADLE_UNCHECKED_COLLECTION static void a_thread_leaves_a_heap(void **state) {
+  (void)state;
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, leave_a_heap, NULL), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  if (FIXTURE_LANDS(&f)) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_non_null(strstr(f.message, "the thread of the mutator has ended: call cradle_mutator_attach first"));
+  if (FIXTURE_LANDS(&f)) cradle_heap_free(f.heap);
+  assert_non_null(strstr(f.message, "the thread of the mutator has ended: call cradle_mutator_attach first"));
+  cradle_mutator_attach(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
+  assert_int_equal(cradle_type_of(cradle_pop(f.m)), T_PAIR);
+  assert_right();
+  (void)close_it(NULL);
+}
+
 /* --- very many --- */
 
 enum { VERY_MANY = 200000 };
@@ -490,6 +519,7 @@ int main(void) {
       IN_INCREMENTS(a_write_to_a_suspended_one_is_found),
       PLAIN(what_is_refused),
       PLAIN(scopes_without_root_stacks),
+      cmocka_unit_test(a_thread_leaves_a_heap),
       IN_INCREMENTS(very_many_roots_come_and_go),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,6 +173,45 @@ static void unchanged_words_refer_to_what_is_marked(void **state) {
   cradle_pop(f.m);
 }
 
+/* The same in a root stack that is suspended. */
+static void suspended_roots_refer_to_what_is_marked(void **state) {
+  (void)state;
+  pair *list = NULL;
+  CRADLE_ROOT(f.m, list);
+  cradle_root_stack *stack = cradle_root_stack_new(f.m);
+  cradle_root_stack_switch(f.m, stack);
+  cradle_push(f.m, NULL);
+  cradle_root_stack_switch(f.m, NULL);
+  for (int i = 0; i < 20000; i++) list = new_pair(&f, list);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  f.heap->options.pause_ns = 1;
+  (void)cradle_collect_step(f.m, 0);
+  cradle_root_stack_switch(f.m, stack);
+  cradle_root_stack_switch(f.m, NULL);
+  (void)cradle_collect_step(f.m, 0);
+  assert_int_equal(f.heap->major.phase, MAJOR_MARKING);
+  pair *unmarked = list;
+  while (unmarked != NULL && old_is_marked(&f.heap->old, ADDRESS(unmarked))) unmarked = unmarked->first;
+  assert_non_null(unmarked);
+  PLANT(stack->shadow.base[0], ADDRESS(unmarked),
+        "a root of a suspended root stack refers to an object that marking has not seen: it was written while the root "
+        "stack was suspended [root_stack.3]");
+  cradle_root_stack_free(stack);
+}
+
+static void root_stacks_keep_their_rings(void **state) {
+  (void)state;
+  cradle_root_stack *stack = cradle_root_stack_new(f.m);
+  PLANT(stack->mutator, NULL, "a root stack is in a ring that is not its own [root_stack.1]");
+  PLANT(stack->looked_at, 1, "a root stack is half looked at and not the first [root_stack.4]");
+  PLANT(*stack->scoped.base, 8, "the word below a root stack's scoped roots is not 0 [root_stack.5]");
+  PLANT(stack->shadow.top, stack->shadow.limit + 1, "a root stack's bounds are out of order [word_stack.1]");
+  cradle_root_stack whole = *stack;
+  PLANT(f.heap->mutator->running, stack, "a root stack runs and is not in the ring of those that ran [root_stack.1]");
+  *stack = whole; /* its tops became those of the mutator */
+  cradle_root_stack_free(stack);
+}
+
 static void top_is_below_what_is_to_be_seen(void **state) {
   (void)state;
   PLANT(f.heap->nursery.look, f.m->top - 8, "top is above the next look [nursery.4]");
@@ -208,10 +247,16 @@ static void weak_objects_in_lists_have_the_flag(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_HEAP(entries_of_maps_are_found),           cmocka_unit_test(maps_have_room),
-      WITH_HEAP(partial_lists_have_what_has_room),    WITH_HEAP(the_list_of_young_large_objects_has_no_others),
-      WITH_HEAP(large_objects_are_recounted),         WITH_HEAP(unchanged_words_refer_to_what_is_marked),
-      WITH_HEAP(top_is_below_what_is_to_be_seen),     WITH_HEAP(prebuilt_objects_are_counted),
+      WITH_HEAP(entries_of_maps_are_found),
+      cmocka_unit_test(maps_have_room),
+      WITH_HEAP(partial_lists_have_what_has_room),
+      WITH_HEAP(the_list_of_young_large_objects_has_no_others),
+      WITH_HEAP(large_objects_are_recounted),
+      WITH_HEAP(unchanged_words_refer_to_what_is_marked),
+      WITH_HEAP(suspended_roots_refer_to_what_is_marked),
+      WITH_HEAP(root_stacks_keep_their_rings),
+      WITH_HEAP(top_is_below_what_is_to_be_seen),
+      WITH_HEAP(prebuilt_objects_are_counted),
       WITH_HEAP(weak_objects_in_lists_have_the_flag),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,8 @@ static uint32_t threads;
 static pthread_key_t left_key;
 static pthread_once_t left_once = PTHREAD_ONCE_INIT;
 static bool has_left_key;
-static void (*left_ended)(void *left);
+typedef void left_function(void *left);
+static left_function *left_ended;
 
 struct crd_thread {
   pthread_t thread;
@@ -161,7 +162,7 @@ static void make_left_key(void) {
 }
 
 /* The library may be unloaded while the program goes on. */
-static void __attribute__((destructor)) delete_left_key(void) {
+__attribute__((__destructor__)) static void delete_left_key(void) {
   if (has_left_key) (void)pthread_key_delete(left_key);
   has_left_key = false;
 }

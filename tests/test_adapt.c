@@ -676,7 +676,34 @@ static void collect_lasting(int count, uint64_t ns) {
   }
 }
 
-/* The time goes into roots, for example, and not into survivors: a smaller nursery only scans them more often. */
+/* A smaller nursery would scan them more often. */
+static void the_time_of_roots_never_makes_it_smaller(void **state) {
+  (void)state;
+  heap->options.pause_ns = 1000000;
+  heap->adapt.root_words = BASE / 256; /* not so many that it grows */
+  uint64_t roots_ns = 2 * heap->adapt.root_words, promotion_ns = (uint64_t)(NS_PER_BYTE * 0.1 * BASE);
+  collect_lasting(20 * DECISION, promotion_ns + roots_ns);
+  assert_true(heap->adapt.ns_per_promoted_byte < 1.01 * NS_PER_BYTE);
+  double rate = heap->adapt.ns_per_promoted_byte;
+  heap->adapt.root_words = 16000000; /* they take ten times the target and more */
+  size_t least = heap->nursery.bytes;
+  for (int i = 0; i < 20 * DECISION; i++) {
+    collect_lasting(1, 60000000);
+    assert_true(heap->nursery.bytes >= least);
+    least = heap->nursery.bytes;
+  }
+  assert_int_equal(least, MOST);
+  assert_true(heap->adapt.ns_per_promoted_byte == rate);
+  heap->major.phase = MAJOR_MARKING;
+  heap->major.behind = 8;
+  assert_int_equal(crd_adapt_hand_out(heap), MOST);
+  heap->adapt.root_words = 0;
+  assert_true(crd_adapt_hand_out(heap) < MOST);
+  heap->major.phase = MAJOR_IDLE;
+  heap->major.behind = 0;
+}
+
+/* The time goes into remembered objects, for example: a smaller nursery only meets them more often. */
 static void halving_that_does_not_shorten_is_undone(void **state) {
   (void)state;
   heap->options.pause_ns = MIB;
@@ -989,6 +1016,7 @@ int main(void) {
       TEST(a_size_that_is_asked_for_stays),
       TEST(it_stays_within_the_maximum_heap),
       TEST(many_roots_make_it_larger),
+      TEST(the_time_of_roots_never_makes_it_smaller),
       cmocka_unit_test(pages_of_the_pool_are_kept),
       cmocka_unit_test(under_stress_all_that_was_filled_is_poisoned),
       TEST(a_pool_that_is_empty_is_told_once),

@@ -107,18 +107,13 @@ static cradle_word number_in(const crd_candidates *candidates, const cradle_word
   return is_number ? number : CANDIDATE_NONE;
 }
 
-/* What headers has for a candidate whose object has another number as well. A header that is kept has no bit 63. */
-static inline cradle_word same_as(cradle_word number) {
-  return HEADER_FORWARDED | number;
-}
-
 /* If there is no room, the order is given up. */
 static void give_number(crd_death *death, cradle_word number) {
   crd_candidates *candidates = &death->candidates;
   cradle_word *object = entry_object(candidates->entries.base[number]);
   ASSERT(death_find(death, address_of(object)) == 0, "a candidate was reached before all of them have numbers");
   cradle_word before = header_is_watched(object[0]) ? number_in(candidates, object) : CANDIDATE_NONE;
-  cradle_word kept = before == CANDIDATE_NONE ? object[0] : same_as(before);
+  cradle_word kept = before == CANDIDATE_NONE ? object[0] : header_of_same(before);
   if (number < HEADER_OPEN_PLACES && word_stack_push(&candidates->headers, kept))
     object_set_place(object, number, !death->is_minor);
   else
@@ -136,12 +131,14 @@ static bool give_numbers(crd_death *death, crd_pace *pace) {
 
 cradle_word crd_finalizers_same(const crd_candidates *candidates, cradle_word number) {
   cradle_word kept = candidates->headers.base[number];
-  return header_is_forwarded(kept) ? kept & ~HEADER_FORWARDED : CANDIDATE_NONE;
+  return header_is_of_same(kept) ? header_same(kept) : CANDIDATE_NONE;
 }
 
 cradle_word crd_finalizers_unnumber(crd_death *death, cradle_word *object) {
   const crd_candidates *candidates = &death->candidates;
   cradle_word number = number_in(candidates, object);
+  ASSERT(number == CANDIDATE_NONE || death->is_minor || header_is_open(object[0]) || !death->reach.ordering,
+         "[finalizer.4] the number of a candidate is in a header that is not open");
   if (number == CANDIDATE_NONE) return number;
   cradle_word first = number;
   for (cradle_word same = number; same != CANDIDATE_NONE; same = crd_finalizers_same(candidates, same)) first = same;

@@ -73,11 +73,11 @@ static void meet(crd_death *death, uintptr_t address) {
 }
 
 void crd_reach_set_ordering(crd_death *death, bool ordering) {
-  ASSERT(death->is_minor || (death->heap->open_flags == HEADER_FORWARDED) == death->reach.ordering,
+  ASSERT(death->is_minor || death->heap->open_flags == header_open_flags(death->reach.ordering, false),
          "[reach.3] the heap was told another thing of open headers");
   ASSERT(ordering || word_stack_is_empty(&death->reach.open), "[reach.1] the order ends while objects are open");
   death->reach.ordering = ordering;
-  if (!death->is_minor) death->heap->open_flags = ordering ? HEADER_FORWARDED : 0;
+  if (!death->is_minor) death->heap->open_flags = header_open_flags(ordering, false);
 }
 
 void crd_reach_give_up_order(crd_death *death) {
@@ -190,7 +190,7 @@ static bool close_header(crd_reach *reach) {
   crd_closing *closing = &reach->closing;
   if (closing->at == open_count(reach)) return false;
   const cradle_word *words = reach->open.base + OPEN_WORDS * closing->at++;
-  object_close(object_at(words[0]), words[1] | HEADER_WATCHED_FLAG);
+  object_close(object_at(words[0]), header_with_watched(words[1]));
   return true;
 }
 
@@ -214,7 +214,7 @@ static void next_closing_step(crd_death *death) {
   if (closing->step == CLOSING_HEADERS) closing->at = closing->place;
   if (closing->step > CLOSING_FLAGS) closing->step = CLOSING_NONE;
   if (death->is_minor) return;
-  death->heap->open_flags = HEADER_FORWARDED | (closing->step == CLOSING_HEADERS ? HEADER_WATCHED_FLAG : 0);
+  death->heap->open_flags = header_open_flags(true, closing->step == CLOSING_HEADERS);
 }
 
 /* Does the next piece of work for the component that comes out. */
@@ -360,6 +360,7 @@ static void visit_some(crd_death *death, cradle_word *object, uint64_t first, ui
  * this is the order in which all slots would come. Without room for the rest, all are looked at. */
 static void reach_items(crd_death *death, cradle_word *object, uint64_t count) {
   crd_word_stack *slots = &death->reach.slots;
+  ASSERT(count <= type_length(heap_type(death->heap, object[0]), object), "[reach.4] a rest is longer than its array");
   uint64_t first = count > SERVICE_PIECE_ITEMS ? count - SERVICE_PIECE_ITEMS : 0;
   if (first > 0 && !word_stack_push(slots, first)) first = 0;
   if (first > 0 && !word_stack_push(slots, address_of(object) | ENTRY_RESTS)) {
@@ -402,11 +403,12 @@ static cradle_word *reach_it(crd_death *death, uintptr_t address, cradle_word *n
 void crd_reach_object(crd_death *death, uintptr_t address) {
   ASSERT(death_find(death, address) == 0, "an object is reached twice");
   crd_reach *reach = &death->reach;
-  cradle_word number, watched = *object_at(address) & HEADER_WATCHED_FLAG;
+  bool watched = header_is_watched(*object_at(address));
+  cradle_word number;
   cradle_word *object = reach_it(death, address, &number);
   const crd_type *type = heap_type(death->heap, object[0]);
   object_clear_flags(object, HEADER_WATCHED_FLAG); /* before it opens, which saves the header */
-  bool waited = watched != 0 && watch_count(&death->watch) != 0, leaf = !waited && reach_is_leaf(type, object[0]);
+  bool waited = watched && watch_count(&death->watch) != 0, leaf = !waited && reach_is_leaf(type, object[0]);
   if (reach->ordering && !leaf) open_object(death, object);
   if (number != CANDIDATE_NONE) add_members(death, open_count(reach) - !leaf, number);
   if (leaf) {

@@ -47,8 +47,7 @@
  *   [reach.2] Places ascend in the stacks path and members, and path begins with place 0 while anything is open.
  *   [reach.3] Of a major collection, heap->open_flags has bit 63 exactly while ordering is set, and the watched flag
  *             while headers of a large component are put back.
- *   [reach.4] While the order is looked for, no closed object that was reached leads to an unreached one.
- *   [reach.5] The rest of an array is two words on the slots stack: how many items are left, and above it the array.
+ *   [reach.4] The rest of an array is two words on the slots stack: how many items are left, and above it the array.
  */
 #ifndef CRADLE_GC_DEATH_REACH_H
 #define CRADLE_GC_DEATH_REACH_H

@@ -221,6 +221,24 @@ static inline void object_open(cradle_word *object, uint64_t place) {
   ASSERT(!header_is_open(*object), "a header is opened twice");
   *object = HEADER_FORWARDED | header_with_place(*object, place);
 }
+/* The flags that say that a header is open: bit 63, and while a large component closes the watched flag, too. */
+static inline uint64_t header_open_flags(bool ordering, bool closing) {
+  return (ordering ? HEADER_FORWARDED : 0) | (closing ? HEADER_WATCHED_FLAG : 0);
+}
+static inline uint64_t header_with_watched(uint64_t header) {
+  return header | HEADER_WATCHED_FLAG;
+}
+/* What is kept for a candidate whose object has another number as well: that number. A header that is kept has no bit
+ * 63. */
+static inline uint64_t header_of_same(uint64_t number) {
+  return HEADER_FORWARDED | number;
+}
+static inline bool header_is_of_same(uint64_t kept) {
+  return header_has(kept, HEADER_FORWARDED);
+}
+static inline uint64_t header_same(uint64_t kept) {
+  return kept & ~HEADER_FORWARDED;
+}
 /* Gives a candidate for finalizers its number, in place of one that it has. */
 static inline void object_set_place(cradle_word *object, uint64_t place, bool open) {
   *object = (open ? HEADER_FORWARDED : 0) | HEADER_WATCHED_FLAG | header_with_place(*object, place);

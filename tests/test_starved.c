@@ -57,7 +57,8 @@ static void feed(fixture *f, const starved *s) {
 static void chains_by_passes(void **state) {
   (void)state;
   enum { LENGTH = 40 };
-  for (unsigned which = 0; which < 1u << STACKS; which++)
+  /* The last stack is for finalizers only. */
+  for (unsigned which = 0; which < 1u << (STACKS - 1); which++)
     for (int way = 0; way < WAYS; way++)
       for (int alive = 0; alive < 2; alive++) {
         fixture f;

@@ -156,7 +156,8 @@ static inline void send_major(crd_log *log) {
                             .u.step = {CRADLE_PHASE_MARKING, CRADLE_PHASE_SWEEPING, 100, 6400, 50, 3100, 2, 1999}});
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_MAJOR_END,
                                  .u.major = {CRADLE_CAUSE_THRESHOLD, 1, 9500, 6400, 11648, 1999999500}});
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE, .u.pause = {CRADLE_CAUSE_NURSERY_FULL, 23456}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE,
+                                 .u.pause = {.cause = CRADLE_CAUSE_NURSERY_FULL, .duration_ns = 23456}});
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_ARENAS,
                                  .u.arenas = {.given_back = 2,
                                               .committed = 30,

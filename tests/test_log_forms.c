@@ -44,7 +44,8 @@ static char *log_of_known_events(const char *selection) {
   send_minor(log);
   send_major(log);
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {7, 224, 0, 5000, 1000}});
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE, .u.pause = {CRADLE_CAUSE_REQUEST, UINT64_MAX}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE,
+                                 .u.pause = {.cause = CRADLE_CAUSE_REQUEST, .duration_ns = UINT64_MAX}});
   crd_log_close(log);
   char *text = must_read(path);
   const char *thread = strstr(text, "\"tid\":"), *label = strstr(text, "\"heap\":\"");

@@ -32,7 +32,8 @@ static void send_sized_minor(crd_log *log, cradle_cause cause, uint64_t number, 
 }
 
 static void send_pause(crd_log *log, uint64_t ns) {
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE, .u.pause = {CRADLE_CAUSE_NURSERY_FULL, ns}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE,
+                                 .u.pause = {.cause = CRADLE_CAUSE_NURSERY_FULL, .duration_ns = ns}});
 }
 
 static void send_step(crd_log *log, cradle_phase from, uint64_t marked, uint64_t freed, uint64_t ns) {
@@ -396,7 +397,8 @@ static void *write_many(void *path) {
     cradle_listener listener = crd_log_listener(log);
     cradle_event end = {.kind = CRADLE_EVENT_MINOR_END, .u.minor = {.number = i, .promoted_bytes = i}};
     listener.function(listener.data, &end);
-    cradle_event pause = {.kind = CRADLE_EVENT_PAUSE, .u.pause = {CRADLE_CAUSE_NURSERY_FULL, i}};
+    cradle_event pause = {.kind = CRADLE_EVENT_PAUSE,
+                          .u.pause = {.cause = CRADLE_CAUSE_NURSERY_FULL, .duration_ns = i}};
     listener.function(listener.data, &pause);
   }
   crd_log_close(log);

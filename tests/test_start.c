@@ -340,7 +340,7 @@ enum { BEGIN_S = 5000 };
 
 static void pause_at(const crd_stress_report *report, cradle_cause cause, double seconds) {
   cradle_listener listener = crd_stress_report_listener((crd_stress_report *)(uintptr_t)report);
-  const cradle_event event = {.kind = CRADLE_EVENT_PAUSE, .u.pause = {cause, 1000}};
+  const cradle_event event = {.kind = CRADLE_EVENT_PAUSE, .u.pause = {.cause = cause, .duration_ns = 1000}};
   pretended_ns = BEGIN_S * UINT64_C(1000000000) + (uint64_t)(seconds * 1e9);
   listener.function(listener.data, &event);
 }
@@ -372,11 +372,12 @@ static crd_stress_report *begin_report(bool on_terminal) {
 /* A run that was cut short says so always; a whole one where the user asks for statistics. */
 static void a_stress_run_says_how_much_took_place(void **state) {
   (void)state;
-  static const char *const cut[] = {
-      "cradle: stress: 481 of about 868 collections took place, those at rare places first; the heap was verified at 100 "
-      "of them; CRADLE_STRESS_TIMES=0 makes all\n",
-      "cradle: stress: 482 of about 868 collections took place, those at rare places first; CRADLE_STRESS_TIMES=0 makes "
-      "all\n"};
+  static const char *const cut[] = {"cradle: stress: 481 of about 868 collections took place, those at rare places "
+                                    "first; the heap was verified at 100 "
+                                    "of them; CRADLE_STRESS_TIMES=0 makes all\n",
+                                    "cradle: stress: 482 of about 868 collections took place, those at rare places "
+                                    "first; CRADLE_STRESS_TIMES=0 makes "
+                                    "all\n"};
   for (int is_wanted = 0; is_wanted <= 1; is_wanted++) {
     catch_errors();
     crd_stress_report *report = begin_report_for(false, is_wanted);

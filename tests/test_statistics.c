@@ -151,8 +151,9 @@ static void a_pause_as_long_as_the_window_leaves_nothing(void **state) {
 /* --- pauses --- */
 
 static void send_pause_to(cradle_listener listener, uint64_t begin, uint64_t end) {
-  const cradle_event event = {
-      .kind = CRADLE_EVENT_PAUSE, .time_ns = end, .u.pause = {CRADLE_CAUSE_NURSERY_FULL, end - begin}};
+  const cradle_event event = {.kind = CRADLE_EVENT_PAUSE,
+                              .time_ns = end,
+                              .u.pause = {.cause = CRADLE_CAUSE_NURSERY_FULL, .duration_ns = end - begin}};
   listener.function(listener.data, &event);
 }
 

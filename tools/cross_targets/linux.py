@@ -10,6 +10,8 @@ ASK_THE_KERNEL = dict.fromkeys(
     "unit tests that ask the kernel what user emulation does not know")
 # Each test under stress takes a minute and more there.
 SLOW = ("one-build", "long", "stressed", "two-builds")
+# Unit tests that take a second or less there.
+HANDFUL = ("base", "rounds", "spans", "types")
 # qemu keeps a record of each page that is reserved, which took 17 GiB and minutes in a test of many heaps: they get less to reserve.
 ADDRESSES = "8G"
 
@@ -24,7 +26,7 @@ def emulated(name, what, machine, **more):
                   programs=[f"{triplet}-gcc", f"qemu-{machine}"], flags=[*NO_FORKS, "-fasynchronous-unwind-tables"],  # for backtrace, which riscv64 would not have without -g
                  
                   wrapper=[f"qemu-{machine}", "-R", ADDRESSES, "-L", f"/usr/{triplet}"],
-                  tests=PROGRAMS, left_out=ASK_THE_KERNEL, suites_left_out=SLOW, slowness=15, **more)
+                  tests=PROGRAMS, quick=HANDFUL, left_out=ASK_THE_KERNEL, suites_left_out=SLOW, slowness=15, **more)
 
 
 PACKAGED = {"aarch64": "arm64", "riscv64": "riscv64"}

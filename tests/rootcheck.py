@@ -94,6 +94,19 @@ def check_without_database(tool, include, folder):
                 yield f"without a database: exit status {result.returncode}, and no \"{text}\" in: {result.stderr}"
 
 
+def check_hint(tool, include, folder):
+    """If values have no type of their own, the tool says that it does not follow them, and how that is mended."""
+    with tempfile.TemporaryDirectory() as place:
+        text = (folder / "values.c").read_text(encoding="utf-8")
+        program = Path(place) / "values.c"
+        program.write_text(re.sub(r"\b(in_slot|in_items|in_structure|in_range|visited|stored) (?=\w|\*)", "uint64_t ", text), encoding="utf-8")
+        options = (program, "--", "-std=c11", "-I", include)
+        for words, wanted in (((), True), (("--value-type", "elsewhere"), False)):
+            hint = run(tool, *words, *options).stderr
+            if ("'box.inside' (uint64_t), 'entry.value' (uint64_t), 'items of list' (uint64_t) may hold" in hint) != wanted:
+                yield f"values without a type, {words}: {hint}"
+
+
 def check_help(tool):
     """--help needs no libclang. An empty module clang, first on the path, hides libclang here, and the copied tree has
     no .venv."""
@@ -206,7 +219,8 @@ def main():
         print("skipped: libclang's Python module is not installed (tools/setup)")
         return 77
     faults = check_files(tool, include, folder)
-    faults += [*check_refusals(tool, include, folder), *check_without_database(tool, include, folder), *check_help(tool)]
+    faults += [*check_refusals(tool, include, folder), *check_without_database(tool, include, folder), *check_help(tool),
+               *check_hint(tool, include, folder)]
     faults += check_fix(tool, include, folder, build)
     faults += check_lines(tool, include, folder)
     faults += check_tree(tool, build, paths)

@@ -5,21 +5,23 @@
     collects      of those, what may have collected when it comes back (summary.py)
     objects       structures that CRADLE_SLOT names, that an allocation is converted to, whose first member is a header word
                   named "header" or another object; and what CRADLE_ROOT roots pointers to
-    values        cradle_value, typedefs of the variables that CRADLE_ROOT_VALUE roots, and those that the user names
+    values        cradle_value, typedefs of the variables that CRADLE_ROOT_VALUE roots, those of slots, items and root ranges of
+                  values (values.py), and those that the user names
     places        globals and fields in plain memory that are roots, or point into a root range
 """
 
 from clang.cindex import CursorKind, TypeKind
 
-from . import syntax
+from . import syntax, values
 from .comments import NEVER_COLLECTS
-from .places import Places
+from .places import Places, lives_longer
 from .summary import summarize
 
 MARK = "cradle_may_collect"
 OPEN_SCOPE = "cradle_scope_open"
 GLOBAL_ROOTS = {"cradle_global_root_add", "cradle_try_global_root_add"}
 POPS = {"cradle_pop", "cradle_pop_word"}
+DEFAULT_VALUES = {"cradle_value"}
 VALUE_KIND = "CRADLE_KIND_VALUE"
 PLAIN_WORDS = {"uint64_t", "cradle_word", "uintptr_t"}
 NO_RETURN = {"exit", "_Exit", "abort", "longjmp", "siglongjmp", "__builtin_unreachable", "__assert_fail"}
@@ -60,7 +62,8 @@ class Facts:
         self.marked = set()  # USRs
         self.objects = set()  # structures, by syntax.structure's key
         self.slots = set()  # (structure, field) that CRADLE_SLOT names
-        self.values = {"cradle_value", *value_types}
+        self.values = {*DEFAULT_VALUES, *value_types}
+        self.unnamed_values = {}  # slots and items, in words, that may hold values: the type that does not tell, or None
         self.named_objects = set()  # typedefs of the structures whose pointers CRADLE_ROOT roots
         self.targets = {}  # call: the USR of the function, or the type of the pointer
         self.calls = {}  # USR: the targets of its calls
@@ -73,13 +76,14 @@ class Facts:
         self.variables = []  # global variables of the files, with their initializers
         self.places = Places()
         self.allocators = set()  # USRs of functions with a body that return an object as a void *
+        self.reading = {}  # USR: whether the function reads globals
         self.telling = {}  # for each type: whether it marks a reference or a value
 
     # --- gathering ---
 
     def add(self, unit, inside):
         """Reads a translation unit. Function bodies are read only from files that inside(path) accepts."""
-        named, slots = {}, []
+        named, slots, known = {}, [], len(self.variables)
         for cursor in syntax.children_of(unit.cursor):
             kind = cursor.kind
             if kind == CursorKind.MACRO_DEFINITION or cursor.location.file is None:
@@ -96,14 +100,19 @@ class Facts:
             elif kind == CursorKind.VAR_DECL and inside(name):
                 variable = syntax.Node(cursor)
                 self.variables.append(variable)
-                nodes = list(variable.walk())
-                self._note_taken(nodes)
-                self.places.note(nodes)
+                self._note_nodes(list(variable.walk()))
             elif kind == CursorKind.MACRO_INSTANTIATION and cursor.spelling == "CRADLE_SLOT":
                 words = [token.spelling for token in cursor.get_tokens()]
                 if "," in words:
                     slots.append((words[words.index(",") - 1], words[-2]))
-        self.slots |= {(named[name], field) for name, field in slots if name in named}
+        new = {(named[name], field) for name, field in slots if name in named} - self.slots
+        self.slots |= new
+        for structure, field in sorted(new):
+            self._note_value(f"{self.records[structure].spelling}.{field}", values.slot_type(self.records[structure], field))
+        for variable in self.variables[known:]:
+            if values.is_descriptor(variable.cursor.type):
+                for name in values.structures_of_values(variable.cursor):
+                    self._note_value(f"items of {name or 'a type'}", values.item_type(self.records.get(named.get(name))))
 
     def _add_function(self, cursor, file, has_body_read):
         """Reads each declaration once, though many units include its header. A macro may make several at one place."""
@@ -129,8 +138,14 @@ class Facts:
                 self.targets[call] = function_type(call.children[0].own_type())
             called.add(self.targets.get(call))
             self._note_root(call, target)
-        self._note_taken(function.nodes)
-        self.places.note(function.nodes)
+        self._note_nodes(function.nodes)
+
+    def _note_nodes(self, nodes):
+        """Takes in the nodes of a function, or of a variable's initializer."""
+        self._note_taken(nodes)
+        self.places.note(nodes)
+        for node in nodes:
+            self.values |= values.named_by_range(node)
 
     def _never_collects(self, pointer):
         """Whether a never-collects comment stands at the declaration of the pointer or of its typedef."""
@@ -147,6 +162,9 @@ class Facts:
     def _note_root(self, call, target):
         """Learns from a rooted variable's type which other variables hold references."""
         arguments = syntax.arguments(call)
+        value = values.named_by(call)
+        if value is not None:
+            self.values.add(value)
         if target is None or target.spelling != OPEN_SCOPE or len(arguments) != 4:
             return
         address = arguments[1].without_casts()
@@ -158,6 +176,16 @@ class Facts:
         is_named = kind.kind in (TypeKind.TYPEDEF, TypeKind.ELABORATED) and syntax.structure(kind) is None
         if is_named and syntax.unqualified(kind) not in PLAIN_WORDS and not syntax.is_void(kind):
             names.add(syntax.unqualified(kind))
+
+    def _note_value(self, place, kind):
+        """place: a slot or items, in words; kind: their type, or None where it is unknown."""
+        if kind is not None and syntax.is_pointer(kind):
+            return
+        name = values.name_of(kind) if kind is not None else None
+        if name is not None:
+            self.values.add(name)
+        elif kind is None or syntax.unqualified(kind) not in DEFAULT_VALUES:
+            self.unnamed_values.setdefault(place, syntax.unqualified(kind) if kind is not None else None)
 
     def _note_taken(self, nodes):
         """Functions whose address is taken, and the pointer types to which they are converted."""
@@ -322,6 +350,16 @@ class Facts:
         """Whether a field whose type says nothing, such as void *, holds references."""
         return (structure, field) in self.slots or (structure, field) in self.places.roots
 
+    def reads_globals(self, name):
+        """Whether a function with a body, or one that it calls, names a variable that outlives it."""
+        if name not in self.reading:
+            self.reading[name] = False  # while it calls itself
+            function = self.functions.get(name)
+            self.reading[name] = function is not None and (
+                any(is_lasting(node.declared()) for node in function.nodes if node.kind == CursorKind.DECL_REF_EXPR)
+                or any(self.reads_globals(target) for target in self.calls[name] if target is not None))
+        return self.reading[name]
+
     def roots_parameter(self, call, index):
         """Whether the function called roots what its parameter points to."""
         function = self.function_called(call)
@@ -334,6 +372,12 @@ class Facts:
                        if inner.kind == CursorKind.DECL_REF_EXPR):
                     return True
         return False
+
+
+def is_lasting(declared):
+    """Whether a name is that of a global or static variable whose value may change."""
+    return (declared is not None and declared.kind == CursorKind.VAR_DECL and lives_longer(declared)
+            and not declared.type.get_canonical().is_const_qualified())
 
 
 def function_named(node):

@@ -198,7 +198,7 @@ class Flow(Walk):
     def in_any_order(self, node, operands):
         """Operands that C evaluates in any order: reports the conflicts, then walks the operands that may collect last."""
         collecting = [operand for operand in operands if self.collecting_call(operand) is not None]
-        for operand in operands:
+        for operand in operands if node.operator != syntax.HIDDEN else ():  # && has an order
             call = next((self.collecting_call(other) for other in collecting if other is not operand), None)
             if call is not None:
                 self.check_order(operand, call)

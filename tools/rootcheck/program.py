@@ -6,7 +6,7 @@ from pathlib import Path
 from . import syntax
 from .analysis import Analysis
 from .comments import OK, Comments
-from .facts import Facts
+from .facts import DEFAULT_VALUES, Facts
 from .findings import Finding, one_each
 
 
@@ -35,6 +35,14 @@ class Program:
         self.open = one_each(self.open)
         names = sorted(name for name in self.read if Path(name).exists())
         self.open += [Finding(name, line, 1, "comment", text, "") for name, line, text in self.comments.mistakes(names)]
+
+    def hints(self):
+        """What is not followed, in words, and how that can be mended."""
+        places = [f"'{place}'" + (f" ({kind})" if kind else "") for place, kind in sorted(self.facts.unnamed_values.items())]
+        if self.facts.values > DEFAULT_VALUES or not places:
+            return []
+        return [f"{', '.join(places)} may hold values, but their type may hold anything: locals with values are not followed; give "
+                "values a typedef, and name it with --value-type NAME"]
 
     def summary(self, files):
         may_collect = sum(name in self.facts.may_collect for name in self.facts.functions)

@@ -11,6 +11,7 @@ from . import syntax
 from .places import lives_longer, place_of
 
 NULL_WORDS = {CursorKind.INTEGER_LITERAL, CursorKind.CXX_NULL_PTR_LITERAL_EXPR, CursorKind.CHARACTER_LITERAL}
+COMPARING = {syntax.EQUAL, syntax.NOT_EQUAL, syntax.LOGICAL_AND, syntax.LOGICAL_OR, syntax.COMMA, syntax.ASSIGN}
 # The possible kinds of a function's result.
 REFERENCE, INTERIOR, STACK = "reference", "interior", "stack"
 
@@ -202,7 +203,7 @@ class References:
         return self.known_references[node]
 
     def _is_reference(self, node):
-        node_type, node = node.type, node.without_casts()
+        types, node = node.types_of_casts(), node.without_casts()
         if node.kind in NULL_WORDS:
             return False
         if self.path(node) is not None or self.is_interior(node):
@@ -213,7 +214,7 @@ class References:
             return any(self.is_reference(child) for child in node.children[1:])
         if node.kind == CursorKind.BINARY_OPERATOR and node.operator in (syntax.COMMA, syntax.ASSIGN):
             return self.is_reference(node.children[1])
-        if self.type_tells(node.own_type()) or self.type_tells(node_type):
+        if self.type_tells(node.own_type()) or any(map(self.type_tells, types)):
             if node.kind in (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR) and self.is_prebuilt(node):
                 return False
             if node.kind == CursorKind.DECL_REF_EXPR:
@@ -224,7 +225,14 @@ class References:
         if node.kind == CursorKind.CALL_EXPR and syntax.is_pointer(node.own_type()):
             return (node.name in facts_module.POPS or REFERENCE in self._result(node)
                     or self.facts.allocates(node))
-        return self._is_slot(node)
+        return any(map(syntax.is_pointer, types)) and self._decodes(node) or self._is_slot(node)
+
+    def _decodes(self, node):
+        """Whether an address is computed from a value, as in (void *)(peek(0) & mask)."""
+        node = node.without_casts()
+        if node.kind != CursorKind.BINARY_OPERATOR or not syntax.is_arithmetic(node.own_type()) or node.operator in COMPARING:
+            return False
+        return any(self.is_reference(child) or self._decodes(child) for child in node.children)
 
     def _is_slot(self, node):
         """A word of an object or root range whose type says nothing (void *), but whose declaration marks it as a reference."""
@@ -268,12 +276,12 @@ class References:
         return True
 
     def _makes_immediate(self, call):
-        """Whether a function computes with numbers only: it takes no pointers and reads nothing else."""
+        """Whether a function computes with numbers only: it takes no pointers and reads nothing else, unlike peek(1)."""
         target = syntax.callee(call)
         if target is None or not list(target.get_arguments()) or self.facts.may_collect_in(call):
             return False
         return all(syntax.is_arithmetic(parameter.type) and not self.type_tells(parameter.type)
-                   for parameter in target.get_arguments())
+                   for parameter in target.get_arguments()) and not self.facts.reads_globals(target.get_usr())
 
 
 @syntax.by_type

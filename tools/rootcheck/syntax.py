@@ -16,10 +16,12 @@ from clang.cindex import CursorKind, TokenKind, TypeKind
 TRANSPARENT = {CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR}
 CASTS = {CursorKind.CSTYLE_CAST_EXPR}
 BINARY = {CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR}
+VARIABLES = {CursorKind.VAR_DECL, CursorKind.PARM_DECL}
 COMPUTED = {CursorKind.BINARY_OPERATOR, CursorKind.UNARY_OPERATOR}
 # What Node.operator is; unary * and & are not to be confused with the binary ones.
 ASSIGN, LOGICAL_AND, LOGICAL_OR, COMMA = "=", "&&", "||", ","
 EQUAL, NOT_EQUAL, SHIFT_RIGHT = "==", "!=", ">>"
+HIDDEN = "hidden"  # one that cannot be told from another
 ADDRESS_OF, DEREFERENCE, NOT = "unary &", "unary *", "unary !"
 # The same in clang-c/Index.h, CXBinaryOperatorKind and CXUnaryOperatorKind. Only libclang 17 and later tell.
 BINARY_KINDS = {9: SHIFT_RIGHT, 15: EQUAL, 16: NOT_EQUAL, 20: LOGICAL_AND, 21: LOGICAL_OR, 22: ASSIGN, 33: COMMA}
@@ -174,6 +176,14 @@ class Node:
             node = node.children[-1]
         return node
 
+    def types_of_casts(self):
+        """The types that an expression has on the way out of without_casts: the conversions' and the casts'."""
+        node, types = self, [self.type]
+        while node.kind in CASTS and node.children:
+            types.append(node.own_type())
+            node = node.children[-1]
+        return types
+
     def for_parts(self):
         """A for statement's four parts, None where there is none: libclang leaves out the absent ones. Where a macro hides which
         they are, what may be the condition is taken for it, so that the loop may end."""
@@ -231,10 +241,25 @@ def operator_of(cursor):
 
 
 def written_binary(cursor):
-    """The text between the operands. None inside a macro's body, which older versions do not show."""
+    """The text between the operands. Inside a macro's body older versions do not show it: there the left operand of an assignment
+    is the only one whose value is not read, and what gives its right operand's pointer is a comma. Any other operator is HIDDEN."""
     left, right = (child for child in cursor.get_children() if child.kind.is_expression())
     word = text_between(left.extent.end, right.extent.start)
-    return word if word in BINARY_KINDS.values() else None
+    if word is not None:
+        return word if word in BINARY_KINDS.values() else None
+    if is_written_to(left):
+        return ASSIGN if cursor.kind == CursorKind.BINARY_OPERATOR else None
+    return HIDDEN if is_arithmetic(cursor.type) or not is_pointer(right.type) else COMMA
+
+
+def is_written_to(operand):
+    """Whether an operand stands for a place, not for the value there: C reads every other one in an implicit conversion."""
+    while operand.kind == CursorKind.PAREN_EXPR:
+        operand = next(iter(operand.get_children()))
+    if operand.kind == CursorKind.DECL_REF_EXPR:
+        return operand.referenced is not None and operand.referenced.kind in VARIABLES
+    is_place = operand.kind in (CursorKind.MEMBER_REF_EXPR, CursorKind.ARRAY_SUBSCRIPT_EXPR)
+    return is_place or operand.kind == CursorKind.UNARY_OPERATOR and operator_of(operand) == DEREFERENCE
 
 
 def written_unary(cursor):

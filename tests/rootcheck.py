@@ -20,6 +20,7 @@ from pathlib import Path
 
 EXPECTED = re.compile(r"expect: (\w+) ((?:(?!//|\*/).)*)")
 FOUND = re.compile(r"(.*?):(\d+):\d+: (\w+): (.*)")
+LEFT, WANTED_LEFT = "  left: ", re.compile(r"/\* left: (.*) \*/")
 LIBCLANG_MISSING = "libclang's Python module is missing"
 # What the program in FOLDER/unrooted prints.
 PRINTED = "5050\n7 5050\n41\n6050 5050\ncradle\n10\n"
@@ -147,7 +148,7 @@ def check_fix(tool, include, folder, build):
 
 def check_lines(tool, include, folder):
     """Findings that --fix leaves are reported with the lines that the file has after the command, whether it was
-    changed or not."""
+    changed or not, and with the reason."""
     with tempfile.TemporaryDirectory() as place:
         inner = Path(place) / "inner"
         inner.mkdir()
@@ -157,9 +158,13 @@ def check_lines(tool, include, folder):
             result = run(tool, "--fix", *in_place, program, "--", "-std=c11", "-I", include)
             lines = program.read_text(encoding="utf-8").splitlines()
             told = [int(match[2]) for line in result.stderr.splitlines() if (match := FOUND.match(line))]
-            left = [number for number, line in enumerate(lines, 1) if "/* left */" in line]
+            reasons = [line[len(LEFT) :] for line in result.stderr.splitlines() if line.startswith(LEFT)]
+            wanted = {number: match[1] for number, line in enumerate(lines, 1) if (match := WANTED_LEFT.search(line))}
+            left = list(wanted)
+            if len(reasons) == len(left) and not all(map(str.__contains__, reasons, wanted.values())):
+                yield f"--fix {' '.join(in_place)} says why it leaves each: {reasons}, and not: {wanted}"
             call = next(number for number, line in enumerate(lines, 1) if "/* the call */" in line)
-            if told != left or f"line {call}, which" not in result.stderr:
+            if told != left or len(reasons) != len(left) or f"line {call}, which" not in result.stderr:
                 yield f"--fix {' '.join(in_place)} tells lines {told} of {left}, and not line {call}: {result.stderr}"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from . import syntax
 from .edits import Edits
-from .hoist import Hoisting
+from .hoist import Hoisting, key_of
 from .program import Program
 from .rooting import Rooting
 
@@ -22,7 +22,7 @@ def run(files, value_types, in_place):
     """The exit status: 1 if findings are left."""
     units = {}
     roots = moved = 0
-    tried = set()  # changes that did not help are not repeated
+    tried = {}  # changes that did not help are not repeated; why each finding is left
     for _ in range(ROUNDS_MOST):
         program = Program(files, value_types, units)
         program.check()
@@ -41,7 +41,7 @@ def run(files, value_types, in_place):
             Path(name).write_bytes(text)
     else:
         print_diff()
-    tell(program, roots, moved, in_place)
+    tell(program, roots, moved, in_place, tried)
     return 1 if program.open else 0
 
 
@@ -63,7 +63,25 @@ def print_diff():
                               for line in difflib.unified_diff(old, new, f"a/{path}", f"b/{path}"))
 
 
-def tell(program, roots, moved, in_place):
+# Findings that --fix never mends.
+NOT_MENDED = {
+    "global": "a global needs cradle_global_root_add, where the program begins",
+    "barrier": "--fix does not know which object the slot belongs to: store with cradle_store, or call cradle_write_barrier",
+    "header": "only the program knows which fields are to change",
+    "interior": "an address inside an object cannot be rooted: give the object, or a copy",
+    "comment": "the comment is the program's",
+}
+
+
+def why_left(finding, tried):
+    """Why --fix leaves a finding."""
+    if finding.kind in NOT_MENDED:
+        return NOT_MENDED[finding.kind]
+    keys = [(finding.place, finding.path)] + ([key_of(finding.call)] if finding.call is not None else [])
+    return next((tried[key] for key in keys if key in tried), "nothing that --fix tried helped")
+
+
+def tell(program, roots, moved, in_place, tried):
     print(f"cradle-rootcheck: {roots} roots added, {moved} calls moved to statements of their own, "
           f"{len(program.open)} findings left", file=sys.stderr)
     origins = {}
@@ -72,7 +90,7 @@ def tell(program, roots, moved, in_place):
         if name not in origins:
             changed = name in syntax.UNSAVED and not in_place
             origins[name] = line_origins(syntax.saved_contents(name), syntax.contents(name)) if changed else None
-        print(told_of(finding, origins[name]), file=sys.stderr)
+        print(f"{told_of(finding, origins[name])}\n  left: {why_left(finding, tried)}", file=sys.stderr)
 
 
 def line_origins(old, new):

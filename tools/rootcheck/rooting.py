@@ -12,7 +12,13 @@ from .references import variable_key
 FIXED = {"stale", "order", "unset"}
 
 
+class Left(Exception):
+    """--fix leaves a finding; the message says why."""
+
+
 class Rooting:
+    """tried: why each finding is left that was looked at, by the function and path, in this round or an earlier one."""
+
     def __init__(self, analysis, edits, tried):
         self.facts, self.origins = analysis.facts, analysis.origins
         self.edits = edits
@@ -27,16 +33,29 @@ class Rooting:
             function = self.facts.functions[finding.place]
             references = self.origins.of[finding.place]
             path = finding.path
-            if path[0] in references.interior or "[]" in path:
-                continue
-            self.tried.add((finding.place, path))
-            place = Place(self.facts, function, path, self.edits)
-            added += place.set_to_nothing() if finding.kind == "unset" else place.root(references)
+            try:
+                place = Place(self.facts, function, path, self.edits)
+                if finding.kind == "unset":
+                    place.set_to_nothing()
+                else:
+                    check_path(references, path)
+                    place.root(references)
+                added += 1
+                self.tried[finding.place, path] = "the root that was added does not cover this use"
+            except Left as why:
+                self.tried[finding.place, path] = str(why)
         return added
 
 
+def check_path(references, path):
+    if path[0] in references.interior:
+        raise Left("an address inside an object cannot be rooted: root the object, and compute the address again after the call")
+    if "[]" in path:
+        raise Left("the items of a local array cannot be rooted one by one: make them locals, or a root range")
+
+
 class Place:
-    """Of one root."""
+    """Of one root. Its methods raise Left where they cannot add what is needed."""
 
     def __init__(self, facts, function, path, edits):
         self.facts, self.function, self.path, self.edits = facts, function, path, edits
@@ -44,80 +63,88 @@ class Place:
         self.parents = {id(child): node for node in function.nodes for child in node.children}
 
     def root(self, references):
-        """Adds the root; returns whether it could."""
         parameter = next((one for one in self.function.parameters if variable_key(one) == self.path[0]), None)
-        if parameter is not None:
-            return is_named(self.name, parameter) and self._of_parameter(parameter, references)
-        declaration = self._declaration()
-        return declaration is not None and self._of_local(declaration, references)
+        if parameter is None:
+            self._of_local(self._declaration(), references)
+        elif is_named(self.name, parameter):
+            self._of_parameter(parameter, references)
+        else:
+            raise Left("the parameter is declared in a macro's body")
 
     def set_to_nothing(self):
         """Mends a variable that is rooted before it has a value."""
-        declaration = self._declaration()
-        if declaration is not None:
-            self._initialize(declaration)
-        return declaration is not None
+        self._initialize(self._declaration())
 
     def _declaration(self):
-        return next((node for node in self.function.nodes if node.kind == CursorKind.VAR_DECL
-                     and variable_key(node.cursor) == self.path[0] and is_named(self.name, node.cursor)), None)
+        declaration = next((node for node in self.function.nodes if node.kind == CursorKind.VAR_DECL
+                            and variable_key(node.cursor) == self.path[0]), None)
+        if declaration is None or not is_named(self.name, declaration.cursor):
+            raise Left("the variable is declared in a macro's body")
+        return declaration
 
     def _text(self, kind, offset):
-        """The text of the root; None if there is no mutator in scope or the variable cannot be rooted."""
+        """The text of the root."""
         for part in self.path[1:]:
             kind = dict(syntax.fields(kind)).get(part)
             if kind is None:
-                return None
+                raise Left(f"'{spell(self.path)}' cannot be named")
         mutator = mutator_at(self.facts, self.function, offset)
         if mutator is None:
-            return None
+            raise Left("no mutator is in scope here: give the function one")
         if syntax.is_pointer(kind) and syntax.unqualified(kind) not in self.facts.values:
             return f"CRADLE_ROOT({mutator}, {spell(self.path)});"
-        is_word = kind.get_size() == 8 and kind.get_canonical().kind != TypeKind.RECORD
-        return f"CRADLE_ROOT_VALUE({mutator}, {spell(self.path)});" if is_word else None
+        if kind.get_size() != 8 or kind.get_canonical().kind == TypeKind.RECORD:
+            raise Left(f"CRADLE_ROOT_VALUE takes words, not a variable of type {kind.spelling}")
+        return f"CRADLE_ROOT_VALUE({mutator}, {spell(self.path)});"
 
     def _of_parameter(self, parameter, references):
         body = self.function.body
-        text = self._text(parameter.type, body.cursor.extent.start.offset)
-        if text is not None:
-            self._drop_others(references)
-            statement_at_start(self.edits, self.name, body, text)
-            return True
-        # The mutator may be a local variable, declared before anything can collect.
-        for statement in body.children:
+        try:
+            text = self._text(parameter.type, body.cursor.extent.start.offset)
+        except Left:
+            self._behind_the_mutator(parameter, references)
+            return
+        self._drop_others(references)
+        statement_at_start(self.edits, self.name, body, text)
+
+    def _behind_the_mutator(self, parameter, references):
+        """The mutator may be a local variable, declared before anything can collect."""
+        why = Left("no mutator is in scope before something may collect: give the function one")
+        for statement in self.function.body.children:
             if statement.kind != CursorKind.DECL_STMT or any(self.facts.collects(node) for node in statement.walk()
                                                              if node.kind == CursorKind.CALL_EXPR):
-                return False
-            text = self._text(parameter.type, statement.cursor.extent.end.offset)
-            if text is not None:
-                self._drop_others(references)
-                statement_after(self.edits, self.name, statement.cursor.extent.end.offset, text)
-                return True
-        return False
+                break
+            try:
+                text = self._text(parameter.type, statement.cursor.extent.end.offset)
+            except Left as left:
+                why = left
+                continue
+            self._drop_others(references)
+            statement_after(self.edits, self.name, statement.cursor.extent.end.offset, text)
+            return
+        raise why
 
     def _of_local(self, declaration, references):
         statement = self.parents.get(id(declaration))
         block = self.parents.get(id(statement))
         if statement is None or block is None:
-            return False
+            raise Left("the variable is declared where no statement can follow")
         text = self._text(declaration.cursor.type, declaration.cursor.extent.start.offset)
-        if text is None:
-            return False
         if block.kind == CursorKind.FOR_STMT:
-            return self._in_loop(block, text)
+            self._in_loop(block, text)
+            return
         after_case = self.parents.get(id(block))
         if block.kind != CursorKind.COMPOUND_STMT or after_case is not None and after_case.kind == CursorKind.SWITCH_STMT:
-            return False
+            raise Left("the variable is declared in a switch: a case may jump over its root; put the case in braces")
         if any(node.kind == CursorKind.LABEL_STMT for node in self.function.nodes):
-            return False  # a goto may jump over the root into its scope, or back before it
+            raise Left("the function has labels: a goto may jump over the root into its scope, or back before it")
         end = statement.cursor.extent.end.offset
         if not is_written_at(self.name, end - 1, ";"):
-            return False
+            raise Left("the declaration ends in a macro's body")
         self._drop_others(references)
         self._initialize(declaration)
         if not self._split(statement, declaration, text):
             statement_after(self.edits, self.name, end, text)
-        return True
 
     def _initialize(self, declaration):
         """A root must hold NULL or a reference from its start."""
@@ -150,11 +177,11 @@ class Place:
         *head, body = loop.for_parts()
         if any(self.facts.collects(node) for part in head[1:] if part is not None for node in part.walk()
                if node.kind == CursorKind.CALL_EXPR):
-            return False
+            raise Left("the loop's head may collect: declare the variable before the loop")
         if body.kind == CursorKind.COMPOUND_STMT:
             statement_at_start(self.edits, self.name, body, text)
-            return True
-        return in_braces(self.edits, self.name, body, text)
+        elif not in_braces(self.edits, self.name, body, text):
+            raise Left("the loop's body is in a macro")
 
     def _drop_others(self, references):
         """Removes a root of the variable in an inner block: the new root replaces it."""

@@ -1,6 +1,6 @@
 """The whole program's findings. Each function is walked once, before any caller that needs its result."""
 
-from . import syntax
+from . import syntax, traced
 from .facts import POPS
 from .flow import Flow
 from .globals import unregistered
@@ -13,6 +13,7 @@ class Analysis:
     def __init__(self, facts):
         self.facts = facts
         self.origins = Origins(facts)
+        facts.traced = traced.visited(facts)
         self.flows = {}  # by USR; None while the function is being walked
         self.kept = {}  # (USR, index): whether the function uses this argument after it may have collected
 
@@ -21,7 +22,10 @@ class Analysis:
         for name in self.facts.functions:
             found |= self.flow(name).findings
         taken = set().union(*self.facts.taken.values())
-        return found | past_the_barrier(self.flows, taken) | unregistered(self.facts, self.origins)
+        of_tables, uncalled = traced.past_the_barrier(self.flows, taken)
+        for name, finding, freshness in of_tables:
+            self.flows[name].stores.add((finding, freshness))
+        return found | uncalled | past_the_barrier(self.flows, taken) | unregistered(self.facts, self.origins)
 
     def flow(self, name):
         """The walked function, or None while its walk is still running (recursion)."""

@@ -76,6 +76,7 @@ class Facts:
         self.variables = []  # global variables of the files, with their initializers
         self.places = Places()
         self.allocators = set()  # USRs of functions with a body that return an object as a void *
+        self.traced = set()  # memory outside the heap that trace callbacks report (traced.py)
         self.reading = {}  # USR: whether the function reads globals
         self.telling = {}  # for each type: whether it marks a reference or a value
 

@@ -21,6 +21,7 @@ from .references import owner, variable_key, variable_of
 from .stores import (
     ALLOCATED, BARRIERS, FRESH, PLAIN, Parameter, after_collecting, freshness_in, joined, joined_freshness, loaded_from
 )
+from .traced import Tables
 from .walk import Walk
 
 NULL, UNSET = "null", "unset"
@@ -48,6 +49,10 @@ class Flow(Walk):
         self.findings = set()
         self.stores = set()  # findings of stores into objects, with the parameter that must be fresh, or None
         self.returned = set()  # the freshness of each returned value
+        self.tables = Tables(references, function)
+        self.table_stores = set()  # (owner, finding, freshness) of stores into memory that trace callbacks report
+        self.tables_called = set()  # (USR, index) of arguments of calls
+        self.tables_given = set()  # (USR, index, owner, finding, freshness) of calls that are given such memory
         self.arguments = set()  # (USR, index, freshness) of references passed to functions with a body
         self.rooted = []  # paths, innermost last
         self.ways = {}  # for each && and ||: the states where it is true and where it is false
@@ -265,6 +270,8 @@ class Flow(Walk):
     def hand_over(self, call, arguments, collects):
         """Checks the call's arguments: addresses inside of objects, and objects that the function stores into."""
         called = self.facts.function_called(call)
+        if called is not None and self.facts.traced:
+            self.note_table_given(call, called)
         for index, argument in enumerate(arguments):
             if not syntax.is_pointer(argument.type) or is_null(argument):
                 continue
@@ -353,6 +360,8 @@ class Flow(Walk):
                     self.assign(path, given)
                 if call is None:
                     self.check_store(target, given)
+                if self.tables.changes(target, given):
+                    self.note_table_store(target)
             return
         if target.kind == CursorKind.ARRAY_SUBSCRIPT_EXPR:
             self.expression(target.children[1])
@@ -391,6 +400,29 @@ class Flow(Walk):
             self.stores.add((self.finding(
                 target, "barrier", f"a reference is stored into {spell_target(target)} without the write barrier, but the object "
                                    "may be old: use cradle_store"), freshness))
+
+    def note_table_store(self, target):
+        """A store into memory that an object owns: the object needs the barrier."""
+        text = (f"a reference is stored into {spell_target(target)}, which a trace callback reports, and no cradle_write_barrier of "
+                "its object follows")
+        for whose in self.tables.owners(owner(target)):
+            if not self.tables.is_reported(target, whose):
+                self.table_stores.add((whose, self.finding(target, "barrier", text), self.freshness_of_owner(whose)))
+
+    def note_table_given(self, call, called):
+        """The function called may store into memory that belongs to an object here."""
+        text = (f"{spell_call(call)} stores references into memory that a trace callback reports, and no cradle_write_barrier of its "
+                "object follows")
+        for index, argument in enumerate(syntax.arguments(call)[: len(called.parameters)]):
+            if syntax.is_pointer(argument.own_type()) and not is_null(argument):
+                self.tables_called.add((called.usr, index))
+                for whose in self.tables.owners(argument):
+                    if not self.tables.is_reported(call, whose):
+                        self.tables_given.add((called.usr, index, whose, self.finding(call, "barrier", text),
+                                               self.freshness_of_owner(whose)))
+
+    def freshness_of_owner(self, whose):
+        return None if isinstance(whose, int) else self.freshness(whose)
 
     def freshness(self, node):
         """The freshness (stores.py) of the object that an expression refers to."""

@@ -114,17 +114,17 @@ class Tables:
     def owners(self, pointer, seen=None):
         """The objects (nodes) and parameters (numbers) to which the memory belongs that a pointer points to."""
         seen = set() if seen is None else seen
-        pointer = pointer.without_casts()
+        is_object, pointer = self.is_object(pointer), pointer.without_casts()
         key = variable_of(pointer)
         if key in self.parameters:
             return [self.parameters[key]]
-        if self.is_object(pointer):
+        if is_object:
             return [pointer]
         if key is not None:
             return [one for given in given_to(self.function, pointer, seen) for one in self.owners(given, seen)]
         if pointer.kind == CursorKind.CALL_EXPR:
             inner = [one for one in syntax.arguments(pointer) if syntax.is_pointer(one.own_type())]
-            inner = [one for one in inner if not self.is_object(one.without_casts())] or inner
+            inner = [one for one in inner if not self.is_object(one)] or inner
         elif pointer.operator == syntax.ADDRESS_OF or pointer.kind == CursorKind.MEMBER_REF_EXPR:
             base = owner(pointer.children[0] if pointer.operator == syntax.ADDRESS_OF else pointer)
             inner = [base] if base is not None else []
@@ -135,9 +135,6 @@ class Tables:
         return [one for node in inner for one in self.owners(node, seen)]
 
     def is_object(self, node):
-        kind = node.own_type()
-        if not (syntax.is_pointer(node.type) or syntax.is_pointer(kind)):
-            return self.references.type_tells(kind)
         return self.references.is_reference(node) and not self.references.is_interior(node)
 
     def is_reported(self, node, whose):

@@ -40,7 +40,7 @@ def expectations(path):
 def check_file(tool, include, path):
     """The number of expectations, and what differs, in words."""
     needless = ["--needless"] if path.stem == "needless" else []
-    result = run(tool, *needless, path, "--", "-std=c11", "-I", include)
+    result = run(tool, *needless, path, "--", "-std=c++17" if path.suffix == ".cc" else "-std=c11", "-I", include)
     wanted = list(expectations(path))
     total = len(wanted)
     faults = []
@@ -201,7 +201,7 @@ def check_tree(tool, build, paths):
 
 def check_files(tool, include, folder):
     faults = []
-    for path in sorted(folder.glob("*.c")):
+    for path in sorted(folder.glob("*.c*")):
         total, differing = check_file(tool, include, path)
         print(f"{path.name}: {total} findings expected, {len(differing)} differences")
         faults += differing

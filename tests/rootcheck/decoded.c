@@ -74,7 +74,8 @@ void a_value_without_a_barrier(class *c) {
   c->start = peek(0); // expect: barrier 'start'
 }
 void in_any_order(cradle_mutator *m) {
-  use_two(AS_CLASS(peek(0)), make(m)); // expect: order 'make'
+  use_two(AS_CLASS(peek(0)), make(m));  // expect: order 'make'
+  use_two(AS_OBJECT(peek(0)), make(m)); // expect: order 'make'
 }
 
 /* --- right: numbers --- */

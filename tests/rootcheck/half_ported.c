@@ -181,20 +181,43 @@ void visit_roots(void *data, cradle_visitor *visitor) {
 }
 
 const cradle_type types[TYPES] = {
-    [T_STRING] = {.name = "string", .size = sizeof(ObjString), .items = CRADLE_ITEMS_BYTES, .item_size = 1,
+    [T_STRING] = {.name = "string",
+                  .size = sizeof(ObjString),
+                  .items = CRADLE_ITEMS_BYTES,
+                  .item_size = 1,
                   .length_offset = offsetof(ObjString, length)},
-    [T_FUNCTION] = {.name = "function", .size = sizeof(ObjFunction), .references = CRADLE_SLOT(ObjFunction, name), .trace = trace_function},
-    [T_UPVALUE] = {.name = "upvalue", .size = sizeof(ObjUpvalue), .references = CRADLE_SLOT(ObjUpvalue, next),
+    [T_FUNCTION] = {.name = "function",
+                    .size = sizeof(ObjFunction),
+                    .references = CRADLE_SLOT(ObjFunction, name),
+                    .trace = trace_function},
+    [T_UPVALUE] = {.name = "upvalue",
+                   .size = sizeof(ObjUpvalue),
+                   .references = CRADLE_SLOT(ObjUpvalue, next),
                    .values = CRADLE_SLOT(ObjUpvalue, closed)},
-    [T_CLOSURE] = {.name = "closure", .size = sizeof(ObjClosure), .references = CRADLE_SLOT(ObjClosure, function),
-                   .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, .length_offset = offsetof(ObjClosure, count)},
-    [T_CLASS] = {.name = "class", .size = sizeof(ObjClass), .references = CRADLE_SLOT(ObjClass, name),
-                 .values = CRADLE_SLOT(ObjClass, initializer), .trace = trace_class},
-    [T_INSTANCE] = {.name = "instance", .size = sizeof(ObjInstance), .references = CRADLE_SLOT(ObjInstance, klass), .trace = trace_instance},
-    [T_BOUND] = {.name = "bound", .size = sizeof(ObjBound), .references = CRADLE_SLOT(ObjBound, method),
+    [T_CLOSURE] = {.name = "closure",
+                   .size = sizeof(ObjClosure),
+                   .references = CRADLE_SLOT(ObjClosure, function),
+                   .items = CRADLE_ITEMS_REFERENCES,
+                   .item_size = 8,
+                   .length_offset = offsetof(ObjClosure, count)},
+    [T_CLASS] = {.name = "class",
+                 .size = sizeof(ObjClass),
+                 .references = CRADLE_SLOT(ObjClass, name),
+                 .values = CRADLE_SLOT(ObjClass, initializer),
+                 .trace = trace_class},
+    [T_INSTANCE] = {.name = "instance",
+                    .size = sizeof(ObjInstance),
+                    .references = CRADLE_SLOT(ObjInstance, klass),
+                    .trace = trace_instance},
+    [T_BOUND] = {.name = "bound",
+                 .size = sizeof(ObjBound),
+                 .references = CRADLE_SLOT(ObjBound, method),
                  .values = CRADLE_SLOT(ObjBound, receiver)},
     [T_LIST] = {.name = "list", .size = sizeof(ObjList), .trace = trace_list},
-    [T_ARRAY] = {.name = "array", .size = sizeof(ObjArray), .items = CRADLE_ITEMS_VALUES, .item_size = 8,
+    [T_ARRAY] = {.name = "array",
+                 .size = sizeof(ObjArray),
+                 .items = CRADLE_ITEMS_VALUES,
+                 .item_size = 8,
                  .length_offset = offsetof(ObjArray, length)},
     [T_NATIVE] = {.name = "native", .size = sizeof(ObjNative)},
 };
@@ -266,7 +289,7 @@ static ObjList *new_list(void) {
 }
 static ObjClass *new_class(ObjString *name) {
   ObjClass *klass = CRADLE_NEW(vm.mutator, ObjClass, T_CLASS); /* name lives on */
-  klass->name = name; // expect: stale 'name'
+  klass->name = name;                                          // expect: stale 'name'
   klass->initializer = NIL_VAL;
   return klass;
 }
@@ -287,7 +310,8 @@ static ObjClosure *new_closure(ObjFunction *function, uint64_t count) {
   push(OBJ_VAL(function));
   ObjClosure *closure = CRADLE_NEW_ARRAY(vm.mutator, ObjClosure, T_CLOSURE, upvalues, count, count);
   closure->function = (ObjFunction *)AS_OBJ(pop());
-  for (uint64_t i = 0; i < count; i++) closure->upvalues[i] = new_upvalue(i); // expect: order address // expect: stale 'closure'
+  for (uint64_t i = 0; i < count; i++)
+    closure->upvalues[i] = new_upvalue(i); // expect: order address // expect: stale 'closure'
   return closure;
 }
 
@@ -297,7 +321,7 @@ static void concatenate(void) {
   ObjString *b = AS_STRING(peek(0));
   ObjString *a = AS_STRING(peek(1));
   ObjString *both = new_string(a->length + b->length);
-  memcpy(both->chars, a->chars, a->length);             // expect: stale 'a'
+  memcpy(both->chars, a->chars, a->length);                            // expect: stale 'a'
   memcpy(both->chars + both->length - b->length, b->chars, b->length); // expect: stale 'b'
   pop();
   pop();
@@ -315,7 +339,7 @@ static void concatenate_again(void) {
 static void define_method(ObjString *name) {
   Value method = peek(0);
   ObjClass *klass = AS_CLASS(peek(1));
-  table_set(&klass->methods, name, method); // expect: barrier 'table_set'
+  table_set(&klass->methods, name, method);                // expect: barrier 'table_set'
   if (name == vm.init_string) klass->initializer = method; // expect: barrier 'initializer'
   pop();
 }
@@ -455,7 +479,7 @@ static void define_native(const char *name, NativeFn function) {
 }
 static void remember_class(void) {
   vm.last_class = AS_CLASS(peek(0)); // a field of plain memory, which only the program's root callback could report
-  empty_name = copy_string("", 0); // expect: global 'empty_name'
+  empty_name = copy_string("", 0);   // expect: global 'empty_name'
 }
 
 /* --- natives --- */
@@ -489,12 +513,13 @@ static bool native_class(int count, Value *arguments, Value *result) {
 static bool native_pair(int count, Value *arguments, Value *result) {
   (void)count;
   (void)arguments;
-  RETURN_OBJ(new_bound(OBJ_VAL(new_list()), new_closure(NULL, 0))); // expect: order 'new_list' // expect: order 'new_closure'
+  ObjBound *bound = new_bound(OBJ_VAL(new_list()), new_closure(NULL, 0)); // expect: order new // expect: order new
+  RETURN_OBJ(bound);
 }
 static bool native_length(int count, Value *arguments, Value *result) {
   (void)count;
   const char *chars = AS_STRING(arguments[0])->chars;
-  ObjString *copy = copy_string(chars, 3); // expect: interior 'copy_string'
+  ObjString *copy = copy_string(chars, 3);                             // expect: interior 'copy_string'
   RETURN_VAL(NUMBER_VAL((double)(copy->length + (uint64_t)chars[0]))); // expect: stale 'chars'
 }
 
@@ -514,30 +539,30 @@ void start(cradle_mutator *mutator) {
 void run(const uint8_t *code, ObjString *name, ObjFunction *function) {
   for (;;) {
     switch (*code++) {
-      case 0: concatenate(); break;
-      case 1: concatenate_again(); break;
-      case 2: define_method(AS_STRING(peek(2))); break;
-      case 3: define_method_again(AS_STRING(peek(2))); break;
-      case 4: name_class(); break;
-      case 5: inherit(); break;
-      case 6: inherit_again(); break;
-      case 7: set_property(AS_STRING(peek(2))); break;
-      case 8: get_property(AS_STRING(peek(2))); break;
-      case 9: append_top(); break;
-      case 10: append_top_again(); break;
-      case 11: store_item(code[0]); break;
-      case 12: store_number(code[0]); break;
-      case 13: close_upvalues(code[0]); break;
-      case 14: close_upvalues_again(code[0]); break;
-      case 15: push(OBJ_VAL(capture(code[0]))); break;
-      case 16: call_value(peek(code[0]), code[0]); break;
-      case 17: remember_class(); break;
-      case 18: push(OBJ_VAL(new_class(name))); break; // expect: stale 'name'
-      case 19: add_constant(function, pop()); break; // expect: stale 'function' // expect: barrier 'add_constant'
-      case 20: reset(); break;
-      case 21: rooted_too_early(); break;
-      case 22: remembered(); break;
-      default: return;
+    case 0: concatenate(); break;
+    case 1: concatenate_again(); break;
+    case 2: define_method(AS_STRING(peek(2))); break;
+    case 3: define_method_again(AS_STRING(peek(2))); break;
+    case 4: name_class(); break;
+    case 5: inherit(); break;
+    case 6: inherit_again(); break;
+    case 7: set_property(AS_STRING(peek(2))); break;
+    case 8: get_property(AS_STRING(peek(2))); break;
+    case 9: append_top(); break;
+    case 10: append_top_again(); break;
+    case 11: store_item(code[0]); break;
+    case 12: store_number(code[0]); break;
+    case 13: close_upvalues(code[0]); break;
+    case 14: close_upvalues_again(code[0]); break;
+    case 15: push(OBJ_VAL(capture(code[0]))); break;
+    case 16: call_value(peek(code[0]), code[0]); break;
+    case 17: remember_class(); break;
+    case 18: push(OBJ_VAL(new_class(name))); break; // expect: stale 'name'
+    case 19: add_constant(function, pop()); break;  // expect: stale 'function' // expect: barrier 'add_constant'
+    case 20: reset(); break;
+    case 21: rooted_too_early(); break;
+    case 22: remembered(); break;
+    default: return;
     }
   }
 }

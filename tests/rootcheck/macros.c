@@ -18,8 +18,9 @@ static int made;
 #define SET_ITEM(i, x) (result[i] = (x))
 #define COUNTED(call) (made++, call)
 #define BOTH(a, b) ((a) != NULL && (b) != NULL)
+#define SUM_AND(a, call) (sum(a) > 0 && (call) != NULL)
+#define SET(name, x) (name = (x))
 #define PAIR_OF(a, b) join(m, a, b)
-#define ADD(n, call) ((n) + (call))
 
 bool returns(cradle_mutator *m, value *result) {
   RETURN_VALUE(make_value(m));
@@ -38,6 +39,16 @@ void counts(cradle_mutator *m) {
 }
 void tests_both(cradle_mutator *m, pair *a) {
   if (BOTH(a, make(m))) use(NULL);
+}
+
+void sums(cradle_mutator *m, pair *a) {
+  if (SUM_AND(a, make(m))) use(NULL);
+}
+void sets_again(cradle_mutator *m) {
+  pair *a = make(m);
+  make(m);
+  SET(a, make(m));
+  use(a);
 }
 
 /* --- wrong --- */

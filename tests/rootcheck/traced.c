@@ -20,7 +20,12 @@ typedef struct list {
   int count, capacity;
   value *items;
 } list;
+typedef struct fiber {
+  uint64_t header;
+  value *stack;
+} fiber;
 static struct {
+  fiber *running;
   table globals;
 } vm;
 
@@ -41,6 +46,7 @@ static void trace_list(void *object, cradle_visitor *visitor) {
 }
 void visit_roots(void *data, cradle_visitor *visitor) {
   visit_table(visitor, &vm.globals);
+  cradle_visit_value(visitor, &vm.running->stack[0]);
 }
 const cradle_type types[] = {
     [T_CLASS] = {.name = "class", .size = sizeof(class), .trace = trace_class},
@@ -111,6 +117,9 @@ void with_the_barrier(cradle_mutator *m, class *c, list *l, pair *key, value v) 
 }
 void of_a_root(pair *key, value v) {
   set(&vm.globals, key, v);
+}
+void only_a_root_callback_reports_it(fiber *f, value v) {
+  f->stack[0] = v;
 }
 void fresh(cradle_mutator *m, pair *key, value v) {
   CRADLE_ROOT(m, key);

@@ -31,10 +31,17 @@ static void trace_owner(void *object, cradle_visitor *visitor) {
 }
 const cradle_type types[TYPES] = {
     [T_BOX] = {.name = "box", .size = sizeof(box), .values = CRADLE_SLOT(box, inside)},
-    [T_LIST] = {.name = "list", .size = sizeof(list), .items = CRADLE_ITEMS_VALUES, .item_size = 8,
+    [T_LIST] = {.name = "list",
+                .size = sizeof(list),
+                .items = CRADLE_ITEMS_VALUES,
+                .item_size = 8,
                 .length_offset = offsetof(list, length)},
-    [T_TABLE] = {.name = "table", .size = sizeof(table), .items = CRADLE_ITEMS_STRUCTURES, .item_size = sizeof(entry),
-                 .length_offset = offsetof(table, length), .item_values = CRADLE_SLOT(entry, value)},
+    [T_TABLE] = {.name = "table",
+                 .size = sizeof(table),
+                 .items = CRADLE_ITEMS_STRUCTURES,
+                 .item_size = sizeof(entry),
+                 .length_offset = offsetof(table, length),
+                 .item_values = CRADLE_SLOT(entry, value)},
     [T_OWNER] = {.name = "owner", .size = sizeof(owner), .trace = trace_owner},
 };
 static in_range *base, *top;

@@ -40,7 +40,7 @@ class Function:
         self.body = syntax.Node(body)
         self.nodes = list(self.body.walk())
         self.calls = [node for node in self.nodes if node.kind == CursorKind.CALL_EXPR]
-        self.parameters = list(cursor.get_arguments())
+        self.parameters = [child for child in cursor.get_children() if child.kind == CursorKind.PARM_DECL]  # a template has no others
 
     def returned_calls(self):
         """Calls whose result the function returns, directly or through a variable."""
@@ -85,12 +85,12 @@ class Facts:
     def add(self, unit, inside):
         """Reads a translation unit. Function bodies are read only from files that inside(path) accepts."""
         named, slots, known = {}, [], len(self.variables)
-        for cursor in syntax.children_of(unit.cursor):
+        for cursor in syntax.declarations_of(unit.cursor):
             kind = cursor.kind
             if kind == CursorKind.MACRO_DEFINITION or cursor.location.file is None:
                 continue
             name = cursor.location.file.name
-            if kind == CursorKind.FUNCTION_DECL:
+            if kind in syntax.BODIES:
                 self._add_function(cursor, name, inside(name))
             elif kind in RECORDS:
                 structure = syntax.structure(cursor.type)
@@ -131,7 +131,7 @@ class Facts:
         for call in function.calls:
             target = syntax.callee(call)
             if target is not None:
-                self.targets[call] = target.get_usr()
+                self.targets[call] = syntax.usr_of(target)
                 functions = {used.get_usr() for used in map(function_named, syntax.arguments(call)) if used is not None}
                 if functions:
                     self.handed.append((name, call, functions))
@@ -325,7 +325,7 @@ class Facts:
             return True
         if call.name in NO_RETURN or "noreturn" in target.type.get_canonical().spelling:
             return False
-        name = target.get_usr()
+        name = syntax.usr_of(target)
         if name in self.returning or name not in self.may_collect:
             return True
         return name not in self.functions and not syntax.is_noreturn(target)

@@ -120,4 +120,4 @@ def place_of(node):
 
 def lives_longer(variable):
     """Of a VAR_DECL: whether it is a global variable, or a static one."""
-    return variable.semantic_parent.kind != CursorKind.FUNCTION_DECL or variable.storage_class.name == "STATIC"
+    return variable.semantic_parent.kind not in syntax.BODIES or variable.storage_class.name == "STATIC"

@@ -120,11 +120,12 @@ class References:
 
     def part(self, node):
         """The path of a local structure, or of what lies in one, whether it is a reference or not; None for anything else, and for
-        what holds the whole machine, of which functions elsewhere know what is rooted."""
+        what knows itself what is rooted: the whole machine, and handles of C++."""
         if node.kind == CursorKind.DECL_REF_EXPR:
             key = variable_of(node)
             kind = node.own_type()
-            return (key,) if key is not None and syntax.structure(kind) is not None and not is_machine(kind) else None
+            is_followed = syntax.structure(kind) is not None and not is_machine(kind) and not syntax.destroys_itself(kind)
+            return (key,) if key is not None and is_followed else None
         if node.kind != CursorKind.MEMBER_REF_EXPR or not node.children or syntax.is_pointer(node.children[0].own_type()):
             return None
         whole = self.part(node.children[0])

@@ -14,8 +14,15 @@ import clang.cindex as cindex
 from clang.cindex import CursorKind, TokenKind, TypeKind
 
 TRANSPARENT = {CursorKind.UNEXPOSED_EXPR, CursorKind.PAREN_EXPR}
-CASTS = {CursorKind.CSTYLE_CAST_EXPR}
+CASTS = {CursorKind.CSTYLE_CAST_EXPR, CursorKind.CXX_STATIC_CAST_EXPR, CursorKind.CXX_REINTERPRET_CAST_EXPR,
+         CursorKind.CXX_FUNCTIONAL_CAST_EXPR}
 BINARY = {CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR}
+FUNCTIONS = {CursorKind.FUNCTION_DECL, CursorKind.CXX_METHOD, CursorKind.CONVERSION_FUNCTION, CursorKind.CONSTRUCTOR,
+             CursorKind.DESTRUCTOR}
+BODIES = FUNCTIONS | {CursorKind.FUNCTION_TEMPLATE}
+# C++'s scopes, in which functions are declared, too.
+SCOPES = {CursorKind.LINKAGE_SPEC, CursorKind.NAMESPACE, CursorKind.UNEXPOSED_DECL, CursorKind.CLASS_DECL, CursorKind.CLASS_TEMPLATE,
+          CursorKind.STRUCT_DECL}
 VARIABLES = {CursorKind.VAR_DECL, CursorKind.PARM_DECL}
 COMPUTED = {CursorKind.BINARY_OPERATOR, CursorKind.UNARY_OPERATOR}
 # What Node.operator is; unary * and & are not to be confused with the binary ones.
@@ -110,6 +117,13 @@ def visit_child():
         return VISIT_CONTINUE
 
     return cindex.conf.lib.clang_visitChildren.argtypes[1](visit)
+
+
+def declarations_of(cursor):
+    """What is declared at the top, and of C++ in the scopes there."""
+    if cursor.spelling.endswith(".c"):
+        return children_of(cursor)
+    return [one for child in children_of(cursor) for one in (child, *(declarations_of(child) if child.kind in SCOPES else ()))]
 
 
 class Node:
@@ -326,11 +340,19 @@ def constant_truth(node):
 def callee(call):
     """The function that a call names, or None: the call goes through a pointer."""
     declared = call.declared()
-    return declared if declared is not None and declared.kind == CursorKind.FUNCTION_DECL else None
+    return declared if declared is not None and declared.kind in FUNCTIONS else None
 
 
 def arguments(call):
-    return call.children[1:]
+    """C++'s constructors have no operand that names them."""
+    declared = call.declared()
+    return call.children if declared is not None and declared.kind == CursorKind.CONSTRUCTOR else call.children[1:]
+
+
+def usr_of(function):
+    """The USR of a function's declaration; of an instance of a template, the template's."""
+    template = cindex.conf.lib.clang_getSpecializedCursorTemplate(function)
+    return template.get_usr() if template is not None else function.get_usr()
 
 
 def by_type(question):
@@ -397,9 +419,16 @@ def structure(kind):
 
 
 @by_type
+def destroys_itself(kind):
+    """Whether a C++ class has a destructor: a handle, which roots its members itself."""
+    declared = kind.get_canonical().get_declaration()
+    return any(child.kind == CursorKind.DESTRUCTOR for child in declared.get_children())
+
+
+@by_type
 def fields(kind):
     """Names and types of a structure's own fields; empty for a union, of which only one field is valid."""
-    if kind.get_canonical().get_declaration().kind != CursorKind.STRUCT_DECL:
+    if kind.get_canonical().get_declaration().kind != CursorKind.STRUCT_DECL or destroys_itself(kind):
         return []
     return [(field.spelling, field.type) for field in kind.get_canonical().get_fields() if field.spelling]
 

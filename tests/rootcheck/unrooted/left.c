@@ -17,10 +17,10 @@ again:
 }
 void in_a_switch(cradle_mutator *m, int which) {
   switch (which) {
-    case 0:;
-      pair *a = make(m);
-      make(m);
-      use(a); /* left: declared in a switch */
+  case 0:;
+    pair *a = make(m);
+    make(m);
+    use(a); /* left: declared in a switch */
   }
 }
 void without_a_mutator(pair *a) {

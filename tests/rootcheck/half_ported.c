@@ -1,6 +1,6 @@
-/* A bytecode machine with NaN-boxed values, half ported: its objects come from Cradle and its value stack is a root range, but
- * its locals have no roots and its tables stay in malloc. Each mistake that the port still has is marked; everything else is right.
- * No value is rooted, so the descriptors alone show that Value is a type of values. */
+/* A bytecode machine with NaN-boxed values, half ported: its objects come from Cradle and its value stack is a root
+ * range, but its locals have no roots and its tables stay in malloc. Each mistake that the port still has is marked;
+ * everything else is right. No value is rooted, so the descriptors alone show that Value is a type of values. */
 #include <cradle/cradle.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* What a macro's body does: an assignment has one order, whichever version of libclang reads it, and so have && and a comma. */
+/* What a macro's body does: an assignment has one order, whichever version of libclang reads it, and so have && and a
+ * comma. */
 #include "program.h"
 #include <stdbool.h>
 

@@ -1,4 +1,5 @@
-/* Tables in memory from malloc, whose slots the trace callback of their owner reports: each store needs the owner's barrier. */
+/* Tables in memory from malloc, whose slots the trace callback of their owner reports: each store needs the owner's
+ * barrier. */
 #include "program.h"
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* What --fix leaves, below what it adds: it is told with the lines of the file that the user has, and with the reason. */
+/* What --fix leaves, below what it adds: it is told with the lines of the file that the user has, and why. */
 #include "../program.h"
 
 pair *mended(cradle_mutator *m, pair *a) {

@@ -388,6 +388,28 @@ CRADLE_MAY_COLLECT static void it_dies_young_while_marking(void **state) {
   assert_int_equal(read_stats().large_bytes, before);
 }
 
+/* When the heap clears, all that the program can reach is marked, so nothing traces the array any more. On the mark
+ * stack it would outlive marking [major.3]. */
+CRADLE_MAY_COLLECT static void clearing_has_nothing_to_trace(void **state) {
+  (void)state;
+  node *head = NULL;
+  CRADLE_ROOT(mutator, head);
+  (void)begin_marking(&head);
+  cradle_weak_set *set = cradle_weak_set_new(mutator, NULL, NULL); /* so there is something to clear */
+  while (heap->major.phase == MAJOR_MARKING) cradle_collect_step(mutator, 0);
+  assert_int_equal(heap->major.phase, MAJOR_CLEARING);
+  cradle_major_disable(mutator); /* no increment before the array is allocated */
+  array *large = cradle_new_array(mutator, REFERENCES, MANY);
+  CRADLE_ROOT(mutator, large);
+  cradle_major_enable(mutator);
+  assert_true(is_recorded(large));
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
+  assert_int_equal(heap->major.phase, MAJOR_CLEARING);
+  cradle_weak_set_free(set);
+  assert_true(word_stack_is_empty(&heap->mark_stack));
+  assert_sound();
+}
+
 #define IN_HEAP(test) cmocka_unit_test_setup_teardown(test, open_heap, close_heap)
 
 int main(void) {
@@ -408,6 +430,7 @@ int main(void) {
       IN_HEAP(marking_traces_it_later),
       IN_HEAP(copies_while_marking_record_young_ones_only),
       IN_HEAP(it_dies_young_while_marking),
+      IN_HEAP(clearing_has_nothing_to_trace),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

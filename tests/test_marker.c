@@ -138,9 +138,7 @@ typedef struct cell {
   uint64_t header;
   struct cell *next, *other;
 } cell;
-static void trace_next(void *traced, cradle_visitor *visitor) {
-  cradle_visit_reference(visitor, &((cell *)traced)->next);
-}
+static void trace_next(void *traced, cradle_visitor *visitor);
 typedef struct array {
   uint64_t header, length;
   cell *item[];
@@ -156,12 +154,22 @@ static const cradle_type types[T_COUNT] = {
      .length_offset = offsetof(array, length)}};
 
 static cradle_heap *heap;
+static crd_marker *marker(void) {
+  return &heap->marker;
+}
 static cradle_mutator *m;
 static cell *chain, *hidden;
 static array *large; /* its slots are recorded, as often as they are stored into */
 static cradle_event beside;
 static int besides, notes;
 static cradle_event note; /* the last one about the thread */
+static int in_walks;      /* calls of trace_next by a walk over all old objects */
+static int in_rounds;     /* how many of these while a round went on */
+
+static void trace_next(void *traced, cradle_visitor *visitor) {
+  cradle_visit_reference(visitor, &((cell *)traced)->next);
+  if (heap->remember_all) in_walks++, in_rounds += marker()->going;
+}
 
 static void listen(void *data, const cradle_event *event) {
   (void)data;
@@ -225,9 +233,6 @@ static int close_heap(void **state) {
   return crd_thread_count() == others ? 0 : 1;
 }
 
-static crd_marker *marker(void) {
-  return &heap->marker;
-}
 static bool is_marked(const void *object) {
   return old_is_marked(&heap->old, address_of(object));
 }
@@ -437,6 +442,46 @@ static void what_is_promoted_beside_a_round_is_old_afterwards(void **state) {
   end_collection(2);
 }
 
+/* The remembered set could not grow. The round beside the minor collection ends before the walk over all old objects. */
+static void a_walk_over_all_old_objects_stops_the_round(void **state) {
+  (void)state;
+  hidden->next = cradle_new(m, T_TRACED, sizeof(cell));
+  cradle_write_barrier(m, hidden);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  cell *root = hidden;
+  (void)begin();
+  hidden = root; /* so its cells live, but nobody has marked them */
+  heap->pacing.promoted_average = (uint64_t)1 << 20;
+  heap->remember_all = true;
+  is_quick = true;
+  in_walks = in_rounds = 0;
+  cell *fresh = cradle_new(m, T_CELL, sizeof(cell)); /* it takes a run of places beside the round */
+  fresh->next = hidden;
+  hidden = fresh;
+  crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
+  assert_int_equal(in_walks, 1);
+  assert_int_equal(in_rounds, 0); /* or the allocation bits that the walk reads would not be exact [span.8] */
+  is_quick = false;
+  end_collection(0);
+}
+
+/* --- types --- */
+
+/* The thread reads the table, so the table moves only between rounds [marker.7]. */
+static void a_type_table_that_grows_stops_the_round(void **state) {
+  (void)state;
+  const crd_type_table *table = &heap->types;
+  (void)begin();
+  thread_takes();
+  while (table->count < table->capacity) (void)cradle_type_add(heap, &types[T_CELL]);
+  assert_true(marker()->going);
+  assert_int_equal(waits, 0);
+  (void)cradle_type_add(heap, &types[T_CELL]);
+  assert_int_equal(waits, 1);
+  assert_false(marker()->going);
+  end_collection(2);
+}
+
 /* --- what the mutator wants marked --- */
 
 static void what_is_shaded_in_a_round_is_marked_when_it_ends(void **state) {
@@ -601,6 +646,28 @@ static void a_thread_that_is_lost_is_forgotten(void **state) {
   elsewhere = false;
   (void)cradle_collect_step(m, 0); /* the next collection makes another */
   assert_int_equal(made, 2);
+  end_collection(0);
+}
+
+/* What it did last is not counted again when another thread begins to mark. */
+static void a_lost_thread_leaves_no_figures(void **state) {
+  (void)state;
+  (void)begin();
+  thread_goes();
+  crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
+  assert_true(marker()->last.bytes > 0);
+  elsewhere = true;
+  assert_false(crd_marker_stop(heap));
+  end_collection(2);
+  elsewhere = false;
+  crd_pacing expected = heap->pacing;
+  heap->options.stress_period = 1000000; /* the pause that begins marking also marks, and counts what was marked */
+  crd_collect(heap, CRADLE_CAUSE_REQUEST);
+  heap->options.stress_period = 0;
+  assert_int_equal(made, 2);
+  assert_int_equal(heap->major.phase, MAJOR_MARKING);
+  crd_pacing_marked(&expected, heap->major.bytes);
+  assert_int_equal(heap->pacing.marked_average, expected.marked_average);
   end_collection(0);
 }
 
@@ -800,6 +867,8 @@ int main(void) {
       TEST(a_round_ends_before_it_is_taken_over),
       TEST(an_overflow_is_taken_over),
       TEST(what_is_promoted_beside_a_round_is_old_afterwards),
+      TEST(a_walk_over_all_old_objects_stops_the_round),
+      TEST(a_type_table_that_grows_stops_the_round),
       TEST(what_is_shaded_in_a_round_is_marked_when_it_ends),
       TEST(what_is_shaded_without_a_round_is_marked_at_once),
       TEST(what_finds_no_room_to_be_listed_ends_the_round),
@@ -809,6 +878,7 @@ int main(void) {
       TEST(a_verification_goes_on_with_a_round_that_went_on),
       TEST(what_was_put_aside_is_gathered),
       TEST(a_thread_that_is_lost_is_forgotten),
+      TEST(a_lost_thread_leaves_no_figures),
       TEST(a_thread_that_is_lost_between_rounds_took_nothing_along),
       TEST(a_thread_that_is_lost_is_asked_for_nothing),
       TEST(the_thread_populates_what_it_is_called_for),

@@ -92,26 +92,20 @@ void crd_reach_give_up_order(crd_death *death) {
                  "finalizers come in registration order: no memory to find out which object leads to which", 0, 0);
 }
 
-/* Every stack must take its word before the header is changed. If one cannot, the words on the others are taken
- * back. */
+/* Every stack must take its word before the header is changed. If one cannot, the object is not open. Words that the
+ * other stacks took go with the order. */
 static void open_object(crd_death *death, cradle_word *object) {
   crd_reach *reach = &death->reach;
-  cradle_word place = open_count(reach);
+  cradle_word place = open_count(reach), *open_top = reach->open.top;
   ASSERT(place > 0 || word_stack_is_empty(&reach->path), "[reach.2] a path without open objects");
   /* The header has no room for more places. */
-  if (place < HEADER_OPEN_PLACES && word_stack_push(&reach->open, address_of(object))) {
-    if (word_stack_push(&reach->open, object[0])) {
-      if (word_stack_push(&reach->path, place)) {
-        if (word_stack_push(&reach->slots, closing_entry(object))) {
-          object_open(object, place);
-          return;
-        }
-        reach->path.top--;
-      }
-      reach->open.top--;
-    }
-    reach->open.top--;
+  if (place < HEADER_OPEN_PLACES && word_stack_push(&reach->open, address_of(object)) &&
+      word_stack_push(&reach->open, object[0]) && word_stack_push(&reach->path, place) &&
+      word_stack_push(&reach->slots, closing_entry(object))) {
+    object_open(object, place);
+    return;
   }
+  reach->open.top = open_top;
   crd_reach_give_up_order(death);
 }
 

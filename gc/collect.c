@@ -21,7 +21,6 @@
 #include "gc/old/supply.h"
 #include "gc/outgrow.h"
 #include "gc/platform/pages.h"
-#include "gc/rest.h"
 #include "gc/roots.h"
 #include "gc/state.h"
 #include "gc/statistics.h"
@@ -252,7 +251,7 @@ static bool may_do_all(const cradle_heap *heap) {
  *   stress, and the heap outruns sweeping    all that is left: rare stress collections sweep less than is promoted
  *   stress                                   the smallest increment
  *   no pause target and no second core       all that is left
- *   the heap is at rest (gc/rest.h)          what fits into the pause target
+ *   the heap is at rest (gc/old/rest.h)          what fits into the pause target
  *   no second core marks                     what pacing asks for, until the deadline
  *   the second core has nothing to mark      what is not marked yet: the tables, and objects that were put aside
  *   otherwise                                what is needed beyond the second core's work; if that was enough, only

@@ -31,7 +31,7 @@
 #include "gc/old/major.h"
 #include "gc/old/marker.h"
 #include "gc/old/pacing.h"
-#include "gc/rest.h"
+#include "gc/old/rest.h"
 #include "gc/root_stack.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
@@ -85,8 +85,7 @@ struct cradle_heap {
   cradle_options options;
   cradle_hardware hardware;
   unsigned known_hardware;    /* which of its parts were read or given (gc/platform/hardware.h) */
-  bool small, plain_encoding; /* small: gc/outgrow.h */
-  bool prepared;              /* cradle_heap_prepare was called: no file is opened any more */
+  bool small, plain_encoding, prepared; /* small: gc/outgrow.h; prepared: no file is opened any more */
   crd_type_table types;
   cradle_encoding encoding;
 

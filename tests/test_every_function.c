@@ -154,6 +154,7 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_try_prebuilt_add", CHECKS, cradle_try_prebuilt_add, (void)!cradle_try_prebuilt_add(f.heap, outside)) \
   ROW("cradle_prebuilt_remove", CHECKS, cradle_prebuilt_remove, cradle_prebuilt_remove(f.heap, outside)) \
   ROW("cradle_release_memory", CHECKS, cradle_release_memory, (void)cradle_release_memory(f.heap)) \
+  ROW("cradle_heap_prepare", CHECKS, cradle_heap_prepare, cradle_heap_prepare(f.heap)) \
   ROW("cradle_heap_free", CHECKS, cradle_heap_free, cradle_heap_free(f.heap)) \
   ROW("cradle_heap_verify", CHECKS, cradle_heap_verify, (void)!cradle_heap_verify(f.heap, NULL)) \
   ROW("cradle_heap_walk", CHECKS, cradle_heap_walk, (void)cradle_heap_walk(f.heap, keep_on_walking, NULL)) \

@@ -1,10 +1,11 @@
-#include "gc/rest.h"
+#include "gc/old/rest.h"
 
 #include "gc/heap.h"
 
 #define REST_MIN_ARENAS 8
 #define FREED_SHARE 8
 #define WAIT_MOST_TIMES 16
+#define COST_TIMES 32
 /* While the heap is at rest, pauses are about so far apart. */
 #define PIECE_NS 50000000.0
 #define WINDOW_NS UINT64_C(1000000000)
@@ -24,7 +25,8 @@ bool crd_rest_is_due(const cradle_heap *heap, uint64_t now_ns) {
   if (rest->active) return false;
   if (heap->major.phase != MAJOR_IDLE && rest->piece_bytes > heap->nursery.bytes / 2) return false;
   uint64_t since = rest->since_ns != 0 ? rest->since_ns : heap->created_ns;
-  return now_ns > since && now_ns - since >= wait_of(heap);
+  uint64_t wait = wait_of(heap), least = COST_TIMES * rest->cost_ns;
+  return now_ns > since && now_ns - since >= (wait > least ? wait : least);
 }
 
 void crd_rest_begin(cradle_heap *heap) {
@@ -38,6 +40,8 @@ static void look_back(cradle_heap *heap, uint64_t now_ns) {
   uint64_t used = heap->old.used_bytes, age = heap->options.major_age_ns;
   rest->majors = heap->stats.major_collections;
   rest->since_ns = now_ns;
+  rest->cost_ns = heap->stats.major_ns - rest->major_ns;
+  rest->major_ns = heap->stats.major_ns;
   bool in_vain = rest->active && used > rest->used_before - rest->used_before / FREED_SHARE;
   rest->wait_ns = !in_vain ? age : wait_of(heap) >= WAIT_MOST_TIMES * age ? wait_of(heap) : 2 * wait_of(heap);
 }

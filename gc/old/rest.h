@@ -12,19 +12,23 @@
  * cradle_release_memory in its idle time.
  *
  *   [rest.1] A collection by age that freed less than an eighth doubles the time until the next, up to 16 times
- *            major_age_ns; one that freed more sets it back. So a heap that holds what lives is marked seldom.
+ *            major_age_ns; one that freed more sets it back. The time is also at least 32 times what the last major
+ *            collection took. So a heap that holds what lives is marked seldom, and a large one takes at most 3 % of the
+ *            time by age.
  *   [rest.2] No collection begins by age under stress, with major_age_ns 0, while major collections are disabled, or in
  *            a heap with less than REST_MIN_ARENAS arenas in use.
  */
-#ifndef CRADLE_GC_REST_H
-#define CRADLE_GC_REST_H
+#ifndef CRADLE_GC_OLD_REST_H
+#define CRADLE_GC_OLD_REST_H
 
-#include <cradle/heap.h>
+#include <cradle/base.h>
 
 typedef struct crd_rest {
   uint64_t majors;      /* stats.major_collections when since_ns was set */
   uint64_t since_ns;    /* when the last major collection was over; 0: none was yet */
   uint64_t wait_ns;     /* how old it becomes; 0: major_age_ns */
+  uint64_t major_ns;    /* stats.major_ns when since_ns was set */
+  uint64_t cost_ns;     /* of the last major collection, without what a second core did */
   uint64_t used_before; /* old bytes when the collection by age began; UINT64_MAX: one was running */
   uint64_t window_ns;   /* since when window_bytes were allocated */
   uint64_t window_bytes;

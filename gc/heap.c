@@ -44,13 +44,13 @@ static bool init_types(cradle_heap *heap, cradle_error *error) {
   return crd_types_init(heap) || crd_fail(error, "memory for the type table was refused");
 }
 
-/* What the heap cannot do without was refused. bytes: how many that is. */
+/* What the heap cannot do without was refused. bytes: how many that is. heap: NULL if there is none so far. */
 static bool fail_init(const cradle_heap *heap, cradle_error *error, const char *what, size_t bytes) {
   if (error == NULL) return false;
   crd_text limit = {.length = 0};
   crd_text_limit(&limit, bytes);
   (void)crd_fail(error, "%s was refused: %s", what, limit.buffer);
-  if (heap->options.base_address != NULL && heap->old.arenas.base == 0) error->option = "base_address";
+  if (heap != NULL && heap->options.base_address != NULL && heap->old.arenas.base == 0) error->option = "base_address";
   return false;
 }
 
@@ -203,7 +203,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   if (error != NULL) *error = (cradle_error){.option = NULL}; /* what can be had only in part is no reason to fail */
   cradle_heap *heap = calloc(1, sizeof *heap);
   if (heap == NULL) {
-    crd_fail(error, "memory for the heap's structure was refused");
+    (void)fail_init(NULL, error, "memory for the heap's structure", sizeof *heap);
     return NULL;
   }
   heap->created_ns = crd_platform_now_ns();

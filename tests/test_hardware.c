@@ -855,7 +855,8 @@ static void parts_are_learnt_one_by_one(void **state) {
   machine.allowed = NULL;
   crd_hardware_learn(&hardware, &known, HARDWARE_L2);
   expected.l2_bytes = all.l2_bytes, expected.l2_source = all.l2_source;
-  expected.l3_bytes = hardware.l3_bytes, expected.l3_source = hardware.l3_source; /* where sysfs is asked, it comes along */
+  expected.l3_bytes = hardware.l3_bytes,
+  expected.l3_source = hardware.l3_source; /* where sysfs is asked, it comes along */
   assert_same_hardware(&hardware, &expected);
   crd_hardware_learn(&hardware, &known, HARDWARE_ALL);
   assert_int_equal(known, HARDWARE_ALL);

@@ -2,8 +2,9 @@
  * of two words.
  *
  *   generators [COUNT]   the time to make and to free a root stack, the time of a switch to another one
- *                        and back, of an empty minor collection while one of the others ran and while COUNT are suspended
- *                        (the difference must stay below 1 us), and the longest pause of a major collection in increments
+ *                        and back, of an empty minor collection while one of the others ran and while COUNT are
+ *                        suspended (the difference must stay below 1 us), and the longest pause of a major collection
+ *                        in increments
  *
  * Times are processor time; each is the median of RUNS.
  */

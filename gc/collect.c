@@ -29,8 +29,8 @@
 #include "gc/young/nursery.h"
 
 /* If marking falls too far behind promotion, one pause does all the rest of the collection; without a pause target,
- * also if sweeping does. Too far: the bytes in use exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the limit up to which the heap may grow while it is
- * marked and swept, or what was in use when marking began if that was more. */
+ * also if sweeping does. Too far: the bytes in use exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the limit up to
+ * which the heap may grow while it is marked and swept, or what was in use when marking began if that was more. */
 #define OVERSHOOT_SHARE 4
 /* A pause gives back at most this many arenas, unless it makes a full collection. Each costs about 0.01 ms, or 0.13 ms
  * if it has base pages. */
@@ -238,8 +238,8 @@ static bool outruns_sweeping(const cradle_heap *heap) {
 }
 
 /* Whether one pause may do all that is left. With a pause target that holds for marking only: to clear a chain of a
- * million dead finalizers takes half a second, and the heap grows little meanwhile, because less and less of the nursery
- * is handed out (gc/young/adapt.c). */
+ * million dead finalizers takes half a second, and the heap grows little meanwhile, because less and less of the
+ * nursery is handed out (gc/young/adapt.c). */
 static bool may_do_all(const cradle_heap *heap) {
   return heap->options.pause_ns == 0 || heap->options.stress_period != 0 || heap->major.phase == MAJOR_MARKING;
 }
@@ -268,9 +268,9 @@ static crd_budget increment_budget(cradle_heap *heap, uint64_t begin, uint64_t p
   if (heap->options.stress_period != 0) return outruns_sweeping(heap) ? whole() : (crd_budget){0, 0, false};
   if (target == 0 && !marks_beside(heap)) return whole();
   if (heap->rest.active)
-    return (crd_budget){UINT64_MAX,
-                        target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, crd_platform_now_ns(), target, true),
-                        false};
+    return (crd_budget){
+        UINT64_MAX, target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, crd_platform_now_ns(), target, true),
+        false};
   uint64_t marked = heap->major.bytes;
   uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;
   bool must_end = used > pacing->threshold && (heap->major.phase != MAJOR_SWEEPING || !grows);
@@ -328,8 +328,8 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   do crd_major_step(heap, budget);
   while (budget.deadline_ns == UINT64_MAX && heap->major.phase != MAJOR_IDLE && may_do_all(heap));
   if (beside) crd_pacing_marked(&heap->pacing, heap->marker.last.bytes + heap->major.bytes - marked);
-  /* A compaction is one long pause. With a pause target, it waits until it is asked for, memory runs out, or a small heap
-   * is at rest. */
+  /* A compaction is one long pause. With a pause target, it waits until it is asked for, memory runs out, or a small
+   * heap is at rest. */
   if (heap->major.phase != MAJOR_IDLE) return;
   if (crd_rest_may_compact(heap))
     crd_compact(heap, false);

@@ -38,7 +38,8 @@ void crd_event_arenas(cradle_heap *heap, bool measured) {
   heap->arenas_told[0] = arenas->taken_total;
   heap->arenas_told[1] = arenas->given_back_total;
   crd_pages_backing backing = {0, 0};
-  bool known = measured && !heap->prepared && crd_pages_backing_of(memory_at(arenas->base), arenas->committed_end * ARENA_BYTES, &backing);
+  bool known = measured && !heap->prepared &&
+               crd_pages_backing_of(memory_at(arenas->base), arenas->committed_end * ARENA_BYTES, &backing);
   if (known) {
     heap->stats.pages_known = true;
     heap->stats.resident_bytes = backing.resident_bytes;

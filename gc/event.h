@@ -12,8 +12,8 @@ void crd_event_note(cradle_heap *heap, const char *text, uint64_t wanted, uint64
  * if none were, and also what the kernel gave, which takes about 0.1 ms a GiB to ask. */
 void crd_event_arenas(cradle_heap *heap, bool measured);
 void crd_event_spans(cradle_heap *heap);
-/* A pause begins: if somebody listens, asks the system for the thread's processor time. Two system calls; the end of the
- * pause makes one, or two if time is missing. */
+/* A pause begins: if somebody listens, asks the system for the thread's processor time. Two system calls; the end of
+ * the pause makes one, or two if time is missing. */
 void crd_event_pause_begins(cradle_heap *heap);
 void crd_event_pause(cradle_heap *heap, cradle_cause cause, uint64_t duration_ns);
 

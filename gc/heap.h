@@ -71,20 +71,12 @@ typedef struct crd_mutator {
   cradle_word no_root; /* of a freed mutator: its scoped roots, of which only the first word, 0, is left */
 } crd_mutator;
 
-/* What the system said when the pause began, if somebody listens: as crd_platform_thread_ns and crd_platform_preemptions
- * say it. */
-typedef struct crd_pause_begin {
-  uint64_t processor_ns;
-  unsigned long long preemptions;
-  bool preemptions_known;
-} crd_pause_begin;
-
 struct cradle_heap {
   crd_state state;
   int pending_request; /* a safepoint request of another thread, atomic */
   cradle_options options;
   cradle_hardware hardware;
-  unsigned known_hardware;    /* which of its parts were read or given (gc/platform/hardware.h) */
+  unsigned known_hardware;              /* which of its parts were read or given (gc/platform/hardware.h) */
   bool small, plain_encoding, prepared; /* small: gc/outgrow.h; prepared: no file is opened any more */
   crd_type_table types;
   cradle_encoding encoding;
@@ -133,7 +125,7 @@ struct cradle_heap {
   struct crd_history *history; /* NULL: the heap is not verified (gc/instruments/history.h) */
   cradle_statistics stats;     /* except what is computed when it is asked for */
   cradle_cause last_cause;
-  uint64_t created_ns;      /* when the heap was made */
+  uint64_t created_ns; /* when the heap was made */
   crd_pause_begin pause_begin;
   uint64_t arenas_told[2];  /* taken_total and given_back_total as the last event had them */
   uint64_t majors_measured; /* stats.major_collections when the kernel was last asked which pages back the arenas */

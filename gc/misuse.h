@@ -20,7 +20,8 @@ CRADLE_COLD _Noreturn void crd_out_of_room(cradle_heap *heap, const char *what, 
 /* The place in the source of the library call that runs on this thread, such as "reader.c:12". NULL: its caller was
  * not compiled with CRADLE_CHECKED. */
 const char *crd_call_place(void);
-/* The frame of the function that made the call; 0: not known. A switch to another C stack makes the library forget it. */
+/* The frame of the function that made the call; 0: not known. A switch to another C stack makes the library forget it.
+ * */
 uintptr_t crd_call_frame(void);
 void crd_forget_frame(void);
 /* Adds that place to a message, and forgets it, because a handler may leave the call by longjmp. */

@@ -69,7 +69,8 @@ const crd_option crd_options[] = {
      "1: the size chosen from the L2 cache never changes. A size that CRADLE_GC_NURSERY gives never does."},
     {"CRADLE_GC_RESERVE", CRD_OPTION_SIZE, ONE(reserve_bytes), CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES,
      "16G", "room for the machine's memory, at least 64G",
-     "Address space reserved for the old generation; it costs no memory. Where it is limited or refused, a share of what "
+     "Address space reserved for the old generation; it costs no memory. Where it is limited or refused, a share of "
+     "what "
      "is left."},
     {"CRADLE_HUGEPAGES",
      CRD_OPTION_POLICY,

@@ -16,7 +16,7 @@
 struct crd_stress_report {
   crd_link link;
   uint64_t collections;
-  uint64_t begin, progress_due; /* seconds of the monotonic clock */
+  uint64_t begin, progress_due;   /* seconds of the monotonic clock */
   uint64_t verified_of, verified; /* as the note said; 0: all collections were verified, or none */
   bool is_wanted;                 /* a line also when all collections took place */
   bool on_terminal;
@@ -64,8 +64,7 @@ static void hear_note(crd_stress_report *report, const char *text, uint64_t want
 static void hear(void *data, const cradle_event *event) {
   crd_stress_report *report = data;
   if (event->kind == CRADLE_EVENT_PAUSE && event->u.pause.cause == CRADLE_CAUSE_STRESS) count_collection(report);
-  if (event->kind == CRADLE_EVENT_NOTE)
-    hear_note(report, event->u.note.text, event->u.note.wanted, event->u.note.got);
+  if (event->kind == CRADLE_EVENT_NOTE) hear_note(report, event->u.note.text, event->u.note.wanted, event->u.note.got);
   if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && report->handed_over) crd_stress_report_free(report);
 }
 

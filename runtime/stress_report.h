@@ -7,7 +7,8 @@
 
 typedef struct crd_stress_report crd_stress_report;
 
-/* Makes a report. Every event is passed on to next. is_wanted: a run whose collections all took place says so, too. NULL: memory ran out, which was reported. */
+/* Makes a report. Every event is passed on to next. is_wanted: a run whose collections all took place says so, too.
+ * NULL: memory ran out, which was reported. */
 crd_stress_report *crd_stress_report_new(cradle_listener next, bool is_wanted);
 /* The listener to set in the heap's options. After crd_stress_report_hand_over it frees the report with
  * CRADLE_EVENT_HEAP_DESTROYED; before, its maker must free it. */

@@ -1,5 +1,5 @@
-/* What the increment of a pause may do: line by line the table above increment_budget. The collector's file is compiled into
- * this test, which sets the figures that the table asks for. Also what a pause leaves to the second core, and what
+/* What the increment of a pause may do: line by line the table above increment_budget. The collector's file is compiled
+ * into this test, which sets the figures that the table asks for. Also what a pause leaves to the second core, and what
  * stress counts. */
 #include "tests/one_heap.h"
 

@@ -487,8 +487,8 @@ static void count_steps_of_clearing(cradle_options *options) {
   options->verify = false; /* which would look at the whole heap three times in each of thousands of pauses */
 }
 
-/* A chain dies, and the program goes on promoting meanwhile: the heap grows beyond its threshold, and clearing goes on in
- * increments all the same. Less of the nursery is handed out then, so the heap grows little. */
+/* A chain dies, and the program goes on promoting meanwhile: the heap grows beyond its threshold, and clearing goes on
+ * in increments all the same. Less of the nursery is handed out then, so the heap grows little. */
 static void clearing_above_the_threshold_takes_increments(void **state) {
   (void)state;
   enum { LENGTH = 20000 };

@@ -124,7 +124,8 @@ static int no_addresses(void) {
 static int no_data(void) {
   return limit(RLIMIT_DATA, MIB) != 0 ? 10 : refused_for("RLIMIT_DATA is 1048576 bytes (ulimit -d)");
 }
-/* Each body is refused by exactly one limit, and its words are expected [limits.2]. A child that may lock as much as it likes has no such limit. */
+/* Each body is refused by exactly one limit, and its words are expected [limits.2]. A child that may lock as much as it
+ * likes has no such limit. */
 static int no_locked_memory(void) {
   if (limit(RLIMIT_MEMLOCK, 8 * MIB) != 0 || (getuid() == 0 && setuid(65534) != 0)) return 77;
   if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) return 77;
@@ -304,10 +305,27 @@ CRADLE_UNCHECKED_COLLECTION static void collections_by_age_in_vain_become_rare(v
 static bool lock_up(void) {
   struct sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-      ALLOW(mmap), ALLOW(munmap), ALLOW(mprotect), ALLOW(madvise), ALLOW(prctl), ALLOW(prlimit64),
-      ALLOW(brk), ALLOW(mremap), ALLOW(clock_gettime), ALLOW(getpid), ALLOW(futex), ALLOW(clone3),
-      ALLOW(clone), ALLOW(rt_sigprocmask), ALLOW(rt_sigaction), ALLOW(rseq), ALLOW(set_robust_list), ALLOW(exit),
-      ALLOW(exit_group), ALLOW(write), ALLOW(getrusage),
+      ALLOW(mmap),
+      ALLOW(munmap),
+      ALLOW(mprotect),
+      ALLOW(madvise),
+      ALLOW(prctl),
+      ALLOW(prlimit64),
+      ALLOW(brk),
+      ALLOW(mremap),
+      ALLOW(clock_gettime),
+      ALLOW(getpid),
+      ALLOW(futex),
+      ALLOW(clone3),
+      ALLOW(clone),
+      ALLOW(rt_sigprocmask),
+      ALLOW(rt_sigaction),
+      ALLOW(rseq),
+      ALLOW(set_robust_list),
+      ALLOW(exit),
+      ALLOW(exit_group),
+      ALLOW(write),
+      ALLOW(getrusage),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
   };
   struct sock_fprog program = {sizeof filter / sizeof *filter, filter};

@@ -130,9 +130,7 @@ static void store(void *object, cradle_word *slot, cradle_word word, int entry) 
   case 0: cradle_store_value(f.m, object, slot, word); return;
   case 1: cradle_store(f.m, object, slot, (const void *)(uintptr_t)word); return;
   case 2: cradle_copy_slots(f.m, object, slot, &word, 1); return;
-  default:
-    *slot = word;
-    cradle_write_barrier(f.m, object);
+  default: *slot = word; cradle_write_barrier(f.m, object);
   }
 }
 

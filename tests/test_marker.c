@@ -442,7 +442,8 @@ static void what_is_promoted_beside_a_round_is_old_afterwards(void **state) {
   end_collection(2);
 }
 
-/* The remembered set could not grow. The round beside the minor collection ends before the walk over all old objects. */
+/* The remembered set could not grow. The round beside the minor collection ends before the walk over all old objects.
+ * */
 static void a_walk_over_all_old_objects_stops_the_round(void **state) {
   (void)state;
   hidden->next = cradle_new(m, T_TRACED, sizeof(cell));

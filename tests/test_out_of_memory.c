@@ -236,7 +236,6 @@ static int in_child(int (*function)(void)) {
 
 #define ADDRESSES ((rlim_t)512 << 20) /* of a process whose heap gets fewer than it asks for */
 
-
 CRADLE_UNCHECKED_COLLECTION static int fill_under(int resource, rlim_t limit) {
   struct rlimit wanted = {limit, limit};
   if (setrlimit(resource, &wanted) != 0) return 10;

@@ -2,8 +2,9 @@
  *
  * The dead objects of the finalizer list are the candidates, in registration order. If none of them can lead to another
  * one, registration order is the order, and nothing is sorted. Otherwise each candidate gets its number, and then they
- * are reached, from the last to the first. gc/death/reach.c learns on the way which of them lead to which, and puts them
- * in order, the last one first. Then they go to their queues, alive. Objects in a queue are old, and roots of marking.
+ * are reached, from the last to the first. gc/death/reach.c learns on the way which of them lead to which, and puts
+ * them in order, the last one first. Then they go to their queues, alive. Objects in a queue are old, and roots of
+ * marking.
  *
  * Whether a candidate can lead to another one is told from its slots alone: it cannot if each leads to an object that
  * was reached, or to a leaf that is no candidate. A leaf has no slots and no pairs; strings and buffers are leaves. A
@@ -20,8 +21,8 @@
  *   [finalizer.3] The VM sees none of a collection's objects in any queue before all of them are in their queues. What
  *                 a minor collection queues while a major one is queueing lies behind the major one's objects, and
  *                 becomes visible with them.
- *   [finalizer.4] While the order is looked for, the headers of the first candidates, as many as headers has words, hold
- *                 their numbers unless they were reached. In a major collection these headers are open, so nobody
+ *   [finalizer.4] While the order is looked for, the headers of the first candidates, as many as headers has words,
+ *                 hold their numbers unless they were reached. In a major collection these headers are open, so nobody
  *                 takes the number for flags. When the order is given up, all get their headers back.
  */
 #ifndef CRADLE_GC_DEATH_FINALIZER_H

@@ -58,8 +58,8 @@
 /* How far a large component has come that comes out in pieces. */
 typedef struct crd_closing {
   enum { CLOSING_NONE, CLOSING_MEMBERS, CLOSING_HEAP, CLOSING_SORT, CLOSING_HEADERS, CLOSING_FLAGS } step;
-  bool in_order;      /* its candidates so far are in order */
-  cradle_word place;  /* of its first object in open */
+  bool in_order;       /* its candidates so far are in order */
+  cradle_word place;   /* of its first object in open */
   size_t first_member; /* its candidates are the members from here on */
   size_t first_number; /* and the numbers in ordered from here on */
   size_t at;           /* where the step goes on */
@@ -73,12 +73,12 @@ typedef struct crd_reach {
   crd_word_stack members; /* candidates for finalizers in open components: each one's place in open, and its number */
   cradle_word *holder;    /* whose pairs are scanned in pieces before its slots are looked at, or NULL */
   crd_closing closing;
-  bool by_stack;          /* slots go on the slots stack; otherwise the collection's own tracing takes them */
-  bool ordering;          /* objects are opened, to find out which leads to which */
-  bool unordered;         /* memory for the order was refused: objects are reached and not opened */
-  bool incomplete;        /* a pair of an ephemeron is not in the watch table, or an object's flags were not looked
+  bool by_stack;   /* slots go on the slots stack; otherwise the collection's own tracing takes them */
+  bool ordering;   /* objects are opened, to find out which leads to which */
+  bool unordered;  /* memory for the order was refused: objects are reached and not opened */
+  bool incomplete; /* a pair of an ephemeron is not in the watch table, or an object's flags were not looked
                            * at: only passes over all ephemerons find all values to reach */
-  bool progress;          /* something was reached since it was last cleared */
+  bool progress;   /* something was reached since it was last cleared */
 } crd_reach;
 
 /* Called when a collection begins to look for what ephemerons hold. */
@@ -98,8 +98,8 @@ static inline bool reach_is_leaf(const crd_type *type, cradle_word header) {
 void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool ephemeral);
 /* Reaches an object that was not reached yet. */
 void crd_reach_object(crd_death *death, uintptr_t address);
-/* To be called when an object with the watched flag was reached. Clears the flag and reaches the values of the pairs that
- * wait for the object. address: where the object was when it got the flag. */
+/* To be called when an object with the watched flag was reached. Clears the flag and reaches the values of the pairs
+ * that wait for the object. address: where the object was when it got the flag. */
 void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address);
 /* Goes on until nothing is left to look at, or the budget in pace is spent (NULL: never). true: nothing left. */
 bool crd_reach_run(crd_death *death, crd_pace *pace);

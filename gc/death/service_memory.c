@@ -131,11 +131,10 @@ bool crd_services_list_room(cradle_heap *heap, int kind, size_t needed) {
 enum { DEATH_STACKS = 9 };
 
 static void stacks_of(crd_death *death, crd_word_stack **stacks) {
-  crd_word_stack *of[DEATH_STACKS] = {&death->reach.slots,        &death->reach.open,
-                                      &death->reach.path,         &death->reach.members,
-                                      &death->candidates.entries, &death->candidates.headers,
-                                      &death->candidates.ordered, &death->watch.entries,
-                                      &death->watch.buckets};
+  crd_word_stack *of[DEATH_STACKS] = {
+      &death->reach.slots,        &death->reach.open,         &death->reach.path,
+      &death->reach.members,      &death->candidates.entries, &death->candidates.headers,
+      &death->candidates.ordered, &death->watch.entries,      &death->watch.buckets};
   memcpy(stacks, of, sizeof of);
 }
 

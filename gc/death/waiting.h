@@ -15,7 +15,6 @@
 #define CRADLE_GC_DEATH_WAITING_H
 
 #include "gc/base/word_stack.h"
-#include "gc/object/value.h"
 
 typedef struct crd_watch {
   crd_word_stack entries; /* three words each: object (0: taken), what, number of the next in its bucket */

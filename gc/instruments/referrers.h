@@ -7,8 +7,9 @@
 
 /* Finds out which root a slot is. A walk reports only the slot's address. But it reports the roots in the order of
  * visit_roots: of each root stack the shadow stack, the scoped roots from the innermost, and its ranges; then the other
- * root ranges, the global roots, and those of the root callback. So each is looked for behind the last one, and not from the beginning. Handles, pins, prebuilt
- * objects and finalizer queues are not among these; for them the walker itself says which root it reports. */
+ * root ranges, the global roots, and those of the root callback. So each is looked for behind the last one, and not
+ * from the beginning. Handles, pins, prebuilt objects and finalizer queues are not among these; for them the walker
+ * itself says which root it reports. */
 typedef struct crd_root_names {
   const cradle_heap *heap;
   const crd_walker *walker;

@@ -10,10 +10,11 @@
 #include "gc/misuse.h"
 #include "gc/platform/pages.h"
 
-/* With stress_times, what is allowed beyond the program's share, so that a program of a millisecond is stressed, too. */
+/* With stress_times, what is allowed beyond the program's share, so that a program of a millisecond is stressed, too.
+ * */
 #define GRACE_NS UINT64_C(5000000)
-/* Points that may pass after a collection while a rare place is waited for. Each takes about 50 ns more than on the fast
- * path, so all of them together less than a collection. */
+/* Points that may pass after a collection while a rare place is waited for. Each takes about 50 ns more than on the
+ * fast path, so all of them together less than a collection. */
 #define RARE_LOOKS 1024
 /* Points in which a gap ends. */
 #define SOON_LOOKS 32
@@ -65,7 +66,7 @@ static uint64_t allocated_so_far(const cradle_heap *heap) {
 static uint8_t visit_place(cradle_heap *heap) {
   crd_stress *stress = &heap->stress;
   const cradle_mutator *mutator = &heap->mutator->public;
-  const uintptr_t at[STRESS_DEPTHS] = {(uintptr_t)__builtin_frame_address(0), address_of(mutator->shadow_top),
+  const uintptr_t at[STRESS_DEPTHS] = {address_of(__builtin_frame_address(0)), address_of(mutator->shadow_top),
                                        address_of(mutator->scoped_top)};
   uint64_t place = 0;
   for (int i = 0; i < STRESS_DEPTHS; i++) {
@@ -174,8 +175,8 @@ static double allowed_ns(const cradle_heap *heap) {
   return (double)GRACE_NS + share_of(heap) * (double)heap->stress.own_ns;
 }
 
-/* With stress_times, verification takes at most about a quarter of the time of collections: it finds most of what it finds at any
- * later collection, too. */
+/* With stress_times, verification takes at most about a quarter of the time of collections: it finds most of what it
+ * finds at any later collection, too. */
 void crd_stress_begin(cradle_heap *heap) {
   crd_stress *stress = &heap->stress;
   bool bounded = heap->options.stress_times != 0 && (double)stress->spent_ns > allowed_ns(heap) / 8;

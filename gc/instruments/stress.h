@@ -14,12 +14,12 @@
  *
  * With stress_times, the program takes at most about that many times its own processor time, and 5 ms. (Not the
  * clock's time: on a busy machine it passes without the program.) So long as half of what is allowed is left, every
- * point collects. Then the points are chosen by their place: how much deeper the C stack, the shadow stack and the scoped
- * roots are than at the point before, which is alike in every level of a recursion. A point collects if its place was met at most twice, or
- * 4, 8, 16, ... times: a missing root does harm at its place, so places that were not tried are worth more. If no such
- * point comes, or nothing is left of what is allowed, a gap follows: up to so many allocated bytes ahead that the
- * program's own work makes up for the last collection, it allocates on the fast path. These runs do not repeat exactly,
- * and say when they end how many collections took place.
+ * point collects. Then the points are chosen by their place: how much deeper the C stack, the shadow stack and the
+ * scoped roots are than at the point before, which is alike in every level of a recursion. A point collects if its
+ * place was met at most twice, or 4, 8, 16, ... times: a missing root does harm at its place, so places that were not
+ * tried are worth more. If no such point comes, or nothing is left of what is allowed, a gap follows: up to so many
+ * allocated bytes ahead that the program's own work makes up for the last collection, it allocates on the fast path.
+ * These runs do not repeat exactly, and say when they end how many collections took place.
  *
  *   [stress.1] While stress is on, countdown is at least 1: so many points are left up to the next collection.
  *   [stress.2] majors <= collections <= number.
@@ -52,17 +52,17 @@ typedef struct crd_stress {
   uint64_t verified;    /* collections around which the heap was verified */
   uintptr_t point;      /* 0: each allocation is looked at; without stress the highest address */
   crd_stress_pace pace;
-  uint32_t looks;        /* STRESS_RARE, STRESS_SOON: points that may still pass without a collection */
-  uint64_t look_ns;      /* processor time when the last collection ended; 0: not known */
-  uint64_t own_ns;       /* processor time of the program itself */
-  uint64_t spent_ns;     /* on all collections, stress or not, and on verifying the heap around them */
-  uint64_t verify_ns;    /* on verifying, within spent_ns */
-  uint64_t gap_begin;    /* bytes allocated when the gap began */
-  uint64_t gap_bytes;    /* allocated in all gaps */
+  uint32_t looks;                  /* STRESS_RARE, STRESS_SOON: points that may still pass without a collection */
+  uint64_t look_ns;                /* processor time when the last collection ended; 0: not known */
+  uint64_t own_ns;                 /* processor time of the program itself */
+  uint64_t spent_ns;               /* on all collections, stress or not, and on verifying the heap around them */
+  uint64_t verify_ns;              /* on verifying, within spent_ns */
+  uint64_t gap_begin;              /* bytes allocated when the gap began */
+  uint64_t gap_bytes;              /* allocated in all gaps */
   uintptr_t depths[STRESS_DEPTHS]; /* of the C stack, the shadow stack and the scoped roots at the last point */
   uint8_t met[STRESS_PLACES]; /* how often each place was met, up to 255; places that share a number count as one */
-  bool serving;          /* a stress collection runs */
-  bool verifies;         /* and the heap is verified around it */
+  bool serving;               /* a stress collection runs */
+  bool verifies;              /* and the heap is verified around it */
   bool judged;
 } crd_stress;
 

@@ -1,7 +1,8 @@
 /* The arenas' memory: where it comes from, and when it goes back to the system.
  *
- * Reserving. The address space for all arenas is reserved once, when the heap is made. That costs no memory, but address
- * space is the process's: a heap leaves room for other heaps and for the program, unless the program gave a size.
+ * Reserving. The address space for all arenas is reserved once, when the heap is made. That costs no memory, but
+ * address space is the process's: a heap leaves room for other heaps and for the program, unless the program gave a
+ * size.
  *
  * Committing. Arenas get memory when they are needed, lowest address first (with a quarantine in turn, gc/old/arena.h).
  * The metadata is committed with them, in larger pieces. If the policy asks for a pool of huge pages, the pool is tried

@@ -417,9 +417,9 @@ static bool mark_suspended(mark_context *context) {
   return true;
 }
 
-/* Marks one piece of the tables: handles, pinned objects, written prebuilt objects and suspended root stacks are or hold
- * roots, but there may be a million of them, and then one look at all would make a long pause. An entry that changes after the cursor has passed
- * it is marked when it changes. Returns false when the cursors are at the ends. */
+/* Marks one piece of the tables: handles, pinned objects, written prebuilt objects and suspended root stacks are or
+ * hold roots, but there may be a million of them, and then one look at all would make a long pause. An entry that
+ * changes after the cursor has passed it is marked when it changes. Returns false when the cursors are at the ends. */
 static bool mark_tables(mark_context *context) {
   cradle_heap *heap = context->heap;
   if (heap->handles.marked_at < heap->handles.used) {

@@ -5,16 +5,16 @@
  *
  * The clock is read at pauses only, never where objects are allocated. A program that allocates slowly has few pauses,
  * and the collection would take as long as before. So until it is over, and its empty arenas have gone back, such a
- * program gets the nursery in pieces that last about 50 ms each, and each increment has the whole pause target. One that
- * allocates fast gets the whole nursery.
+ * program gets the nursery in pieces that last about 50 ms each, and each increment has the whole pause target. One
+ * that allocates fast gets the whole nursery.
  *
  * A program that allocates nothing has no pauses at all. It is not served, unless it calls cradle_collect_step and
  * cradle_release_memory in its idle time.
  *
  *   [rest.1] A collection by age that freed less than an eighth doubles the time until the next, up to 16 times
  *            major_age_ns; one that freed more sets it back. The time is also at least 32 times what the last major
- *            collection took. So a heap that holds what lives is marked seldom, and a large one takes at most 3 % of the
- *            time by age.
+ *            collection took. So a heap that holds what lives is marked seldom, and a large one takes at most 3 % of
+ *            the time by age.
  *   [rest.2] No collection begins by age under stress, with major_age_ns 0, while major collections are disabled, or in
  *            a heap with less than REST_MIN_ARENAS arenas in use.
  */
@@ -32,8 +32,8 @@ typedef struct crd_rest {
   uint64_t used_before; /* old bytes when the collection by age began; UINT64_MAX: one was running */
   uint64_t window_ns;   /* since when window_bytes were allocated */
   uint64_t window_bytes;
-  size_t piece_bytes;   /* of the nursery, to be handed out while the heap is at rest */
-  bool active;          /* from the beginning of a collection by age until its empty arenas have gone back */
+  size_t piece_bytes; /* of the nursery, to be handed out while the heap is at rest */
+  bool active;        /* from the beginning of a collection by age until its empty arenas have gone back */
 } crd_rest;
 
 /* Whether a major collection is due by age at a pause that began at now_ns. If one runs already, whether it makes so

@@ -86,5 +86,10 @@ unsigned long long crd_platform_thread_ns(void);
 /* How often the system took the processor from this thread and ran something else (involuntary context switches).
  * false: the system does not say (macOS, Windows). */
 bool crd_platform_preemptions(unsigned long long *count);
+/* What the two said when a pause began. */
+typedef struct crd_pause_begin {
+  unsigned long long processor_ns, preemptions;
+  bool preemptions_known;
+} crd_pause_begin;
 
 #endif

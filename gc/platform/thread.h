@@ -31,9 +31,9 @@ bool crd_thread_is_here(const crd_thread *thread);
 /* Frees the structure of a thread that does not run here. */
 void crd_thread_forget(crd_thread *thread);
 
-/* What the calling thread leaves behind; NULL: nothing. As a thread ends that leaves something, ended is called with it,
- * on that thread and, where the system can say so, after the program's own functions of this kind. ended is the same
- * function in all calls. */
+/* What the calling thread leaves behind; NULL: nothing. As a thread ends that leaves something, ended is called with
+ * it, on that thread and, where the system can say so, after the program's own functions of this kind. ended is the
+ * same function in all calls. */
 void *crd_thread_left(void);
 void crd_thread_leave(void *left, void (*ended)(void *left));
 

@@ -15,8 +15,8 @@
 /* How many threads all heaps of the process have. With gc/instruments/other_heaps.c, all that heaps share. */
 static uint32_t threads;
 
-/* The key under which a thread has what it leaves behind. Made when a thread first leaves something. If the system has no
- * more keys, the ends of threads go unnoticed. */
+/* The key under which a thread has what it leaves behind. Made when a thread first leaves something. If the system has
+ * no more keys, the ends of threads go unnoticed. */
 static pthread_key_t left_key;
 static pthread_once_t left_once = PTHREAD_ONCE_INIT;
 static bool has_left_key;

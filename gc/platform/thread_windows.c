@@ -89,8 +89,8 @@ void crd_thread_wait(crd_thread *thread, const uint32_t *word, uint32_t value) {
 
 /* --- threads of the program --- */
 
-/* Only fiber-local storage has a callback, and only thread-local storage is the same in all fibers of a thread. So what a
- * thread leaves is in the latter, and the former only calls. */
+/* Only fiber-local storage has a callback, and only thread-local storage is the same in all fibers of a thread. So what
+ * a thread leaves is in the latter, and the former only calls. */
 static INIT_ONCE left_once = INIT_ONCE_STATIC_INIT;
 static DWORD left_slot = TLS_OUT_OF_INDEXES, call_slot = FLS_OUT_OF_INDEXES;
 typedef void left_function(void *left);

@@ -52,8 +52,8 @@
 /* A nursery with fewer bytes for each root is worth doubling: to look at a root takes 2 to 5 ns, and to allocate
  * this many bytes 16. */
 #define ROOT_BYTES 256
-/* What a root takes at least, in ns. A collection says nothing of promotion if it promoted fewer bytes than ROOT_RATE for
- * each root that it looked at: its time is that of the roots. */
+/* What a root takes at least, in ns. A collection says nothing of promotion if it promoted fewer bytes than ROOT_RATE
+ * for each root that it looked at: its time is that of the roots. */
 #define ROOT_NS 2
 #define ROOT_RATE 16
 /* Bounds of the size: at least base / MIN_SHARE, at most L3 / L3_SHARE, or UNKNOWN_L3_BASES bases if the L3 is
@@ -193,8 +193,8 @@ static double expected_ns(const crd_adapt *adapt, double survival, size_t bytes)
   return adapt->ns_per_promoted_byte * survival * (double)bytes;
 }
 
-/* Promotion may take a share of the pause target, or as long as the roots: they take the same in a smaller nursery, which
- * meets them more often, so they never make the nursery smaller. */
+/* Promotion may take a share of the pause target, or as long as the roots: they take the same in a smaller nursery,
+ * which meets them more often, so they never make the nursery smaller. */
 static double with_roots(const crd_adapt *adapt, double most_ns) {
   double roots_ns = crd_adapt_roots_least_ns(adapt);
   return roots_ns > most_ns ? roots_ns : most_ns;

@@ -119,8 +119,8 @@ static inline bool needs_nothing(cradle_heap *heap, const cradle_word *object, c
 /* Remembers an object while large objects are young, unless the store does not need it. Whether the slot holds a value
  * is not known here, so the word is read in both ways. */
 static CRADLE_NOINLINE void remember_beside_large(cradle_heap *heap, cradle_word *object, cradle_word word) {
-  bool may_be_young_large = old_is_young_large(&heap->old, word) ||
-                            old_is_young_large(&heap->old, value_address(&heap->encoding, word));
+  bool may_be_young_large =
+      old_is_young_large(&heap->old, word) || old_is_young_large(&heap->old, value_address(&heap->encoding, word));
   if (may_be_young_large || !needs_nothing(heap, object, word)) crd_remember(heap, object);
 }
 

@@ -79,8 +79,8 @@ CRADLE_API cradle_mutator *cradle_mutator_new(cradle_heap *heap) CRADLE_GRANTS_C
  * dropped. Its shadow stack must be empty, and its own root stack must run. Scoped roots may be open, as the ones in
  * main are. They are no longer roots, and their scopes may end later, even after the heap is freed. (About 500 bytes of
  * the mutator stay allocated until the last of these scopes ends.) Root stacks of coroutines are emptied; free them
- * before or after. A mutator that is attached to no thread is attached to the calling thread first; if its thread ended,
- * its shadow stack need not be empty. NULL is ignored. */
+ * before or after. A mutator that is attached to no thread is attached to the calling thread first; if its thread
+ * ended, its shadow stack need not be empty. NULL is ignored. */
 CRADLE_API void cradle_mutator_free(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 /* Hands a mutator to another thread: detach on the old thread, then attach on the new thread. The program must order
  * the two calls with a lock, a join or the like. Does not collect.

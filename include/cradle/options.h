@@ -60,10 +60,10 @@ typedef struct cradle_hardware {
   /* from /sys/kernel/mm/transparent_hugepage/enabled; NEVER also if the process disabled them. On FreeBSD superpages
    * need not be asked for (ALWAYS) unless vm.pmap.superpages_enabled is 0 */
   cradle_thp_mode thp_mode;
-  size_t l2_bytes;     /* the smallest L2 of the CPUs that the process may run on; default 1 MiB */
-  size_t l3_bytes;     /* the smallest L3 of these CPUs; 0: unknown or none */
-  size_t memory_bytes; /* physical memory, or the cgroup's limit if smaller; 0: unknown */
-  size_t group_bytes;  /* the cgroup's memory limit if it is below physical memory; 0: there is no such limit */
+  size_t l2_bytes;         /* the smallest L2 of the CPUs that the process may run on; default 1 MiB */
+  size_t l3_bytes;         /* the smallest L3 of these CPUs; 0: unknown or none */
+  size_t memory_bytes;     /* physical memory, or the cgroup's limit if smaller; 0: unknown */
+  size_t group_bytes;      /* the cgroup's memory limit if it is below physical memory; 0: there is no such limit */
   size_t group_high_bytes; /* the cgroup's soft limit (memory.high); 0: there is none below physical memory */
   cradle_source l2_source, l3_source;
   /* CPUs that the process may use at once: by its affinity, or by the cgroup's CPU quota if that is less; 0: unknown */
@@ -149,10 +149,10 @@ typedef struct cradle_options {
   /* the nursery's fixed size; 0: the size is chosen from the L2 cache, and changes with how much survives (with
    * CRADLE_GC_OFF: three quarters of the maximum heap or, without a maximum, of the memory) */
   size_t nursery_bytes;
-  bool nursery_fixed;        /* with nursery_bytes 0: the chosen size does not change */
+  bool nursery_fixed; /* with nursery_bytes 0: the chosen size does not change */
   /* address space for the old generation, which costs no memory; 16 MiB to 8 TiB. 0: room for the machine's memory, at
-   * least 64 GiB, and less in later heaps of a process that has more than 128. If the process has a limit on its address
-   * space, or the system refuses, a share of what is left */
+   * least 64 GiB, and less in later heaps of a process that has more than 128. If the process has a limit on its
+   * address space, or the system refuses, a share of what is left */
   size_t reserve_bytes;
   /* how far the shadow stack and the stack of scoped roots may each grow; 4 KiB to 8 TiB, and a share of what is left
    * as above */
@@ -171,8 +171,8 @@ typedef struct cradle_options {
   size_t major_min_bytes; /* the threshold is at least this; 0: 8 base nurseries */
   size_t major_max_delta; /* the threshold is at most this far above what survived; 0: an eighth of the memory */
   /* a major collection also begins when the last one is so old, which is looked at when the nursery is full: 10 s by
-   * default. Then memory goes back that a spike took, although the program has become idle (docs/tuning.md). A collection
-   * that frees little makes the next ones rarer. 0: never by age */
+   * default. Then memory goes back that a spike took, although the program has become idle (docs/tuning.md). A
+   * collection that frees little makes the next ones rarer. 0: never by age */
   uint64_t major_age_ns;
   /* the maximum heap: arenas, large objects, the nursery and its promotion reserve together. 0: three quarters of
    * hardware.group_bytes, because a full cgroup kills its processes; without such a cgroup, no maximum */
@@ -195,8 +195,8 @@ typedef struct cradle_options {
   uint64_t stress_first;
   uint64_t stress_last;    /*   0: no bound. docs/debugging-a-missing-root.md finds one failing collection with them */
   cradle_stress stress_at; /* under stress, what stress_period counts */
-  /* under stress, collections are spaced so that the program takes at most about this many times its own processor time,
-   * and 5 ms; those at places that were seldom tried come first; 2 to 1000; 0: each takes place */
+  /* under stress, collections are spaced so that the program takes at most about this many times its own processor
+   * time, and 5 ms; those at places that were seldom tried come first; 2 to 1000; 0: each takes place */
   uint64_t stress_times;
   /* under stress, freeing a heap that was used but in which no object moved is misuse; without this, a note says so */
   bool stress_strict;

@@ -99,8 +99,8 @@ CRADLE_API void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_
  * last word; both may have any pointer type. The collector reads the two variables at every collection, so the stack
  * may grow and be reallocated. A base above the top, or other impossible addresses, are misuse, found when the range is
  * added and when a collection begins. Each word holds a current value or zero. Make the structure with
- * CRADLE_ROOT_RANGE; it belongs to the embedder and must stay in place, unchanged, while it is registered. Any number of
- * ranges may be registered. Adding and removing one take constant time.
+ * CRADLE_ROOT_RANGE; it belongs to the embedder and must stay in place, unchanged, while it is registered. Any number
+ * of ranges may be registered. Adding and removing one take constant time.
  *
  * Every collection looks at every range, except at those of suspended root stacks (below): set `stack` before the range
  * is added to make it one of a root stack's. */
@@ -138,8 +138,8 @@ CRADLE_API void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_ra
  * root stack is excepted: its scoped roots are always looked at, so that a coroutine may write a result into a variable
  * of the main program.) The verifier finds a suspended root that was written to, and names it. */
 typedef struct cradle_root_stack cradle_root_stack;
-/* Makes a root stack that is suspended and empty: about 250 bytes, in constant time. Its parts grow as they are used, up
- * to options.shadow_stack_bytes each. When its shadow stack grows, the words move: an address from cradle_peek holds
+/* Makes a root stack that is suspended and empty: about 250 bytes, in constant time. Its parts grow as they are used,
+ * up to options.shadow_stack_bytes each. When its shadow stack grows, the words move: an address from cradle_peek holds
  * only until the next push. NULL: memory was refused. Does not collect. */
 CRADLE_API cradle_root_stack *cradle_root_stack_new(cradle_mutator *mutator);
 /* Frees a suspended root stack, in constant time for each of its ranges, which are removed. Its scopes may be open and
@@ -156,9 +156,9 @@ CRADLE_API cradle_root_stack *cradle_root_stack_switch(cradle_mutator *mutator, 
 /* --- global roots --- */
 
 /* Register the address of an 8-byte variable until it is removed or the heap is freed; both take constant time. It is
- * misuse to add an address twice, an address that is NULL or not a multiple of 8, or an unknown kind, and to remove an address that is not
- * registered. When memory for the registration runs out the out-of-memory handler is called, or the try variant returns
- * false. */
+ * misuse to add an address twice, an address that is NULL or not a multiple of 8, or an unknown kind, and to remove an
+ * address that is not registered. When memory for the registration runs out the out-of-memory handler is called, or the
+ * try variant returns false. */
 CRADLE_API void cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind);
 CRADLE_API CRADLE_RESULT_MATTERS bool cradle_try_global_root_add(cradle_heap *heap, void *address, cradle_kind kind);
 CRADLE_API void cradle_global_root_remove(cradle_heap *heap, void *address);

@@ -39,6 +39,8 @@ CLEAN = {
     "#include <fcntl.h>\nint crd_fault_should_fail(void);\nint f(void) { return open(0); }\n"
     "void *crd_pages(void) { return mmap(0); }\n",
     "gc/platform/thread.h": "void crd_thread(void);\n",
+    "gc/platform/limits.h": "void crd_limits(void);\n",
+    "gc/platform/limits_posix.c": '#include "gc/platform/limits.h"\nvoid crd_limits(void) {}\n',
     "gc/platform/thread_pthread.c": '#include "gc/platform/thread.h"\nvoid crd_thread(void) {}\n',
     "gc/platform/pages_posix.c": '#include "gc/platform/pages.h"\nvoid *crd_pages(void) { return 0; }\n',
     "runtime/log.c": '#include <stdio.h>\n#include <cradle/cradle.h>\n#include "runtime/log.h"\n',

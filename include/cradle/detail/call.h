@@ -13,8 +13,8 @@
 
 CRADLE_BEGIN_DECLS
 
-/* A call of the library begins at the place, such as "reader.c:12", in the function with this frame. Returns the place of
- * the call around it, or NULL. */
+/* A call of the library begins at the place, such as "reader.c:12", in the function with this frame. Returns the place
+ * of the call around it, or NULL. */
 CRADLE_API const char *cradle_call_begin(const char *place, const void *frame);
 /* The call ends. outer: the address of what cradle_call_begin returned, or NULL if a longjmp left all calls. */
 CRADLE_API void cradle_call_end(const char *const *outer);

@@ -32,6 +32,7 @@
 #include "gc/old/marker.h"
 #include "gc/old/pacing.h"
 #include "gc/old/rest.h"
+#include "gc/platform/pages.h"
 #include "gc/root_stack.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
@@ -127,10 +128,9 @@ struct cradle_heap {
   cradle_cause last_cause;
   uint64_t created_ns; /* when the heap was made */
   crd_pause_begin pause_begin;
-  uint64_t arenas_told[2];  /* taken_total and given_back_total as the last event had them */
-  uint64_t majors_measured; /* stats.major_collections when the kernel was last asked which pages back the arenas */
-  bool pool_noted;          /* the log was told that the pool refused arenas */
-  bool announced;           /* HEAP_CREATED was sent, so HEAP_DESTROYED will be */
+  uint64_t arenas_told[2];    /* taken_total and given_back_total as the last event had them */
+  uint64_t majors_measured;   /* stats.major_collections when the kernel was last asked which pages back the arenas */
+  bool pool_noted, announced; /* the log knows that the pool refused arenas; HEAP_CREATED was sent, so is its end */
 };
 
 static inline crd_mutator *mutator_of(cradle_mutator *mutator) {

@@ -1,8 +1,8 @@
 /* Fibers: coroutines with C stacks of their own (ucontext), each of which is an object of the heap.
  *
- *   fibers [NUMBER]   prints the primes below NUMBER (a chain of fibers, one for each prime), whether two trees have
- *                     the
- *                     same leaves (two fibers that walk them), and how many of the fibers that were dropped were freed
+ *   fibers [NUMBER]   prints the primes below NUMBER (a chain of fibers, one for each prime), whether two trees
+ *                     have the same leaves (two fibers that walk them), and how many of the fibers that were dropped
+ *                     were freed
  *
  * A fiber keeps references in C variables, as any C code does, so it needs scoped roots, and a root stack of its own
  * for them. docs/coroutines.md explains each step.

@@ -9,7 +9,7 @@
 /* While the heap is at rest, pauses are about so far apart. */
 #define PIECE_NS 50000000.0
 #define WINDOW_NS UINT64_C(1000000000)
-#define PIECE_MIN_BYTES ((size_t)64 << 10)
+#define PIECE_MIN_BYTES ((size_t)16 << 10)
 /* A compaction visits each object that lives, at about a nanosecond a byte. With a pause target it may take so many
  * times that. */
 #define COMPACT_TARGETS 8
@@ -22,6 +22,7 @@ bool crd_rest_is_due(const cradle_heap *heap, uint64_t now_ns) {
   const crd_rest *rest = &heap->rest;
   if (heap->options.major_age_ns == 0 || heap->options.stress_period != 0) return false;
   if (arenas_in_use(&heap->old.arenas) < REST_MIN_ARENAS) return false;
+  if (rest->again) return heap->major.phase == MAJOR_IDLE;
   if (rest->active) return false;
   if (heap->major.phase != MAJOR_IDLE && rest->piece_bytes > heap->nursery.bytes / 2) return false;
   uint64_t since = rest->since_ns != 0 ? rest->since_ns : heap->created_ns;
@@ -31,6 +32,7 @@ bool crd_rest_is_due(const cradle_heap *heap, uint64_t now_ns) {
 
 void crd_rest_begin(cradle_heap *heap) {
   heap->rest.active = true;
+  heap->rest.again = false;
   heap->rest.used_before = heap->major.phase == MAJOR_IDLE ? heap->old.used_bytes : UINT64_MAX;
 }
 
@@ -40,6 +42,7 @@ static void look_back(cradle_heap *heap, uint64_t now_ns) {
   uint64_t used = heap->old.used_bytes, age = heap->options.major_age_ns;
   rest->majors = heap->stats.major_collections;
   rest->since_ns = now_ns;
+  rest->again = rest->active && rest->used_before == UINT64_MAX; /* what has died since it began is still there */
   rest->cost_ns = heap->stats.major_ns - rest->major_ns;
   rest->major_ns = heap->stats.major_ns;
   bool in_vain = rest->active && used > rest->used_before - rest->used_before / FREED_SHARE;
@@ -76,7 +79,7 @@ void crd_rest_pause(cradle_heap *heap, uint64_t begin_ns, uint64_t allocated) {
 void crd_rest_pause_ended(cradle_heap *heap, uint64_t begin_ns) {
   crd_rest *rest = &heap->rest;
   if (heap->stats.major_collections != rest->majors) look_back(heap, begin_ns);
-  if (rest->active && is_settled(heap)) rest->active = false;
+  if (rest->active && !rest->again && is_settled(heap)) rest->active = false;
 }
 
 bool crd_rest_may_compact(const cradle_heap *heap) {

@@ -33,6 +33,7 @@ typedef struct crd_rest {
   uint64_t window_ns;   /* since when window_bytes were allocated */
   uint64_t window_bytes;
   size_t piece_bytes; /* of the nursery, to be handed out while the heap is at rest */
+  bool again;         /* the collection that is over began before the heap was at rest: another begins at once */
   bool active;        /* from the beginning of a collection by age until its empty arenas have gone back */
 } crd_rest;
 

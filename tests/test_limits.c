@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gc/collect.h"
 #include "gc/heap.h"
 
 #define MIB ((size_t)1 << 20)
@@ -279,10 +278,11 @@ CRADLE_UNCHECKED_COLLECTION static void collections_by_age_in_vain_become_rare(v
   options.major_age_ns = 1000000;
   cradle_heap *heap = open_spike(&options, &m, 24 * 1024, 1, false); /* all of it stays */
   uint64_t longest = 0;
-  for (int i = 0; i < 20000 && longest < 16 * options.major_age_ns; i++) {
+  for (int i = 0; i < 5000 && longest < 16 * options.major_age_ns; i++) {
     usleep(1000);
     (void)cradle_new_array(m, T_STRING, 1000);
-    crd_collect(heap, CRADLE_CAUSE_SAFEPOINT);
+    cradle_safepoint_request(m);
+    cradle_safepoint(m);
     if (heap->rest.wait_ns > longest) longest = heap->rest.wait_ns;
     assert_true(heap->rest.wait_ns <= 16 * options.major_age_ns);
   }

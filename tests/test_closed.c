@@ -1,5 +1,3 @@
-#include <stdio.h>
-#include <stdlib.h>
 /* Tests what happens to the memory of large objects that died, with a quarantine and without one. */
 #include "tests/heap_fixture.h"
 

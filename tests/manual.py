@@ -126,7 +126,7 @@ class Manual(unittest.TestCase):
     def test_every_installed_tool_tells_its_use(self):
         build = (ROOT / "tools" / "meson.build").read_text(encoding="utf-8")
         tools = re.findall(r"'([\w-]+)'", re.search(r"foreach name : \[(.*?)\]", build)[1])
-        self.assertGreater(len(tools), 3)
+        self.assertIn("cradle-report", tools)
         for tool in tools:
             self.assertTrue(f"usage: {tool} [-" in self.pages["docs/tools.html"].text, tool)
 

@@ -612,7 +612,11 @@ static void check_destroyed(const world *w) {
 
 static void start_mutator(world *w) CRADLE_GRANTS_COLLECTION {
   w->m = cradle_mutator_new(w->heap);
+#ifdef MODEL_PUBLIC
+  w->regions = look_regions_of(w->heap, w->m);
+#else
   w->regions = look_regions_inside(w->heap, w->m);
+#endif
   w->set = cradle_weak_set_new(w->m, NULL, NULL);
   if (w->set == NULL) abort();
   w->range_base = w->range;

@@ -95,6 +95,14 @@ def check_without_database(tool, include, folder):
                 yield f"without a database: exit status {result.returncode}, and no \"{text}\" in: {result.stderr}"
 
 
+def check_programs(tool, include, folder):
+    """Each program's main is read, though both have one name."""
+    result = run(tool, folder / "programs", "--", "-I", include)
+    found = sorted(match[3] for match in map(FOUND.match, result.stdout.splitlines()) if match)
+    if found != ["global", "stale", "stale"]:
+        yield f"two programs: {result.stdout}{result.stderr}"
+
+
 def check_hint(tool, include, folder):
     """If values have no type of their own, the tool says that it does not follow them, and how that is mended."""
     with tempfile.TemporaryDirectory() as place:
@@ -224,7 +232,7 @@ def main():
         print("skipped: libclang's Python module is not installed (tools/setup)")
         return 77
     faults = check_files(tool, include, folder)
-    faults += [*check_refusals(tool, include, folder), *check_without_database(tool, include, folder), *check_help(tool),
+    faults += [*check_refusals(tool, include, folder), *check_programs(tool, include, folder), *check_without_database(tool, include, folder), *check_help(tool),
                *check_hint(tool, include, folder)]
     faults += check_fix(tool, include, folder, build)
     faults += check_lines(tool, include, folder)

@@ -59,21 +59,22 @@ static coroutine *coroutine_of(const fiber *f) {
   return f == NULL ? &main_program : f->coroutine;
 }
 
-/* The root stack first, then the C stack. Between the two, nothing is rooted and nothing collects. */
-static void switch_to(fiber *to) {
+/* The root stack first, then the C stack. Between the two, nothing is rooted and nothing collects; until the switch back,
+ * other fibers run, which do. */
+static void switch_to(fiber *to) CRADLE_MAY_COLLECT {
   coroutine *from = coroutine_of(running), *next = coroutine_of(to);
   running = to;
   cradle_root_stack_switch(m, next->roots);
   swapcontext(&from->context, &next->context);
 }
 
-static void yield(void *value) {
+static void yield(void *value) CRADLE_MAY_COLLECT {
   cradle_store(m, running, &running->value, value);
   switch_to(running->resumer);
 }
 
 /* A fiber must not root itself: its root stack would keep it alive for ever. */
-static void begin(void) {
+static void begin(void) CRADLE_MAY_COLLECT {
   running->coroutine->body(running->value);
   running->coroutine->has_ended = true;
   yield(NULL);
@@ -93,8 +94,9 @@ static coroutine *new_coroutine(void (*body)(void *argument)) {
 
 static fiber *new_fiber(void (*body)(void *argument), void *argument) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(m, argument);
+  coroutine *c = new_coroutine(body);
   fiber *f = CRADLE_NEW_REGISTERED(m, fiber, FIBER);
-  f->coroutine = new_coroutine(body);
+  f->coroutine = c;
   f->value = argument;
   return f;
 }
@@ -162,10 +164,13 @@ static tree *new_tree(long first, long last, int shape) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(m, made);
   long middle = shape == 0 ? (first + last) / 2 : first;
   if (first == last) {
-    cradle_store(m, made, &made->left, new_number(first));
+    number *leaf = new_number(first);
+    cradle_store(m, made, &made->left, leaf);
   } else {
-    cradle_store(m, made, &made->left, new_tree(first, middle, shape));
-    cradle_store(m, made, &made->right, new_tree(middle + 1, last, shape));
+    tree *left = new_tree(first, middle, shape);
+    cradle_store(m, made, &made->left, left);
+    tree *right = new_tree(middle + 1, last, shape);
+    cradle_store(m, made, &made->right, right);
   }
   return made;
 }

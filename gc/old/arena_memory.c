@@ -440,8 +440,8 @@ static uint32_t recently_wanted(crd_arenas *arenas, uint64_t now_ns) {
 }
 
 uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, uint32_t most) {
-  uint32_t wanted = recently_wanted(arenas, now_ns);
-  return crd_arenas_release(arenas, keep + wanted, most);
+  keep += recently_wanted(arenas, now_ns);
+  return arenas->free_count <= keep ? 0 : crd_arenas_release(arenas, keep, most);
 }
 
 /* A pool's pages are left alone: see discard in gc/young/nursery.c. */

@@ -215,7 +215,7 @@ static size_t secure(cradle_heap *heap) {
   if (collection_is_off(heap)) return full;
   /* The reserve is for the worst case, in which everything survives: a minor collection must not fail half-way. */
   uint32_t wanted = crd_old_arenas_for(old, full);
-  if (crd_arenas_ensure_free(&old->arenas, wanted)) {
+  if (CRADLE_LIKELY(old->arenas.free_count >= wanted) || crd_arenas_ensure_free(&old->arenas, wanted)) {
     old->reserve = wanted;
     return full;
   }

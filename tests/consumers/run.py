@@ -366,7 +366,8 @@ def two_files(arguments):
         run([*compiler, "-std=c11", *WARNINGS, *flags, *tree, "-c", HERE.parent / "model_walk.c", "-o", folder / "model_walk.o"])
         run([*words, folder / "vm.c", library, "-o", folder / "vm"])
         run([*words, HERE.parent / "hundred_lines.c", library, "-o", folder / "hundred_lines"])
-        run([*words, "-I", arguments.source, HERE.parent / "test_model.c", folder / "model_walk.o", library, "-o", folder / "test_model"])
+        model = [HERE.parent / "test_model.c", folder / "model_walk.o"]
+        run([*words, "-DMODEL_PUBLIC", "-I", arguments.source, *model, library, "-o", folder / "test_model"])
         check_vm(folder / "vm")
         run([folder / "hundred_lines"])
         run([folder / "test_model"])

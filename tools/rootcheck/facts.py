@@ -32,9 +32,9 @@ RECORDS = {CursorKind.STRUCT_DECL, CursorKind.UNION_DECL, CursorKind.TYPEDEF_DEC
 class Function:
     """A function with a body."""
 
-    def __init__(self, cursor):
+    def __init__(self, cursor, usr):
         self.cursor = cursor
-        self.usr = cursor.get_usr()
+        self.usr = usr
         self.name = cursor.spelling
         body = next(child for child in cursor.get_children() if child.kind == CursorKind.COMPOUND_STMT)
         self.body = syntax.Node(body)
@@ -124,9 +124,11 @@ class Facts:
         name = cursor.get_usr()
         if any(child.kind == CursorKind.ANNOTATE_ATTR and child.spelling == MARK for child in syntax.children_of(cursor)):
             self.marked.add(name)
-        if not (has_body_read and cursor.is_definition()) or name in self.functions:
+        if not (has_body_read and cursor.is_definition()):
             return
-        function = self.functions[name] = Function(cursor)
+        if name in self.functions:  # of another program, as main is; a call means the first
+            name = f"{name} in {file}"
+        function = self.functions[name] = Function(cursor, name)
         called = self.calls.setdefault(name, set())
         for call in function.calls:
             target = syntax.callee(call)

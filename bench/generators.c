@@ -37,7 +37,7 @@ typedef struct generator {
 
 static cradle_mutator *m;
 
-static void suspend_new(generator *g) {
+static void suspend_new(generator *g) CRADLE_MAY_COLLECT {
   g->roots = cradle_root_stack_new(m);
   if (g->roots == NULL) abort();
   g->base = g->words;
@@ -52,7 +52,7 @@ static void suspend_new(generator *g) {
   cradle_root_stack_switch(m, NULL);
 }
 
-static double minor_ns(cradle_root_stack *ran) {
+static double minor_ns(cradle_root_stack *ran) CRADLE_MAY_COLLECT {
   double times[RUNS];
   for (int run = 0; run < RUNS; run++) {
     uint64_t begin = cpu_now_ns();
@@ -66,7 +66,7 @@ static double minor_ns(cradle_root_stack *ran) {
 }
 
 /* Steps of the collector, each with the same limit. */
-static double major_pause_ns(void) {
+static double major_pause_ns(void) CRADLE_MAY_COLLECT {
   double longest = 0;
   for (bool over = false; !over;) {
     uint64_t begin = cpu_now_ns();
@@ -91,10 +91,11 @@ int main(int argc, char **argv) {
   options.types = types;
   options.type_count = 1;
   cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
-  if (all == NULL || heap == NULL || (m = cradle_mutator_new(heap)) == NULL) {
+  if (all == NULL || heap == NULL) {
     fprintf(stderr, "generators: %s\n", heap == NULL ? error.message : "no memory");
     return 1;
   }
+  m = cradle_mutator_new(heap);
   suspend_new(&all[count]);
   print("an empty minor collection", minor_ns(NULL));
   print("the same, and one generator ran", minor_ns(all[count].roots));

@@ -67,8 +67,7 @@ CRD_ALWAYS_INLINE uint64_t visit_scoped_roots(const cradle_word *base, const cra
                                               void *context) {
   uint64_t words = 0;
   for (; at > base; words++) {
-    const cradle_word *ahead = at - base > SCOPED_AHEAD ? at - SCOPED_AHEAD - 1 : base;
-    __builtin_prefetch(memory_at(*ahead));
+    if (at - base > SCOPED_AHEAD) __builtin_prefetch(memory_at(at[-SCOPED_AHEAD - 1]));
     crd_scoped_root root = scoped_root_next(&at);
     visit(context, root.kind == CRADLE_KIND_VALUE, root.variable);
   }

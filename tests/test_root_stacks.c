@@ -249,7 +249,9 @@ CRADLE_UNCHECKED_COLLECTION static void marking_goes_in_increments(void **state)
     }
     for (int i = 0; i < SUSPENDED; i += 13) assert_true(is_right(i));
   }
-  assert_true(steps > 6 * 25); /* 1,000 root stacks are some 27 pieces */
+  cradle_statistics stats;
+  cradle_heap_statistics(f.heap, &stats, sizeof stats);
+  if (stats.beside_ns == 0) assert_true(steps > 6 * 25); /* 1,000 root stacks are some 27 pieces, if no second core helps */
   free_stacks();
 }
 

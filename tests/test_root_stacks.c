@@ -251,7 +251,8 @@ CRADLE_UNCHECKED_COLLECTION static void marking_goes_in_increments(void **state)
   }
   cradle_statistics stats;
   cradle_heap_statistics(f.heap, &stats, sizeof stats);
-  if (stats.beside_ns == 0) assert_true(steps > 6 * 25); /* 1,000 root stacks are some 27 pieces, if no second core helps */
+  /* 1,000 root stacks are some 27 pieces, if no second core helps. */
+  if (stats.beside_ns == 0) assert_true(steps > 6 * 25);
   free_stacks();
 }
 

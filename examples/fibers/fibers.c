@@ -59,8 +59,8 @@ static coroutine *coroutine_of(const fiber *f) {
   return f == NULL ? &main_program : f->coroutine;
 }
 
-/* The root stack first, then the C stack. Between the two, nothing is rooted and nothing collects; until the switch back,
- * other fibers run, which do. */
+/* The root stack first, then the C stack. Between the two, nothing is rooted and nothing collects; other fibers, which
+ * run until the switch back, do collect. */
 static void switch_to(fiber *to) CRADLE_MAY_COLLECT {
   coroutine *from = coroutine_of(running), *next = coroutine_of(to);
   running = to;

@@ -6,6 +6,7 @@
 #include "gc/collect.h"
 #include "gc/death/order.h"
 #include "gc/death/registry.h"
+#include "gc/event.h"
 #include "gc/heap.h"
 #include "gc/misuse.h"
 #include "gc/platform/thread.h"
@@ -177,16 +178,25 @@ static void detach(crd_mutator *mutator) {
 
 /* --- life --- */
 
+/* NULL tells the caller that there is no memory; the listener and the log are told why. */
+static CRADLE_COLD cradle_mutator *refused(cradle_heap *heap) {
+  crd_text text = {.length = 0};
+  crd_text_format(&text, "cradle_mutator_new: no memory for the mutator's root stacks: ");
+  crd_text_limit(&text, heap->options.shadow_stack_bytes);
+  crd_event_note(heap, text.buffer, heap->options.shadow_stack_bytes, 0);
+  return NULL;
+}
+
 CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap) {
   crd_heap_check_thread(heap, "cradle_mutator_new");
   if (heap->mutator != NULL)
     crd_misuse(heap, "cradle_mutator_new: the heap has a mutator already; in this version a heap has only one");
   crd_mutator *mutator = calloc(1, sizeof *mutator);
-  if (mutator == NULL) return NULL;
+  if (mutator == NULL) return refused(heap);
   if (!crd_root_stack_open(mutator, heap->options.shadow_stack_bytes, heap->hardware.page_bytes)) {
     crd_root_stacks_close(mutator);
     free(mutator);
-    return NULL;
+    return refused(heap);
   }
   attach(mutator);
   mutator->public.heap = heap;

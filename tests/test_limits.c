@@ -139,10 +139,27 @@ static int no_mappings(void) {
   return 77;
 }
 
+static void keep_note(void *data, const cradle_event *event) {
+  if (event->kind == CRADLE_EVENT_NOTE) snprintf(data, 300, "%s", event->u.note.text);
+}
+
+CRADLE_UNCHECKED_COLLECTION static int no_mutator(void) {
+  cradle_options options;
+  default_options(&options);
+  char note[300] = "";
+  options.listener = (cradle_listener){keep_note, note};
+  cradle_heap *heap = cradle_heap_new(&options, NULL);
+  if (heap == NULL) return 14;
+  if (limit(RLIMIT_AS, MIB) != 0) return 10;
+  while (malloc(4096) != NULL) {}
+  if (cradle_mutator_new(heap) != NULL) return 13;
+  return strstr(note, "cradle_mutator_new: no memory") != NULL && strstr(note, "RLIMIT_AS is 1048576") != NULL ? 0 : 12;
+}
+
 static void a_refusal_names_the_limit(void **state) {
   (void)state;
   NEEDS_LIMITS();
-  static int (*const bodies[])(void) = {no_addresses, no_data, no_locked_memory, no_mappings};
+  static int (*const bodies[])(void) = {no_addresses, no_data, no_locked_memory, no_mappings, no_mutator};
   for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
     int result = in_child(bodies[i]);
     if (result == 77) print_message("limit %zu cannot be set here\n", i);

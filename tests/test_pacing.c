@@ -274,6 +274,26 @@ static void a_collection_begins_as_many_increments_before_the_threshold(void **s
   assert_int_equal(crd_pacing_trigger(&pacing, 3000), 4000);
 }
 
+/* memory.high is a soft maximum: three quarters of it bound the threshold, but what lives leaves room for a quarter more. */
+static void a_soft_maximum_bounds_the_threshold(void **state) {
+  (void)state;
+  crd_pacing pacing = pacing_of_defaults((size_t)8 << 30, 1 << 20), free_pacing = pacing;
+  pacing.soft_max = (uint64_t)75 << 20;
+  pacing.threshold = free_pacing.threshold = (uint64_t)90 << 20;
+  crd_pacing_update(&free_pacing, (uint64_t)50 << 20, (uint64_t)50 << 20, 0, 0);
+  crd_pacing_update(&pacing, (uint64_t)50 << 20, (uint64_t)50 << 20, 0, 0);
+  assert_true(free_pacing.threshold > (uint64_t)75 << 20);
+  assert_int_equal(pacing.threshold, (uint64_t)75 << 20);
+  pacing.threshold = (uint64_t)400 << 20;
+  crd_pacing_update(&pacing, (uint64_t)200 << 20, (uint64_t)200 << 20, 0, 0);
+  assert_int_equal(pacing.threshold, (uint64_t)250 << 20);
+  cradle_hardware hardware = {.memory_bytes = (size_t)8 << 30, .group_high_bytes = 100 << 20};
+  cradle_options options;
+  cradle_options_init(&options);
+  crd_pacing_bound(&pacing, &options, &hardware);
+  assert_int_equal(pacing.soft_max, 75 << 20);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pacing_follows_factor_growth_delta_minimum_and_maximum),
@@ -288,6 +308,7 @@ int main(void) {
       cmocka_unit_test(an_increment_ends_with_the_pause_or_a_little_later),
       cmocka_unit_test(pacing_begins_at_the_minimum_and_knows_nothing),
       cmocka_unit_test(bounds_may_be_lowered_later),
+      cmocka_unit_test(a_soft_maximum_bounds_the_threshold),
       cmocka_unit_test(averages_forget),
       cmocka_unit_test(a_collection_begins_as_many_increments_before_the_threshold),
   };

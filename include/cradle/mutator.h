@@ -73,7 +73,7 @@ typedef struct cradle_reservation {
 
 /* Makes the heap's mutator, attached to the calling thread. In this version a heap has one mutator at a time; asking
  * for a second one is misuse. Returns NULL when memory runs out: the system refused the first pages of the shadow stack
- * or of the scoped roots. Does not collect. */
+ * or of the scoped roots; a note to the listener and in the log names the limit. Does not collect. */
 CRADLE_API cradle_mutator *cradle_mutator_new(cradle_heap *heap) CRADLE_GRANTS_COLLECTION;
 /* Ends the mutator. First empties the nursery with a minor collection; objects that only this mutator's roots held are
  * dropped. Its shadow stack must be empty, and its own root stack must run. Scoped roots may be open, as the ones in

@@ -274,7 +274,7 @@ static void a_collection_begins_as_many_increments_before_the_threshold(void **s
   assert_int_equal(crd_pacing_trigger(&pacing, 3000), 4000);
 }
 
-/* memory.high is a soft maximum: three quarters of it bound the threshold, but what lives leaves room for a quarter more. */
+/* memory.high is a soft maximum: three quarters of it bound the threshold, but what survives gets a quarter more. */
 static void a_soft_maximum_bounds_the_threshold(void **state) {
   (void)state;
   crd_pacing pacing = pacing_of_defaults((size_t)8 << 30, 1 << 20), free_pacing = pacing;

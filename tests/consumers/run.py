@@ -344,7 +344,8 @@ def two_files(arguments):
     folder = fresh(arguments.work)
     run([sys.executable, arguments.source / "tools" / "amalgamate", folder / "cradle"])
     compiler = shlex.split(arguments.cc)
-    run(with_compiler(documented_command("cradle.c"), compiler), cwd=folder)
+    run(with_compiler(documented_command("-c cradle/cradle.c"), compiler), cwd=folder)
+    run(with_compiler(documented_command("cradle.o"), compiler), cwd=folder)
     check_vm(folder / "vm")
 
     flat = fresh(folder / "flat")

@@ -8,27 +8,77 @@ files of BUILD's compile database under each PATH nothing may be found. What --f
 FOLDER/unrooted is compiled, linked with BUILD's library and run. The tool's own messages for bad input are tried too.
 If both .venv and the distribution have libclang, the files are read with each, because the two versions give different
 details. Exits with 77, which Meson takes for a skip, when libclang is not installed.
+
+Loading Python's modules and libclang takes longer than most files. So this program loads them once and forks for each run
+(Forked), but for bad input, which is given to the tool as users start it.
 """
 
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import traceback
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 EXPECTED = re.compile(r"expect: (\w+) ((?:(?!//|\*/).)*)")
 FOUND = re.compile(r"(.*?):(\d+):\d+: (\w+): (.*)")
 LEFT, WANTED_LEFT = "  left: ", re.compile(r"/\* left: (.*) \*/")
-LIBCLANG_MISSING = "libclang's Python module is missing"
 # What the program in FOLDER/unrooted prints.
 PRINTED = "5050\n7 5050\n41\n6050 5050\ncradle\n10\n"
 SECONDS_MOST = 60
+SKIPPED = 77
 
 
 def run(tool, *words, cwd=None, env=None):
     return subprocess.run([sys.executable, tool, *map(str, words)], capture_output=True, text=True, cwd=cwd, env=env)
+
+
+class Forked:
+    """The tool, loaded with libclang. Calling it runs it on words in a fork, as run does in a new process."""
+
+    def __init__(self, tool):
+        self.main = loaded(tool).main
+        sys.path.insert(0, str(tool.parent))
+        from rootcheck import fix, needless, program, syntax  # noqa: F401: for the forks
+
+        syntax.prepare()
+
+    def __call__(self, *words, cwd=None):
+        words = [str(word) for word in words]
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            sys.stdout.flush()
+            child = os.fork()
+            if child == 0:
+                os._exit(self._run(words, cwd, out, err))
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            texts = [file.seek(0) or file.read() for file in (out, err)]
+        return subprocess.CompletedProcess(words, status, *texts)
+
+    def _run(self, words, cwd, out, err):
+        """The exit status."""
+        sys.stdout, sys.stderr, sys.argv = out, err, ["cradle-rootcheck", *words]
+        try:
+            os.chdir(cwd or ".")
+            status = self.main()
+        except SystemExit as end:
+            status = end.code
+        except BaseException:
+            traceback.print_exc()
+            status = 3
+        out.flush()
+        err.flush()
+        return status
+
+
+def loaded(tool):
+    loader = SourceFileLoader("cradle_rootcheck", str(tool))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
 
 
 def expectations(path):
@@ -40,7 +90,7 @@ def expectations(path):
 def check_file(tool, include, path):
     """The number of expectations, and what differs, in words."""
     needless = ["--needless"] if path.stem == "needless" else []
-    result = run(tool, *needless, path, "--", "-std=c++17" if path.suffix == ".cc" else "-std=c11", "-I", include)
+    result = tool(*needless, path, "--", "-std=c++17" if path.suffix == ".cc" else "-std=c11", "-I", include)
     wanted = list(expectations(path))
     total = len(wanted)
     faults = []
@@ -97,7 +147,7 @@ def check_without_database(tool, include, folder):
 
 def check_programs(tool, include, folder):
     """Each program's main is read, though both have one name."""
-    result = run(tool, folder / "programs", "--", "-I", include)
+    result = tool(folder / "programs", "--", "-I", include)
     found = sorted(match[3] for match in map(FOUND.match, result.stdout.splitlines()) if match)
     if found != ["global", "stale", "stale"]:
         yield f"two programs: {result.stdout}{result.stderr}"
@@ -111,7 +161,7 @@ def check_hint(tool, include, folder):
         program.write_text(re.sub(r"\b(in_slot|in_items|in_structure|in_range|visited|stored) (?=\w|\*)", "uint64_t ", text), encoding="utf-8")
         options = (program, "--", "-std=c11", "-I", include)
         for words, wanted in (((), True), (("--value-type", "elsewhere"), False)):
-            hint = run(tool, *words, *options).stderr
+            hint = tool(*words, *options).stderr
             if ("'box.inside' (uint64_t), 'entry.value' (uint64_t), 'items of list' (uint64_t) may hold" in hint) != wanted:
                 yield f"values without a type, {words}: {hint}"
 
@@ -136,12 +186,12 @@ def check_fix(tool, include, folder, build):
         program = Path(shutil.copy(folder / "unrooted" / "program.c", place))
         options = ["program.c", "--", "-std=c11", "-I", include]
         before = program.read_text(encoding="utf-8")
-        if run(tool, *options, cwd=place).returncode != 1:
+        if tool(*options, cwd=place).returncode != 1:
             yield "the program without roots has no findings"
-        diff = run(tool, "--fix", *options, cwd=place)
+        diff = tool("--fix", *options, cwd=place)
         if program.read_text(encoding="utf-8") != before:
             yield "--fix has changed the file, without --in-place"
-        fixed = run(tool, "--fix", "--in-place", *options, cwd=place)
+        fixed = tool("--fix", "--in-place", *options, cwd=place)
         if diff.returncode != 0 or fixed.returncode != 0:
             yield f"--fix leaves findings: {diff.stderr}{fixed.stderr}"
         removed = [line for line in diff.stdout.splitlines() if line.startswith("-") and not line.startswith("---")]
@@ -149,7 +199,7 @@ def check_fix(tool, include, folder, build):
         lines = program.read_text(encoding="utf-8").splitlines()
         if not added or any(line not in lines for line in added) or len(lines) != len(before.splitlines()) + len(added) - len(removed):
             yield f"the diff is not what --in-place writes: {diff.stdout}"
-        if run(tool, *options, cwd=place).returncode != 0:
+        if tool(*options, cwd=place).returncode != 0:
             yield "findings are left in the file that --fix has written"
         yield from check_running(program, include, build)
 
@@ -163,7 +213,7 @@ def check_lines(tool, include, folder):
         shutil.copy(folder / "program.h", place)
         program = Path(shutil.copy(folder / "unrooted" / "left.c", inner))
         for in_place in ((), ("--in-place",)):
-            result = run(tool, "--fix", *in_place, program, "--", "-std=c11", "-I", include)
+            result = tool("--fix", *in_place, program, "--", "-std=c11", "-I", include)
             lines = program.read_text(encoding="utf-8").splitlines()
             told = [int(match[2]) for line in result.stderr.splitlines() if (match := FOUND.match(line))]
             reasons = [line[len(LEFT) :] for line in result.stderr.splitlines() if line.startswith(LEFT)]
@@ -199,12 +249,18 @@ def check_running(program, include, build):
             yield f"what --fix has written, with {stress}: exit status {result.returncode}: {result.stdout}{result.stderr}"
 
 
-def check_tree(tool, build, paths):
+def begin_tree(tool, build, paths):
+    """The longest run, beside the others."""
+    words = [sys.executable, tool, "-p", build, *paths]
+    return subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def check_tree(reading):
     """The tree's own programs are correct, so nothing may be found in them."""
-    result = run(tool, "-p", build, *paths)
-    print("".join(result.stdout.splitlines(keepends=True)[-1:]), end="")
-    if result.returncode != 0:
-        yield f"in the tree: exit status {result.returncode}\n{result.stdout}{result.stderr}"
+    said = reading.communicate()[0]
+    print("".join(line for line in said.splitlines(keepends=True) if "may collect" in line), end="")
+    if reading.returncode != 0:
+        yield f"in the tree: exit status {reading.returncode}\n{said}"
 
 
 def check_files(tool, include, folder):
@@ -216,35 +272,51 @@ def check_files(tool, include, folder):
     return faults
 
 
-def has_libclang(tool):
-    return LIBCLANG_MISSING not in run(tool, "--count", "--", "-I.").stderr
-
-
 def copy_without_venv(tool, folder):
     """The tool in a tree of its own, where it finds no .venv and takes the distribution's libclang."""
     tools = Path(shutil.copytree(tool.parent / "rootcheck", Path(folder) / "tools" / "rootcheck")).parent
     return Path(shutil.copy(tool, tools))
 
 
-def main():
-    tool, include, folder, build, *paths = (Path(word).resolve() for word in sys.argv[1:])
-    if not has_libclang(tool):
+def check_with_distribution(tool, include, folder):
+    """Reads the files once more, in another process: this one has loaded a libclang."""
+    with tempfile.TemporaryDirectory() as other:
+        copy = copy_without_venv(tool, other)
+        result = run(__file__, copy, include, folder)
+        if result.returncode == SKIPPED:
+            print("not tried with the distribution's libclang: it is not installed (python3-clang)")
+            return
+        print(f"\nwith the distribution's libclang:\n{result.stdout}", end="")
+        if result.returncode != 0:
+            yield f"with the distribution's libclang: exit status {result.returncode}: {result.stderr}"
+
+
+def go_on_with_libclang(tool):
+    try:
+        loaded(tool).run_by_first_with_libclang(__file__)
+    except SystemExit:
         print("skipped: libclang's Python module is not installed (tools/setup)")
-        return 77
-    faults = check_files(tool, include, folder)
-    faults += [*check_refusals(tool, include, folder), *check_programs(tool, include, folder), *check_without_database(tool, include, folder), *check_help(tool),
-               *check_hint(tool, include, folder)]
-    faults += check_fix(tool, include, folder, build)
-    faults += check_lines(tool, include, folder)
-    faults += check_tree(tool, build, paths)
+        sys.exit(SKIPPED)
+
+
+def check_all(tool, include, folder, build, paths):
+    """Begins with what starts processes, while the tree is read beside it."""
+    tree = begin_tree(tool, build, paths)
+    faults = [*check_refusals(tool, include, folder), *check_without_database(tool, include, folder), *check_help(tool)]
     if (tool.parent.parent / ".venv" / "made-from").exists():
-        with tempfile.TemporaryDirectory() as other:
-            copy = copy_without_venv(tool, other)
-            if has_libclang(copy):
-                print("\nwith the distribution's libclang:")
-                faults += check_files(copy, include, folder)
-            else:
-                print("not tried with the distribution's libclang: it is not installed (python3-clang)")
+        faults += check_with_distribution(tool, include, folder)
+    forked = Forked(tool)
+    faults += check_files(forked, include, folder)
+    faults += [*check_programs(forked, include, folder), *check_hint(forked, include, folder)]
+    faults += check_fix(forked, include, folder, build)
+    faults += check_lines(forked, include, folder)
+    return [*faults, *check_tree(tree)]
+
+
+def main():
+    tool, include, folder, *whole = (Path(word).resolve() for word in sys.argv[1:])
+    go_on_with_libclang(tool)
+    faults = check_all(tool, include, folder, whole[0], whole[1:]) if whole else check_files(Forked(tool), include, folder)
     print("\n".join(faults))
     return 1 if faults else 0
 

@@ -87,11 +87,17 @@ class Facts:
         named, slots, known = {}, [], len(self.variables)
         for cursor in syntax.declarations_of(unit.cursor):
             kind = cursor.kind
-            if kind == CursorKind.MACRO_DEFINITION or cursor.location.file is None:
+            if kind == CursorKind.MACRO_INSTANTIATION:
+                if cursor.spelling == "CRADLE_SLOT":
+                    words = [token.spelling for token in cursor.get_tokens()]
+                    if "," in words:
+                        slots.append((words[words.index(",") - 1], words[-2]))
                 continue
-            name = cursor.location.file.name
+            name, offset = syntax.place_of(cursor)
+            if name is None:
+                continue
             if kind in syntax.BODIES:
-                self._add_function(cursor, name, inside(name))
+                self._add_function(cursor, name, offset, inside(name))
             elif kind in RECORDS:
                 structure = syntax.structure(cursor.type)
                 if structure is not None:
@@ -102,10 +108,6 @@ class Facts:
                 variable = syntax.Node(cursor)
                 self.variables.append(variable)
                 self._note_nodes(list(variable.walk()))
-            elif kind == CursorKind.MACRO_INSTANTIATION and cursor.spelling == "CRADLE_SLOT":
-                words = [token.spelling for token in cursor.get_tokens()]
-                if "," in words:
-                    slots.append((words[words.index(",") - 1], words[-2]))
         new = {(named[name], field) for name, field in slots if name in named} - self.slots
         self.slots |= new
         for structure, field in sorted(new):
@@ -115,9 +117,9 @@ class Facts:
                 for name in values.structures_of_values(variable.cursor):
                     self._note_value(f"items of {name or 'a type'}", values.item_type(self.records.get(named.get(name))))
 
-    def _add_function(self, cursor, file, has_body_read):
+    def _add_function(self, cursor, file, offset, has_body_read):
         """Reads each declaration once, though many units include its header. A macro may make several at one place."""
-        place = (file, cursor.location.offset, cursor.spelling)
+        place = (file, offset, cursor.spelling)
         if place in self.declared:
             return
         self.declared.add(place)

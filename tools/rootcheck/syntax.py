@@ -119,11 +119,39 @@ def visit_child():
     return cindex.conf.lib.clang_visitChildren.argtypes[1](visit)
 
 
+@functools.cache
+def visit_declaration():
+    """As visit_child, without the macros' definitions, which are most of what stands at the top of a unit."""
+    left_out = CursorKind.MACRO_DEFINITION.value
+
+    def visit(child, _, found):
+        if child._kind_id != left_out:
+            child._tu = found[0]
+            found[1].append(child)
+        return VISIT_CONTINUE
+
+    return cindex.conf.lib.clang_visitChildren.argtypes[1](visit)
+
+
 def declarations_of(cursor):
-    """What is declared at the top, and of C++ in the scopes there."""
+    """What is declared at the top, and of C++ in the scopes there; no macros' definitions."""
+    found = []
+    cindex.conf.lib.clang_visitChildren(cursor, visit_declaration(), (cursor._tu, found))
     if cursor.spelling.endswith(".c"):
-        return children_of(cursor)
-    return [one for child in children_of(cursor) for one in (child, *(declarations_of(child) if child.kind in SCOPES else ()))]
+        return found
+    return [one for child in found for one in (child, *(declarations_of(child) if child.kind in SCOPES else ()))]
+
+
+def place_of(cursor):
+    """The file's name, or None, and the offset at which a cursor stands: as Cursor.location, with one call for both, and each
+    file's name asked for once a unit."""
+    names = cursor._tu.__dict__.setdefault("rootcheck_names", {None: None})
+    file, offset = cindex.c_object_p(), ctypes.c_uint()
+    cindex.conf.lib.clang_getInstantiationLocation(cursor.location, ctypes.byref(file), None, None, ctypes.byref(offset))
+    key = ctypes.cast(file, ctypes.c_void_p).value
+    if key not in names:
+        names[key] = cursor.location.file.name
+    return names[key], offset.value
 
 
 class Node:

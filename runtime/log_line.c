@@ -3,7 +3,8 @@
  *     #      seconds  heap        collection        before     after  survived             took    pause  cause
  *           0.012345  4711.1      minor        1  4.06 MiB  64.0 KiB  64.0 KiB    1.6 %   121 us   123 us  nursery full
  *
- * Numbers have three digits and a unit, and each column but the cause has a fixed width.
+ * Numbers have three digits and a unit, and each column but the cause has a fixed width. If the system says for how much
+ * of the pause the thread ran on a processor, "; ran 120 us" ends the line.
  */
 #include "runtime/log_put.h"
 #include "runtime/log_sink.h"
@@ -103,12 +104,18 @@ static void put_columns(crd_log_writer *writer, const columns *of) {
   put(file, cradle_cause_name(of->cause));
 }
 
-static void end_line(crd_log_writer *writer) {
+static void end_line(crd_log_writer *writer, const crd_line_pause *pause) {
+  if (pause->ran_ns != 0) put_word(&writer->file, "; ran ", &time_scale, pause->ran_ns);
+  if (pause->preemptions != 0) {
+    put(&writer->file, ", other work ");
+    put_number(&writer->file, pause->preemptions);
+    put(&writer->file, " times");
+  }
   put(&writer->file, "\n");
   crd_log_file_section_end(&writer->file, true);
 }
 
-static void write_minor(crd_log_writer *writer, uint64_t pause_ns) {
+static void write_minor(crd_log_writer *writer, const crd_line_pause *pause) {
   cradle_event *event = &writer->lines.minor;
   if (event->kind == 0) return;
   const columns all = {"minor",
@@ -118,11 +125,16 @@ static void write_minor(crd_log_writer *writer, uint64_t pause_ns) {
                        event->u.minor.promoted_bytes,
                        event->u.minor.nursery_bytes,
                        event->u.minor.duration_ns,
-                       pause_ns,
+                       pause->ns,
                        event->u.minor.cause};
   put_columns(writer, &all);
-  end_line(writer);
+  end_line(writer, pause);
   event->kind = 0;
+}
+
+/* A minor collection for which no event gave a pause: the program waited for the collection only. */
+static void write_minor_alone(crd_log_writer *writer) {
+  write_minor(writer, &(crd_line_pause){.ns = writer->lines.minor.u.minor.duration_ns});
 }
 
 static uint64_t time_of_major(const crd_line_major *major) {
@@ -141,7 +153,7 @@ static void write_major(crd_log_writer *writer, const crd_line_major *major, uin
                        before > freed ? before - freed : 0,
                        before,
                        time_of_major(major),
-                       major->longest_pause_ns,
+                       major->longest.ns,
                        major->end.u.major.cause};
   put_columns(writer, &all);
   put(file, ": increments ");
@@ -158,7 +170,7 @@ static void write_major(crd_log_writer *writer, const crd_line_major *major, uin
     put_word(file, ", marked ", &byte_scale, major->beside_bytes);
     put_word(file, ", stopped within ", &time_scale, major->longest_stop_ns);
   }
-  end_line(writer);
+  end_line(writer, &major->longest);
 }
 
 /* Memory that was given back counts for the last collection of the pause, because giving back is a pause's last
@@ -181,10 +193,10 @@ static bool is_without_pause(cradle_cause cause) {
 }
 
 static void end_minor(crd_log_writer *writer, const cradle_event *event) {
-  write_minor(writer, writer->lines.minor.u.minor.duration_ns); /* no event gave its pause */
+  write_minor_alone(writer);
   if (!writer->lines.wants_minor) return;
   writer->lines.minor = *event;
-  if (is_without_pause(event->u.minor.cause)) write_minor(writer, event->u.minor.duration_ns);
+  if (is_without_pause(event->u.minor.cause)) write_minor_alone(writer);
 }
 
 static void add_increment(crd_line_major *running, const cradle_event *event) {
@@ -218,20 +230,21 @@ static void add_compaction(crd_log_lines *lines, uint64_t duration) {
   of->compact_ns += duration;
 }
 
-static void add_pause(crd_line_major *major, uint64_t duration) {
-  if (major->stepped && duration > major->longest_pause_ns) major->longest_pause_ns = duration;
+static void add_pause(crd_line_major *major, const crd_line_pause *pause) {
+  if (major->stepped && pause->ns > major->longest.ns) major->longest = *pause;
   major->stepped = false;
 }
 
-static void end_pause(crd_log_writer *writer, uint64_t duration) {
+static void end_pause(crd_log_writer *writer, const cradle_event *event) {
   crd_log_lines *lines = &writer->lines;
-  write_minor(writer, duration);
-  for (size_t i = 0; i < lines->ended_count; i++) add_pause(&lines->ended[i], duration);
-  add_pause(&lines->running, duration);
+  const crd_line_pause pause = {event->u.pause.duration_ns, event->u.pause.processor_ns, event->u.pause.preemptions};
+  write_minor(writer, &pause);
+  for (size_t i = 0; i < lines->ended_count; i++) add_pause(&lines->ended[i], &pause);
+  add_pause(&lines->running, &pause);
 }
 
 static void end_heap(crd_log_writer *writer) {
-  write_minor(writer, writer->lines.minor.u.minor.duration_ns);
+  write_minor_alone(writer);
   write_majors(writer);
 }
 
@@ -239,7 +252,7 @@ static void write_event(crd_log_writer *writer, const cradle_event *event) {
   crd_log_lines *lines = &writer->lines;
   switch ((int)event->kind) {
   case CRADLE_EVENT_MINOR_END: end_minor(writer, event); return;
-  case CRADLE_EVENT_PAUSE: end_pause(writer, event->u.pause.duration_ns); return;
+  case CRADLE_EVENT_PAUSE: end_pause(writer, event); return;
   case CRADLE_EVENT_MAJOR_BEGIN: lines->running = (crd_line_major){0}; return;
   case CRADLE_EVENT_STEP_END: add_increment(&lines->running, event); return;
   case CRADLE_EVENT_BESIDE: add_beside(&lines->running, event); return;

@@ -9,12 +9,18 @@
 
 #include <cradle/event.h>
 
+/* A pause: its length, for how much of it the thread ran (0: not known), and how often the system then ran something
+ * else. */
+typedef struct crd_line_pause {
+  uint64_t ns, ran_ns, preemptions;
+} crd_line_pause;
+
 /* A major collection: what its events added up to. */
 typedef struct crd_line_major {
   cradle_event end;                             /* CRADLE_EVENT_MAJOR_END, when it has ended */
   uint64_t phase_ns[CRADLE_PHASE_CLEARING + 1]; /* by cradle_phase */
   uint64_t compact_ns, increments, marked_bytes, freed_bytes;
-  uint64_t longest_pause_ns;                         /* of the pauses in which it did something */
+  crd_line_pause longest;                            /* of the pauses in which it did something */
   uint64_t beside_ns, beside_bytes, longest_stop_ns; /* of the second core */
   bool stepped;                                      /* it did something in the pause under way */
 } crd_line_major;

@@ -31,9 +31,14 @@ static void send_sized_minor(crd_log *log, cradle_cause cause, uint64_t number, 
   send_event(log, end);
 }
 
-static void send_pause(crd_log *log, uint64_t ns) {
+/* A pause in which the thread ran for ran_ns (0: not known), and the system took the processor so often. */
+static void send_shared_pause(crd_log *log, uint64_t ns, uint64_t ran_ns, uint64_t preemptions) {
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE,
-                                 .u.pause = {.cause = CRADLE_CAUSE_NURSERY_FULL, .duration_ns = ns}});
+                                 .u.pause = {CRADLE_CAUSE_NURSERY_FULL, ns, ran_ns, preemptions != 0, preemptions}});
+}
+
+static void send_pause(crd_log *log, uint64_t ns) {
+  send_shared_pause(log, ns, 0, 0);
 }
 
 static void send_step(crd_log *log, cradle_phase from, uint64_t marked, uint64_t freed, uint64_t ns) {
@@ -71,7 +76,8 @@ static void send_example(crd_log *log) {
       for (int step = 0; step < 2; step++) send_step(log, CRADLE_PHASE_SWEEPING, 0, 6 * mib + 700000, 450000);
       send_major_end(log, 1, 25 * mib + 300000, 12 * mib + 8192);
     }
-    send_pause(log, i == 2 ? 1950000 : minor.u.minor.duration_ns + 2000);
+    uint64_t pause_ns = i == 2 ? 1950000 : minor.u.minor.duration_ns + 2000;
+    send_shared_pause(log, pause_ns, i == 1 ? 81000 : pause_ns - 20, i == 1 ? 2 : 0);
     if (i == 2) send_given_back(log, 3);
   }
 }
@@ -93,12 +99,14 @@ static void a_collection_is_a_line(void **state) {
   (void)state;
   assert_int_equal(log.heap_count, 1);
   assert_int_equal(log.line_count, 4);
-  assert_has(text, "  minor        1  29.2 MiB  25.1 MiB  65.3 KiB    1.6 %   121 us   123 us  nursery full\n");
-  assert_has(text, "  minor        3  29.5 MiB  12.0 MiB     0 B      0.0 %    92 ns  2.09 us  nursery full\n");
+  assert_has(text, "  minor        1  29.2 MiB  25.1 MiB  65.3 KiB    1.6 %   121 us   123 us  nursery full; "
+                   "ran 81.0 us, other work 2 times\n");
+  assert_has(text, "  minor        3  29.5 MiB  12.0 MiB     0 B      0.0 %    92 ns  2.09 us  nursery full; "
+                   "ran 2.07 us\n");
   assert_has(text,
              "  major        1  25.3 MiB  12.0 MiB  12.0 MiB   47.3 %  10.6 ms  1.95 ms  threshold: increments 9; "
              "marking 9.66 ms, clearing 84.2 us, sweeping 900 us, compacting 0 ns; marked 12.0 MiB, "
-             "freed 13.3 MiB, given back 6.00 MiB\n");
+             "freed 13.3 MiB, given back 6.00 MiB; ran 1.95 ms\n");
   free(text);
 }
 

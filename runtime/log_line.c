@@ -3,8 +3,8 @@
  *     #      seconds  heap        collection        before     after  survived             took    pause  cause
  *           0.012345  4711.1      minor        1  4.06 MiB  64.0 KiB  64.0 KiB    1.6 %   121 us   123 us  nursery full
  *
- * Numbers have three digits and a unit, and each column but the cause has a fixed width. If the system says for how much
- * of the pause the thread ran on a processor, "; ran 120 us" ends the line.
+ * Numbers have three digits and a unit, and each column but the cause has a fixed width. If the system says for how
+ * much of the pause the thread ran on a processor, "; ran 120 us" ends the line.
  */
 #include "runtime/log_put.h"
 #include "runtime/log_sink.h"

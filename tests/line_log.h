@@ -15,7 +15,8 @@
 static const char line_form[] =
     "^ *([0-9]+\\.[0-9]{6})  ([0-9]+\\.[0-9]+) *  (minor|major)( +[0-9]+)" BYTES_COLUMN BYTES_COLUMN BYTES_COLUMN
     "( +[0-9]+\\.[0-9]) %" TIME_COLUMN TIME_COLUMN "  ([a-z ]+)(: increments ([0-9]+); marking " TIME ", clearing " TIME
-    ", sweeping " TIME ", compacting " TIME "; marked " BYTES ", freed " BYTES ", given back (" BYTES "))?(; ran " TIME "(, other work [0-9]+ times)?)?$";
+    ", sweeping " TIME ", compacting " TIME "; marked " BYTES ", freed " BYTES ", given back (" BYTES "))?(; ran " TIME
+    "(, other work [0-9]+ times)?)?$";
 enum { SECONDS = 1, LABEL, KIND, NUMBER, BEFORE, AFTER = 7, SURVIVED = 9, SHARE = 11, TOOK, PAUSE = 14, CAUSE = 16 };
 enum { TAIL = 17, GIVEN_BACK = 25, GROUPS = 27 };
 

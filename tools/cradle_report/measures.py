@@ -71,7 +71,9 @@ def told_pauses(told, sections):
     pauses = []
     for one in told:
         begin = max(one.end - one.fields["time_ns"], pauses[-1].end if pauses else 0)
-        pauses.append(Pause(begin, one.end, [], one.fields.get("processor_ns"), one.fields.get("preemptions")))
+        ran = one.fields.get("processor_ns")
+        # The clock is read between the readings of the processor time, so a pause may seem to have run for longer than it took.
+        pauses.append(Pause(begin, one.end, [], None if ran is None else min(ran, one.end - begin), one.fields.get("preemptions")))
     position = 0
     for section in sorted(sections, key=lambda one: one.end):
         while position < len(pauses) and pauses[position].end < section.end:

@@ -32,6 +32,12 @@ def percent(share):
     return f"{100 * share:.2f} %"
 
 
+def counted(count, noun):
+    """A number with its noun, in the plural unless it is 1."""
+    plural = noun if count == 1 else f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{count:.0f} {plural}"
+
+
 def collections(count, counter):
     return f"{count}: {causes(counter)}" if count else NONE
 
@@ -44,7 +50,7 @@ def processor_time(summary):
     if summary.processor_longest is None:
         return NOT_KNOWN
     words = f"p99 {time(summary.processor_p99)}, max {time(summary.processor_longest)}"
-    return f"{words}; in {summary.interrupted} pauses the system ran something else" if summary.interrupted else words
+    return f"{words}; in {counted(summary.interrupted, 'pause')} the system ran something else" if summary.interrupted else words
 
 
 def rows(heap, summary):
@@ -61,15 +67,17 @@ def rows(heap, summary):
         yield "processor time of pauses", processor_time(summary)
         yield "utilisation at worst", ", ".join(f"{percent(mmu)} in {ms} ms" for ms, mmu in summary.mmu.items())
     if heap.pause_target_ns:
-        above = sum(pause.length > heap.pause_target_ns for pause in heap.pauses)
-        yield "pause target", f"{time(heap.pause_target_ns)}; {above} pauses above it"
+        above = [pause for pause in heap.pauses if pause.length > heap.pause_target_ns]
+        interrupted = sum(pause.is_interrupted for pause in above)
+        why = f" ({interrupted} interrupted by other work)" if interrupted else ""
+        yield "pause target", f"{time(heap.pause_target_ns)}; {counted(len(above), 'pause')} above it{why}"
     else:
         yield "pause target", NOT_KNOWN if heap.pause_target_ns is None else "none"
     yield "minor collections", collections(summary.minors, summary.causes)
     yield "major collections", collections(summary.majors, summary.major_causes)
     rate = NOT_KNOWN if summary.allocated is None else f"{size(summary.allocated)}, {size(summary.allocated / seconds)} a second"
     yield "allocated", rate
-    objects = "" if summary.promoted_objects is None else f" in {summary.promoted_objects} objects"
+    objects = "" if summary.promoted_objects is None else f" in {counted(summary.promoted_objects, 'object')}"
     survived = "the survival is not known" if summary.survival is None else f"{percent(summary.survival)} of the nursery survived"
     yield "promoted", f"{size(summary.promoted)}{objects}; {survived}"
     most = NOT_KNOWN if summary.used_peak is None else f"{size(summary.used_peak)} at most"
@@ -85,7 +93,7 @@ def rows(heap, summary):
     if heap.spans:
         memory = sum(one.fields["memory_bytes"] for one in heap.spans)
         waste = memory - sum(one.fields["used_bytes"] for one in heap.spans)
-        yield "spans", f"{size(memory)} in {len(heap.spans)} size classes, {percent(waste / memory)} waste after the last major collection"
+        yield "spans", f"{size(memory)} in {counted(len(heap.spans), 'size class')}, {percent(waste / memory)} waste after the last major collection"
 
 
 def about_pauses(heap, summary):
@@ -96,7 +104,7 @@ def about_pauses(heap, summary):
     at = time(longest.begin - heap.begin)
     if longest.length > 2_000_000:
         yield longest.length / 1e6, f"The longest pause, {time(longest.length)}, is {kind}, {at} after the start. {why_long(heap, summary, longest, kind)}"
-    if summary.mmu[100] < 0.5:
+    if summary.mmu[100] < 0.5 and not longest.is_interrupted:  # by the clock, so only where nothing else explains it
         yield 50, f"In the worst tenth of a second, the program ran for only {percent(summary.mmu[100])} of the time."
 
 
@@ -104,7 +112,7 @@ def why_long(heap, summary, longest, kind):
     """What the log can tell about the reason, and only that."""
     if longest.is_interrupted:
         return (f"The collector worked for {time(longest.processor)} of it; for the rest, the system ran something else "
-                f"(it took the processor away {longest.preemptions:.0f} times). A quiet machine shortens it, no setting.")
+                f"(it took the processor away {counted(longest.preemptions, 'time')}). A quiet machine shortens it, no setting.")
     if 2 * longest.missing >= longest.length:
         return (f"The thread ran for only {time(longest.processor)} of it and waited for the rest: for memory, or for the "
                 "second core.")
@@ -113,8 +121,8 @@ def why_long(heap, summary, longest, kind):
         return ("Increments keep to the pause target (CRADLE_GC_PAUSE) unless there is none, or the program asked for a "
                 f"whole collection{busy}.")
     if wants_larger_nursery(summary) or grew_by_itself(heap):
-        return f"It grows with the number of survivors{busy}."
-    return ("It grows with the number of survivors: a smaller nursery (CRADLE_GC_NURSERY) shortens it, at the price of "
+        return f"Such a pause grows with the number of survivors{busy}."
+    return ("Such a pause grows with the number of survivors: a smaller nursery (CRADLE_GC_NURSERY) shortens it, at the price of "
             f"more collections{busy}.")
 
 
@@ -154,10 +162,12 @@ def about_share(heap, summary):
 def about_requests(summary):
     asked = summary.major_causes.get("request", 0)
     if asked > 2 and asked > summary.majors / 2:
-        yield 20, f"{asked} of {summary.majors} major collections were requested by the program; without these requests it would pause less."
+        yield 20, (f"The program requested {asked} of {counted(summary.majors, 'major collection')}; without these requests it would "
+                   "pause less.")
     short = summary.major_causes.get("out of memory", 0)
     if short:
-        yield 200, f"{short} major collections came because memory ran out: raise the maximum heap (CRADLE_GC_MAX)."
+        yield 200, (f"{counted(short, 'major collection')} came because memory ran out: raise the maximum heap "
+                    "(CRADLE_GC_MAX).")
 
 
 def about_memory(heap, summary):
@@ -174,7 +184,8 @@ def advice(heap, summary):
     found = [*about_pauses(heap, summary), *about_share(heap, summary), *about_requests(summary), *about_memory(heap, summary)]
     sentences = [sentence for _, sentence in sorted(found, key=lambda one: -one[0])]
     for text, count in heap.notes.most_common(3):
-        sentences.append(f"The collector noted{'' if count == 1 else f' {count} times'}: {shown(text)}.")
+        times = "" if count == 1 else f" {counted(count, 'time')}"
+        sentences.append(f"The collector noted{times}: {shown(text)}.")
     if not heap.minors and not heap.majors:
         return ["No collection is in this log."]
     return sentences or ["Nothing stands out: pauses are short and little time goes into them."]

@@ -52,6 +52,10 @@ static void fuzz_step(world *w) CRADLE_MAY_COLLECT {
   case 33:
   case 34:
   case 35: op_immediate(w); break;
+  case 36:
+  case 37:
+  case 38:
+  case 39: stack_step(w); break;
   case 31: op_poke(w); break;
   case 0:
   case 1:

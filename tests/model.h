@@ -134,6 +134,26 @@ typedef struct pairs {
   size_t count, capacity;
 } pairs;
 
+/* A root stack (tests/model_stacks.h). */
+enum { STACKS = 6, SCOPES_MAX = 12, STACK_WORDS = 8 };
+typedef struct model_stack {
+  cradle_root_stack *real; /* NULL: the mutator's own, or none */
+  cradle_word *base;       /* of its shadow stack, since it was suspended */
+  uint32_t *shadow_model;
+  size_t shadow_count, shadow_most;
+  void *scoped[SCOPES_MAX], *range[STACK_WORDS], *range_base, *range_top;
+  uint32_t scoped_model[SCOPES_MAX], range_model[STACK_WORDS];
+  cradle_scope scopes[SCOPES_MAX];
+  size_t scoped_count;
+  cradle_root_range roots;
+  bool has_range;
+} model_stack;
+typedef struct model_root {
+  void **word;
+  uint32_t *number;
+  bool may_be_written;
+} model_root;
+
 typedef struct world {
   uint64_t seed, op, comparisons;
   const unsigned char *choice, *choices_end; /* bytes that decide in place of the seed; NULL: the seed does */
@@ -141,14 +161,19 @@ typedef struct world {
   cradle_mutator *m;
   model_object *objects;
   uint32_t count, capacity;
-  /* The roots: a value stack registered as a range, globals, and shadow stack words, each with its model. */
+  /* The roots: a value stack registered as a range, globals, and root stacks, each with its model. */
   void *range[ROOT_SLOTS], *global[ROOT_SLOTS];
   void *range_base, *range_top;
   cradle_root_range roots;
   uint32_t range_model[ROOT_SLOTS], global_model[ROOT_SLOTS];
-  uint32_t *shadow_model;
+  model_stack stacks[STACKS], *running;
+  uint64_t stacks_made;
+  struct {
+    cradle_checkpoint saved;
+    model_stack *stack; /* NULL: none is saved, or its root stack was freed */
+    size_t shadow_count, scoped_count;
+  } checkpoint;
   view *view; /* if not NULL, the comparison adds each object to it */
-  size_t shadow_count;
   look_regions regions; /* where they were when the run began */
   cradle_encoding encoding;
   cradle_word immediate[IMMEDIATES], immediate_model[IMMEDIATES]; /* a range of values, none of them a reference */
@@ -167,8 +192,6 @@ typedef struct world {
   bool (*look_is_due)(void); /* NULL, or whether a look verifies and walks the heap, too */
 } world;
 static world *the_world;
-
-#define SHADOW_MAX 4096
 
 static uint64_t next_random(world *w) {
   w->seed ^= w->seed << 13;
@@ -268,6 +291,7 @@ static uint64_t stride_of(uint64_t length) {
 }
 
 #include "tests/model_identity.h"
+#include "tests/model_stacks.h"
 
 /* --- what the heap should say about itself --- */
 
@@ -491,8 +515,8 @@ static void compare(world *w, bool exact) {
   if (memcmp(w->immediate, w->immediate_model, sizeof w->immediate) != 0) differ(w, "an immediate changed");
   for (size_t i = 0; i < ROOT_SLOTS; i++) compare_push(w, &stack, w->range[i], w->range_model[i]);
   for (size_t i = 0; i < ROOT_SLOTS; i++) compare_push(w, &stack, w->global[i], w->global_model[i]);
-  for (size_t i = 0; i < w->shadow_count; i++)
-    compare_push(w, &stack, (void *)(uintptr_t)w->m->shadow_base[i], w->shadow_model[i]);
+  model_root on_stack;
+  for (size_t i = 0; stacks_root_at(w, i, &on_stack); i++) compare_push(w, &stack, *on_stack.word, *on_stack.number);
   identity_root root;
   for (size_t i = 0; identity_root_at(w, i, &root); i++) compare_push(w, &stack, root.real, root.number);
   compare_reached(w, &stack);
@@ -531,8 +555,8 @@ static void look(world *w, bool exact) {
     all.kept += !is_reached(w, number) && w->objects[number].kept == w->comparisons;
   for (size_t i = 0; i < ROOT_SLOTS; i++) view_root(w, w->range[i], w->range_model[i]);
   for (size_t i = 0; i < ROOT_SLOTS; i++) view_root(w, w->global[i], w->global_model[i]);
-  for (size_t i = 0; i < w->shadow_count; i++)
-    view_root(w, (void *)(uintptr_t)w->m->shadow_base[i], w->shadow_model[i]);
+  model_root on_stack;
+  for (size_t i = 0; stacks_root_at(w, i, &on_stack); i++) view_root(w, *on_stack.word, *on_stack.number);
   identity_root root;
   for (size_t i = 0; identity_root_at(w, i, &root); i++)
     if (!identity_is_second_pin(w, i)) view_root(w, root.real, root.number);

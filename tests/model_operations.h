@@ -6,17 +6,15 @@
 
 /* --- operations --- */
 
-/* A random root that holds something, or NULL. */
-static void **random_root(world *w, uint32_t *number) {
+static model_root random_root(world *w) {
+  model_root root;
+  if (w->stacks_made > 0 && below(w, 4) == 0 && stacks_random_root(w, &root)) return root;
   size_t i = below(w, ROOT_SLOTS);
   uint64_t which = below(w, 3);
-  if (which == 2 && w->shadow_count > 0) {
-    i = below(w, w->shadow_count);
-    *number = w->shadow_model[i];
-    return (void **)&w->m->shadow_base[i];
-  }
-  *number = which == 0 ? w->range_model[i] : w->global_model[i];
-  return which == 0 ? &w->range[i] : &w->global[i];
+  if (which == 2 && w->running->shadow_count > 0)
+    return stack_root(w, w->running, below(w, w->running->shadow_count));
+  return which == 0 ? (model_root){&w->range[i], &w->range_model[i], true}
+                    : (model_root){&w->global[i], &w->global_model[i], true};
 }
 
 /* The object in word i that the program may use; NULL if that object is dead. */
@@ -34,7 +32,9 @@ static object *read_word(world *w, object *real, const model_object *model, uint
 
 /* Walks a few random steps from a random root, over weak slots and pairs, too. */
 static object *random_object(world *w, uint32_t *number) {
-  object *real = *random_root(w, number);
+  model_root root = random_root(w);
+  object *real = *root.word;
+  *number = *root.number;
   for (uint64_t steps = below(w, 6); real != NULL && steps > 0; steps--) {
     const model_object *model = &w->objects[*number];
     uint64_t words = words_of(model);
@@ -455,39 +455,35 @@ static void op_copy(world *w) CRADLE_MAY_COLLECT {
   if (which == 0) w->objects[from_number].slot[at] = to_number;
 }
 
+/* No barrier: nothing is referred to. */
 static void op_drop(world *w) {
-  uint32_t number;
-  void **root = random_root(w, &number);
-  *root = NULL;
-  for (size_t i = 0; i < ROOT_SLOTS; i++) {
-    if (root == &w->range[i]) w->range_model[i] = 0;
-    if (root == &w->global[i]) w->global_model[i] = 0;
-  }
-  for (size_t i = 0; i < w->shadow_count; i++)
-    if (root == (void **)&w->m->shadow_base[i]) w->shadow_model[i] = 0; /* no barrier: nothing is referred to */
+  model_root root = random_root(w);
+  if (!root.may_be_written) return;
+  *root.word = NULL;
+  *root.number = 0;
 }
 
 /* Overwrites a word anywhere in the shadow stack with another object, which may be young. */
 static void op_poke(world *w) {
   uint32_t number = 0;
-  if (w->shadow_count == 0) return;
-  size_t i = below(w, w->shadow_count);
+  size_t count = w->running->shadow_count;
+  if (count == 0) return;
+  size_t i = below(w, count);
   object *real = random_object(w, &number);
-  *cradle_peek(w->m, w->shadow_count - 1 - i) = (cradle_word)(uintptr_t)real;
-  w->shadow_model[i] = real == NULL ? 0 : number;
+  *cradle_peek(w->m, count - 1 - i) = (cradle_word)(uintptr_t)real;
+  w->running->shadow_model[i] = real == NULL ? 0 : number;
 }
 
 static void op_push(world *w) {
   uint32_t number = 0;
-  if (w->shadow_count == SHADOW_MAX) return;
+  if (w->running->shadow_count == w->running->shadow_most) return;
   object *real = random_object(w, &number);
-  cradle_push(w->m, real);
-  w->shadow_model[w->shadow_count++] = real == NULL ? 0 : number;
+  stack_push(w, real, number);
 }
 
 static void op_pop(world *w) {
   size_t count = below(w, 8);
-  if (count > w->shadow_count) count = w->shadow_count;
+  if (count > w->running->shadow_count) count = w->running->shadow_count;
   uint64_t way = below(w, 3);
   if (way == 0) { /* as after a longjmp */
     cradle_checkpoint lower = cradle_checkpoint_save(w->m);
@@ -498,7 +494,7 @@ static void op_pop(world *w) {
   } else {
     cradle_pop_many(w->m, count);
   }
-  w->shadow_count -= count;
+  w->running->shadow_count -= count;
 }
 
 static void op_collect(world *w) CRADLE_MAY_COLLECT {
@@ -571,8 +567,9 @@ static void open_world(world *w, uint64_t seed, const cradle_options *options) {
                .out_of_memory = options->on_out_of_memory};
   first_seed = seed;
   w->objects = calloc(w->capacity, sizeof *w->objects);
-  w->shadow_model = calloc(SHADOW_MAX, sizeof *w->shadow_model);
-  if (w->objects == NULL || w->shadow_model == NULL) abort();
+  if (w->objects == NULL) abort();
+  stack_begin(w->stacks, NULL, OWN_MOST);
+  w->running = w->stacks;
   cradle_error error;
   w->heap = cradle_heap_new(options, &error);
   if (w->heap == NULL) differ(w, error.message);
@@ -582,7 +579,6 @@ static void open_world(world *w, uint64_t seed, const cradle_options *options) {
 static void free_model(world *w) {
   for (uint32_t i = 0; i < w->count; i++) free(w->objects[i].slot);
   free(w->objects);
-  free(w->shadow_model);
   free(w->finals);
   free(w->holders.at);
 }
@@ -632,12 +628,13 @@ static void start_mutator(world *w) CRADLE_GRANTS_COLLECTION {
 }
 
 static void take_world_apart(world *w) CRADLE_REVOKES_COLLECTION {
-  cradle_pop_many(w->m, w->shadow_count);
+  stacks_leave(w);
   cradle_root_range_remove(w->m, &w->roots);
   cradle_root_range_remove(w->m, &w->immediates);
   cradle_weak_set_free(w->set);
   cradle_mutator_free(w->m);
   cradle_heap_free(w->heap);
+  stacks_close(w);
   check_destroyed(w);
   free_model(w);
 }

@@ -14,6 +14,10 @@ static void step(world *w) CRADLE_MAY_COLLECT {
     identity_step(w);
     return;
   }
+  if (below(w, 12) == 0) {
+    stack_step(w);
+    return;
+  }
   uint64_t which = below(w, 1000);
   if (which < 300)
     op_allocate_into_root(w);

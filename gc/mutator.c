@@ -37,8 +37,8 @@ static CRADLE_COLD _Noreturn void frame_is_gone(cradle_mutator *mutator, const c
                                                 const crd_scoped_root *root) {
   crd_misuse(
       mutator->heap,
-      "%s: a scoped root of a frame that is gone is still open%s%s: cradle_checkpoint_restore is missing after a "
-      "longjmp, or a C++ exception passed C code that was compiled without -fexceptions",
+      "%s: a scoped root of a frame that is gone is still open%s%s: missing is cradle_checkpoint_restore after a "
+      "longjmp, -fexceptions for C code that a C++ exception passed, or a root stack for another C stack",
       what, root->name == NULL ? "" : ": ", root->name == NULL ? "" : root->name);
 }
 

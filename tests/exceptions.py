@@ -68,9 +68,9 @@ int main() {
   cradle_heap_free(heap);
 }
 """
-REPORT = ("cradle_new: a scoped root of a frame that is gone is still open: innermost (part.c:9): cradle_checkpoint_restore is "
-          "missing after a longjmp, or a C++ exception passed C code that was compiled without -fexceptions; in the call at "
-          "main.cc:15")
+REPORT = ("cradle_new: a scoped root of a frame that is gone is still open: innermost (part.c:9): missing is "
+          "cradle_checkpoint_restore after a longjmp, -fexceptions for C code that a C++ exception passed, or a root stack for "
+          "another C stack; in the call at main.cc:15")
 
 
 def outcome(folder, include, library, cc, cxx, unwinds, checked):

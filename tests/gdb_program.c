@@ -48,6 +48,21 @@ __attribute__((noinline)) void stop_at_exit(void) {
 static pair *global;
 static pair prebuilt = {.header = PAIR};
 
+/* A suspended coroutine holds the object three times. */
+static void suspend_with(cradle_mutator *m, pair *object) {
+  static pair *scoped, *frame, **base = &frame, **top = &frame + 1;
+  static cradle_root_range range;
+  cradle_root_stack *coroutine = cradle_root_stack_new(m);
+  range = CRADLE_ROOT_RANGE(base, top, CRADLE_KIND_REFERENCE, "frames");
+  range.stack = coroutine;
+  cradle_root_range_add(m, &range);
+  (void)cradle_root_stack_switch(m, coroutine);
+  (void)cradle_scope_open(m, &scoped, CRADLE_KIND_REFERENCE, NULL);
+  cradle_push(m, object);
+  scoped = frame = object;
+  (void)cradle_root_stack_switch(m, NULL);
+}
+
 int main(void) CRADLE_UNCHECKED_COLLECTION {
   cradle_options options;
   cradle_options_init(&options);
@@ -65,6 +80,7 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   CRADLE_ROOT(m, old);
   vector *large = cradle_new_array(m, VECTOR, 10000);
   CRADLE_ROOT(m, large);
+  suspend_with(m, old);
   cradle_collect(m, CRADLE_COLLECT_MINOR);
   vector *values = cradle_new_array(m, VALUES, 3);
   CRADLE_ROOT(m, values);

@@ -40,8 +40,10 @@ EXPECTED = [
     r"item 9999: pair at 0x",
     r"0x[0-9a-f]+ is not in the heap",
     r"0x[0-9a-f]+ is in the nursery, but not inside an object",
-    r"global root 0x[0-9a-f]+\nscoped root without a name, variable at 0x[0-9a-f]+\n0x[0-9a-f]+: vector, .*: item 9999\n"
-    r"0x[0-9a-f]+: pair, 24 bytes, young, hash 0x[0-9a-f]+: word 1\n4 references to 0x[0-9a-f]+: pair, 24 bytes, old\n",
+    r"global root 0x[0-9a-f]+\nscoped root without a name, variable at 0x[0-9a-f]+\n"
+    r"shadow stack, word 0 from the bottom( of the root stack at 0x[0-9a-f]+)\n"
+    r"scoped root without a name, variable at 0x[0-9a-f]+\1\nframes, word 0\1\n0x[0-9a-f]+: vector, .*: item 9999\n"
+    r"0x[0-9a-f]+: pair, 24 bytes, young, hash 0x[0-9a-f]+: word 1\n7 references to 0x[0-9a-f]+: pair, 24 bytes, old\n",
     r"handle 0x100000000\nprebuilt object 0x[0-9a-f]+, word 2\nshadow stack, word 0 from the bottom\n"
     r"0x[0-9a-f]+: values, 40 bytes, young: item 0\n0x[0-9a-f]+: entries\\x1b\[2J, 64 bytes, young: item 2, word 1\n"
     r"5 references to",
@@ -51,7 +53,7 @@ EXPECTED = [
     r"0x[0-9a-f]+: pair, 24 bytes, old = \{first = 0x0, rest = 0x0\}",
     r"5 is NULL, or neither a cradle_heap \* nor a cradle_mutator \*",
     r"Usage: cradle what ADDRESS",
-    r"4 references to .*\nNot searched: finalizer queues, weak slots, ephemerons and weak sets\.\n",
+    r"7 references to .*\nNot searched: finalizer queues, weak slots, ephemerons and weak sets\.\n",
     r"heap 0x[0-9a-f]+: the program walks it\n(.*\n){5}No list of objects, because the program walks it\.\n",
     r"\"global\"\n\$\d+ = \(cradle_heap \*\) (0x[0-9a-f]+)(?: <[^\n]*>)?\nheap \1: the program runs\ncollections: 0 minor, 0 major\n",
 ]

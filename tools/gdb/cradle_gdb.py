@@ -325,8 +325,8 @@ class Heap:
                 variable = word & ~(Internals.SCOPED_VALUE | Internals.SCOPED_NAMED)
                 yield (f"scoped root {name or 'without a name'}, variable at {variable:#x}{of}",) + \
                     self.slot(variable, bool(word & Internals.SCOPED_VALUE))[1:]
-            yield from self.range_roots(stack["ranges"])
-        yield from self.range_roots(mutator["ranges"])
+            yield from self.range_roots(stack["ranges"], of)
+        yield from self.range_roots(mutator["ranges"], "")
 
     @staticmethod
     def root_stacks(mutator):
@@ -337,12 +337,12 @@ class Heap:
                 yield link.cast(stack_type).dereference()
                 link = link["next"]
 
-    def range_roots(self, root_range):
+    def range_roots(self, root_range, of):
         while int(root_range):
             name = name_at(int(root_range["name"])) if int(root_range["name"]) else "root range"
             base, top = (self.word_at(int(root_range[end])) for end in ("base", "top"))
             for address in range(base, top, 8):
-                yield (f"{name}, word {(address - base) // 8}",) + self.slot(address, int(root_range["kind"]) == 1)[1:]
+                yield (f"{name}, word {(address - base) // 8}{of}",) + self.slot(address, int(root_range["kind"]) == 1)[1:]
             root_range = root_range["next"]
 
     def describe(self, address, kind, size):

@@ -407,6 +407,46 @@ CRADLE_UNCHECKED_COLLECTION static void a_write_to_a_suspended_one_is_found(void
   cradle_root_stack_free(stacks[0]);
 }
 
+/* Each holds an object three times. How often a referrer of the kind was reported as it should be. */
+typedef struct named {
+  uint64_t words, scopes, ranges, others;
+} named;
+
+static bool count_named(void *data, const cradle_referrer *referrer) {
+  named *n = data;
+  bool of_range = referrer->holder == CRADLE_HOLDER_ROOT_RANGE && strcmp(referrer->name, "generator") == 0;
+  if (referrer->holder == CRADLE_HOLDER_SHADOW_STACK && referrer->index == 0)
+    n->words++;
+  else if (referrer->holder == CRADLE_HOLDER_SCOPED_ROOT && referrer->index == 0)
+    n->scopes++;
+  else if (of_range && referrer->index == 1)
+    n->ranges++;
+  else
+    n->others++;
+  return true;
+}
+
+CRADLE_UNCHECKED_COLLECTION static void the_roots_of_each_are_named(void **state) {
+  (void)state;
+  enum { STACKS = 3 };
+  for (int i = 0; i < STACKS; i++) make_stack(i);
+  pair *object = new_pair(NULL);
+  for (int i = 0; i < STACKS; i++) {
+    (void)cradle_root_stack_switch(f.m, stacks[i]);
+    held[i] = in_range[i][1] = object;
+    *cradle_peek(f.m, 0) = (cradle_word)(uintptr_t)object;
+  }
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR); /* all but the last rest */
+  for (int step = 0; step < 2; step++) {
+    named n = {0};
+    assert_int_equal(cradle_referrers(f.heap, held[0], count_named, &n), CRADLE_WALK_COMPLETE);
+    assert_true(n.words == STACKS && n.scopes == STACKS && n.ranges == STACKS && n.others == 0);
+    (void)cradle_collect_step(f.m, 0); /* they wait to be marked, or have been */
+  }
+  (void)cradle_root_stack_switch(f.m, NULL);
+  for (int i = 0; i < STACKS; i++) cradle_root_stack_free(stacks[i]);
+}
+
 CRADLE_UNCHECKED_COLLECTION static void what_is_refused(void **state) {
   (void)state;
   make_stack(0);
@@ -536,6 +576,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(objects_own_root_stacks, open_plain, close_and_count),
       cmocka_unit_test_setup_teardown(objects_own_root_stacks, open_stressed, close_and_count),
       IN_INCREMENTS(a_write_to_a_suspended_one_is_found),
+      IN_INCREMENTS(the_roots_of_each_are_named),
       PLAIN(what_is_refused),
       PLAIN(scopes_without_root_stacks),
       cmocka_unit_test(a_thread_leaves_a_heap),

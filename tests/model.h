@@ -173,7 +173,7 @@ typedef struct world {
     model_stack *stack; /* NULL: none is saved, or its root stack was freed */
     size_t shadow_count, scoped_count;
   } checkpoint;
-  view *view; /* if not NULL, the comparison adds each object to it */
+  view *view;           /* if not NULL, the comparison adds each object to it */
   look_regions regions; /* where they were when the run began */
   cradle_encoding encoding;
   cradle_word immediate[IMMEDIATES], immediate_model[IMMEDIATES]; /* a range of values, none of them a reference */

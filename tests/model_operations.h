@@ -11,8 +11,7 @@ static model_root random_root(world *w) {
   if (w->stacks_made > 0 && below(w, 4) == 0 && stacks_random_root(w, &root)) return root;
   size_t i = below(w, ROOT_SLOTS);
   uint64_t which = below(w, 3);
-  if (which == 2 && w->running->shadow_count > 0)
-    return stack_root(w, w->running, below(w, w->running->shadow_count));
+  if (which == 2 && w->running->shadow_count > 0) return stack_root(w, w->running, below(w, w->running->shadow_count));
   return which == 0 ? (model_root){&w->range[i], &w->range_model[i], true}
                     : (model_root){&w->global[i], &w->global_model[i], true};
 }

@@ -155,6 +155,17 @@ static void stack_push(world *w, object *real, uint32_t number) {
   stack->shadow_model[stack->shadow_count++] = real == NULL ? 0 : number;
 }
 
+/* Mostly a few words; sometimes more than marking looks at in one piece. */
+static void stack_push_many(world *w) {
+  uint32_t number = 0;
+  uint64_t count = below(w, 4) == 0 ? below(w, COROUTINE_MOST) : below(w, 20);
+  object *real = random_object(w, &number);
+  for (; count > 0; count--) {
+    if (count % 16 == 0) real = random_object(w, &number);
+    stack_push(w, real, number);
+  }
+}
+
 /* Into a scoped variable or a word of the range. */
 static void stack_write(world *w, object *real, uint32_t number) {
   model_stack *stack = w->running;
@@ -177,7 +188,7 @@ static void stack_allocate(world *w) CRADLE_MAY_COLLECT {
 
 static void stack_step(world *w) CRADLE_MAY_COLLECT {
   uint32_t number = 0;
-  switch (below(w, 16)) {
+  switch (below(w, 17)) {
   case 0:
   case 1:
   case 2: stack_new(w); break;
@@ -201,6 +212,7 @@ static void stack_step(world *w) CRADLE_MAY_COLLECT {
   case 12: stack_allocate(w); break;
   case 13: stack_range(w); break;
   case 14: stack_save(w); break;
+  case 15: stack_push_many(w); break;
   default: stack_restore(w); break;
   }
 }

@@ -62,7 +62,7 @@ void no_collect(world *w) {
   for (uint64_t count = below(w, 8); count > 0; count--) harmless[below(w, sizeof harmless / sizeof *harmless)](w);
   EXPECT(w, cradle_new_fast(w->m, LEAF, 16) == NULL, "an allocation found room where nothing may collect");
   EXPECT(w, node_of(w, object) == n, "an object moved where nothing may collect");
-  if (chance(w, 4) && w->stack_count >= w->frame->stack_count) longjmp(w->frame->buffer, 1);
+  if (chance(w, 4) && w->on->count >= w->frame->stack_count) longjmp(w->frame->buffer, 1);
   for (uint64_t i = 0; i < depth; i++) cradle_no_collect_end(w->m);
   EXPECT(w, statistics_of(w).minor_collections == before, "a collection came where none may");
 }

@@ -33,6 +33,7 @@ static const struct {
     {"root_clear", root_clear, 40},
     {"root_scope", root_scope, 20},
     {"root_unwind", root_unwind, 10},
+    {"root_coroutine", root_coroutine, 30},
     {"root_range", root_range, 20},
     {"root_global", root_global, 16},
     {"root_handle", root_handle, 30},
@@ -79,14 +80,17 @@ void operate(world *w) {
 
 /* One operation. It may end by a longjmp, when memory runs out or a step further in unwinds. */
 void step(world *w) {
-  frame here = {.outer = w->frame, .stack_count = w->stack_count, .scoped_count = w->scoped_count, .floor = w->floor};
+  frame here = {
+      .outer = w->frame, .on = w->on, .stack_count = w->on->count, .scoped_count = w->scoped_count, .floor = w->floor};
   here.checkpoint = cradle_checkpoint_save(w->m);
   w->frame = &here;
   if (setjmp(here.buffer) == 0) {
     operate(w);
   } else {
+    w->on->base = w->m->shadow_base;
     cradle_checkpoint_restore(w->m, &w->frame->checkpoint);
-    w->stack_count = w->frame->stack_count;
+    root_stacks_left(w, w->frame);
+    w->on->count = w->frame->stack_count;
     w->scoped_count = w->frame->scoped_count;
     w->floor = w->frame->floor;
   }

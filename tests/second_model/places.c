@@ -31,9 +31,32 @@ void *decode(const world *w, cradle_kind kind, cradle_word word) {
 
 /* --- places --- */
 
+static size_t suspended_count(const world *w) {
+  size_t count = 0;
+  for (size_t i = 0; i < ROOT_STACKS; i++)
+    if (&w->root_stacks[i] != w->on) count += w->root_stacks[i].count;
+  return count;
+}
+
+/* The suspended root stack to which the word belongs; makes the index one of its own. */
+static root_stack *suspended_at(world *w, size_t *index) {
+  root_stack *at = w->root_stacks;
+  for (;; at++) {
+    if (at == w->on) continue;
+    if (*index < at->count) return at;
+    *index -= at->count;
+  }
+}
+
+static root_stack *frames_at(world *w, place at) {
+  return &w->root_stacks[1 + at.index / FRAME_WORDS];
+}
+
 static size_t origin_count(const world *w, origin from) {
   switch (from) {
-  case ON_STACK: return w->stack_count;
+  case ON_STACK: return w->on->count;
+  case SUSPENDED: return suspended_count(w);
+  case IN_FRAMES: return (ROOT_STACKS - 1) * FRAME_WORDS;
   case IN_SCOPE: return w->scoped_count;
   case IN_RANGE: return (size_t)(w->ranges[0].top - w->ranges[0].base + w->ranges[1].top - w->ranges[1].base);
   case IN_GLOBAL: return GLOBALS;
@@ -51,6 +74,7 @@ static size_t range_split(const world *w, place at, size_t *index) {
 }
 
 static bool is_open(const world *w, place at) {
+  if (at.origin == IN_FRAMES) return w->root_stacks[1 + at.index / FRAME_WORDS].real != NULL;
   if (at.origin == IN_GLOBAL) return w->globals[at.index].is_registered;
   return at.origin != IN_HANDLE || w->handles[at.index].handle.number != 0;
 }
@@ -80,9 +104,14 @@ bool place_with_object(world *w, place *found) {
 }
 
 cell *place_cell(world *w, place at) {
-  size_t index;
+  size_t index = at.index;
   switch (at.origin) {
-  case ON_STACK: return &w->stack[at.index];
+  case ON_STACK: return &w->on->cells[at.index];
+  case SUSPENDED: {
+    root_stack *of = suspended_at(w, &index);
+    return &of->cells[index];
+  }
+  case IN_FRAMES: return &frames_at(w, at)->frame_cells[at.index % FRAME_WORDS];
   case IN_SCOPE: return &w->scoped[at.index].cell;
   case IN_RANGE: {
     size_t range = range_split(w, at, &index);
@@ -97,7 +126,9 @@ cell *place_cell(world *w, place at) {
 cradle_kind place_kind(const world *w, place at) {
   size_t index;
   switch (at.origin) {
-  case ON_STACK: return w->stack_kind;
+  case ON_STACK:
+  case SUSPENDED: return w->stack_kind;
+  case IN_FRAMES: return w->root_stacks[1 + at.index / FRAME_WORDS].range.kind;
   case IN_SCOPE: return w->scoped[at.index].kind;
   case IN_RANGE: return w->ranges[range_split(w, at, &index)].range.kind;
   case IN_GLOBAL: return w->globals[at.index].kind;
@@ -108,9 +139,14 @@ cradle_kind place_kind(const world *w, place at) {
 
 /* The address of the word; the shadow stack is read past cradle_peek, which would move the watermark. */
 static cradle_word *word_at(world *w, place at) {
-  size_t index;
+  size_t index = at.index;
   switch (at.origin) {
   case ON_STACK: return w->m->shadow_base + at.index;
+  case SUSPENDED: {
+    const root_stack *of = suspended_at(w, &index);
+    return of->base + index;
+  }
+  case IN_FRAMES: return &frames_at(w, at)->frames[at.index % FRAME_WORDS];
   case IN_SCOPE: return w->scoped[at.index].variable;
   case IN_RANGE: {
     size_t range = range_split(w, at, &index);
@@ -127,8 +163,17 @@ cradle_word place_word(world *w, place at) {
   return (cradle_word)(uintptr_t)cradle_handle_get(w->m, w->handles[at.index].handle);
 }
 
+/* What a suspended root stack holds must rest, but for the scoped roots of the mutator's own. */
+static bool must_rest(world *w, place at) {
+  const root_stack *on = w->on;
+  if (at.origin == SUSPENDED) return true;
+  if (at.origin == IN_FRAMES) return frames_at(w, at) != on;
+  return at.origin == IN_SCOPE && w->scoped[at.index].on != on && w->scoped[at.index].on != w->root_stacks;
+}
+
 /* n NULL: the place gets no object; a slot of values may get an immediate. */
 void place_write(world *w, place at, node *n, void *object) {
+  if (must_rest(w, at)) return;
   cell *cell = place_cell(w, at);
   cradle_kind kind = place_kind(w, at);
   cradle_word word = n == NULL && kind == CRADLE_KIND_VALUE && chance(w, 2) ? encode_immediate(w, cell)
@@ -136,7 +181,7 @@ void place_write(world *w, place at, node *n, void *object) {
   if (at.origin == IN_HANDLE)
     cradle_handle_set(w->m, w->handles[at.index].handle, object);
   else if (at.origin == ON_STACK)
-    *cradle_peek(w->m, w->stack_count - 1 - at.index) = word;
+    *cradle_peek(w->m, w->on->count - 1 - at.index) = word;
   else
     *word_at(w, at) = word;
 }

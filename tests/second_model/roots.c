@@ -7,40 +7,40 @@
 
 void root_push(world *w) {
   place from;
-  if (w->stack_count == STACK_MAX) return;
+  if (w->on->count == STACK_MAX) return;
   bool has_object = place_with_object(w, &from);
   node *n = has_object ? place_cell(w, from)->node : NULL;
   void *object = has_object ? place_object(w, from) : NULL;
-  cradle_word word = encode(w, w->stack_kind, n, object, &w->stack[w->stack_count]);
+  cradle_word word = encode(w, w->stack_kind, n, object, &w->on->cells[w->on->count]);
   if (w->stack_kind == CRADLE_KIND_REFERENCE && chance(w, 2))
     cradle_push(w->m, object);
   else
     cradle_push_word(w->m, word);
-  w->stack_count++;
+  w->on->count++;
 }
 
 void root_pop(world *w) {
-  size_t room = w->stack_count - w->floor;
+  size_t room = w->on->count - w->floor;
   if (room == 0) return;
   if (chance(w, 4)) {
     size_t count = below(w, room + 1);
     cradle_pop_many(w->m, count);
-    w->stack_count -= count;
+    w->on->count -= count;
     return;
   }
-  place top = {ON_STACK, w->stack_count - 1};
+  place top = {ON_STACK, w->on->count - 1};
   cradle_word word = place_word(w, top), popped;
   (void)place_object(w, top);
   popped = chance(w, 2) ? cradle_pop_word(w->m) : (cradle_word)(uintptr_t)cradle_pop(w->m);
   EXPECT(w, popped == word, "the shadow stack gave another word than its last");
-  w->stack_count--;
+  w->on->count--;
 }
 
 void root_peek(world *w) {
   place from;
-  if (w->stack_count == 0 || !place_with_object(w, &from)) return;
-  size_t index = below(w, w->stack_count);
-  place to = {ON_STACK, w->stack_count - 1 - index};
+  if (w->on->count == 0 || !place_with_object(w, &from)) return;
+  size_t index = below(w, w->on->count);
+  place to = {ON_STACK, w->on->count - 1 - index};
   EXPECT(w, *cradle_peek(w->m, index) == place_word(w, to), "cradle_peek has another word");
   place_write(w, to, place_cell(w, from)->node, place_object(w, from));
 }
@@ -62,6 +62,7 @@ void root_clear(world *w) {
 /* --- scopes --- */
 
 static void scope_enter(world *w, void *variable, cradle_kind kind) {
+  w->scoped[w->scoped_count].on = w->on;
   w->scoped[w->scoped_count].variable = variable;
   w->scoped[w->scoped_count].kind = kind;
   w->scoped[w->scoped_count++].cell = (cell){0};
@@ -69,7 +70,7 @@ static void scope_enter(world *w, void *variable, cradle_kind kind) {
 
 static void scope_steps(world *w) {
   size_t floor = w->floor;
-  w->floor = w->stack_count;
+  w->floor = w->on->count;
   for (uint64_t count = 1 + below(w, 12); count > 0; count--) step(w);
   w->floor = floor;
 }
@@ -93,9 +94,64 @@ void root_scope(world *w) {
 void root_unwind(world *w) {
   frame *to = w->frame;
   for (uint64_t count = below(w, 4); count > 0 && to->outer != NULL; count--) to = to->outer;
-  if (to == w->frame || to->stack_count > w->stack_count) return;
+  if (to == w->frame || to->stack_count > to->on->count) return;
   w->frame = to;
   longjmp(to->buffer, 1);
+}
+
+/* --- root stacks --- */
+
+static void root_stack_new(world *w, root_stack *made) {
+  cradle_root_stack *real = cradle_root_stack_new(w->m);
+  EXPECT(w, real != NULL, "no root stack");
+  *made = (root_stack){.real = real};
+  made->frames_base = made->frames;
+  made->frames_top = made->frames + FRAME_WORDS;
+  cradle_kind kind = (made - w->root_stacks) % 2 == 0 ? CRADLE_KIND_VALUE : CRADLE_KIND_REFERENCE;
+  made->range = CRADLE_ROOT_RANGE(made->frames_base, made->frames_top, kind, "frames");
+  made->range.stack = real;
+  cradle_root_range_add(w->m, &made->range);
+}
+
+static void root_stack_free(root_stack *gone) {
+  cradle_root_stack_free(gone->real);
+  *gone = (root_stack){.real = NULL};
+}
+
+void root_stacks_free(world *w) {
+  for (size_t i = 1; i < ROOT_STACKS; i++) root_stack_free(&w->root_stacks[i]);
+}
+
+static void root_stack_switch(world *w, root_stack *to) {
+  const cradle_root_stack *from = w->on->real;
+  w->on->base = w->m->shadow_base;
+  EXPECT(w, cradle_root_stack_switch(w->m, to->real) == from, "another root stack ran");
+  w->on = to;
+}
+
+/* Steps on a root stack, which keeps its words for the next time. */
+void root_coroutine(world *w) {
+  root_stack *to = &w->root_stacks[1 + below(w, ROOT_STACKS - 1)], *from = w->on;
+  if (to->was_entered) return;
+  if (to->real == NULL) root_stack_new(w, to);
+  root_stack_switch(w, to);
+  size_t floor = w->floor;
+  to->was_entered = true;
+  w->floor = 0;
+  for (uint64_t count = 1 + below(w, 12); count > 0; count--) step(w);
+  to->was_entered = false;
+  w->floor = floor;
+  root_stack_switch(w, from);
+  if (chance(w, 8)) root_stack_free(to);
+}
+
+/* A coroutine that was left in the middle must not go on. */
+void root_stacks_left(world *w, const frame *frame) {
+  bool is_outer[ROOT_STACKS] = {false};
+  for (; frame != NULL; frame = frame->outer) is_outer[frame->on - w->root_stacks] = true;
+  w->on = w->frame->on;
+  for (size_t i = 1; i < ROOT_STACKS; i++)
+    if (w->root_stacks[i].was_entered && !is_outer[i]) root_stack_free(&w->root_stacks[i]);
 }
 
 /* --- ranges, globals, handles --- */

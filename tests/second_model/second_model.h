@@ -105,10 +105,22 @@ struct node {
   uint64_t registered_at[CRADLE_FINALIZER_QUEUES + 1]; /* the last time, in the order of all */
 };
 
-typedef enum origin { ON_STACK, IN_SCOPE, IN_RANGE, IN_GLOBAL, IN_CALLBACK, IN_HANDLE, ORIGINS } origin;
+typedef enum origin {
+  ON_STACK,  /* the shadow stack of the root stack that runs */
+  SUSPENDED, /* those of the others */
+  IN_FRAMES, /* the ranges of root stacks */
+  IN_SCOPE,
+  IN_RANGE,
+  IN_GLOBAL,
+  IN_CALLBACK,
+  IN_HANDLE,
+  ORIGINS
+} origin;
 
 enum {
   STACK_MAX = 120,
+  ROOT_STACKS = 5, /* the first is the mutator's own */
+  FRAME_WORDS = 6,
   SCOPED_MAX = 40,
   RANGES = 2,
   RANGE_MAX = 24,
@@ -127,10 +139,22 @@ typedef struct place {
   size_t index;
 } place;
 
+typedef struct root_stack {
+  cradle_root_stack *real; /* NULL: there is none, or it is the mutator's own */
+  cradle_word *base;       /* of its shadow stack, since it was suspended */
+  cell cells[STACK_MAX];
+  size_t count;
+  cradle_root_range range;
+  cradle_word frames[FRAME_WORDS], *frames_base, *frames_top;
+  cell frame_cells[FRAME_WORDS];
+  bool was_entered; /* and not left yet: it runs, or waits for others that it has switched to */
+} root_stack;
+
 typedef struct frame {
   jmp_buf buffer;
   struct frame *outer;
   cradle_checkpoint checkpoint;
+  root_stack *on;
   size_t stack_count, scoped_count, floor;
 } frame;
 
@@ -177,9 +201,10 @@ typedef struct world {
   size_t work_count, work_room;
 
   frame *frame;
-  cell stack[STACK_MAX];
-  size_t stack_count, floor; /* words below the floor stay until the scope ends */
+  root_stack root_stacks[ROOT_STACKS], *on; /* on: the one that runs */
+  size_t floor;                             /* words below it stay until the scope ends */
   struct {
+    const root_stack *on;
     void *variable;
     cradle_kind kind;
     cell cell;
@@ -282,6 +307,10 @@ void root_move(world *w);
 void root_clear(world *w);
 void root_scope(world *w);
 void root_unwind(world *w);
+void root_coroutine(world *w);
+/* A longjmp has left root stacks that were entered since the frame began. */
+void root_stacks_left(world *w, const frame *frame);
+void root_stacks_free(world *w);
 void root_range(world *w);
 void root_global(world *w);
 void root_handle(world *w);

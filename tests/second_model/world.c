@@ -155,6 +155,7 @@ void world_open(world *w, uint64_t seed, uint32_t number) {
   cradle_options options;
   cradle_type types[LATE];
   *w = (world){.seed = seed, .number = number, .operation = "opening"};
+  w->on = w->root_stacks;
   worlds[number] = w;
   draw_from(w, seed, UINT64_MAX - number);
   cradle_options_init(&options);
@@ -224,9 +225,11 @@ void world_close(world *w) {
   if (chance(w, 2)) close_queues(w);
   for (size_t i = 0; i < SETS; i++) cradle_weak_set_free(w->sets[i].set);
   for (size_t i = 0; i < RANGES; i++) cradle_root_range_remove(w->m, &w->ranges[i].range);
-  cradle_pop_many(w->m, w->stack_count);
+  cradle_pop_many(w->m, w->on->count);
+  if (chance(w, 2)) root_stacks_free(w);
   cradle_mutator_free(w->m);
   cradle_heap_free(w->heap);
+  root_stacks_free(w);
   check_left(w);
   free_shadow(w);
 }

@@ -37,7 +37,6 @@ CRADLE_UNCHECKED_COLLECTION static int open_with(void (*change)(cradle_options *
   cradle_options options;
   fixture_options(&f, &options);
   if (change != NULL) change(&options);
-  f.stressed = options.stress_period != 0;
   fixture_open_with(&f, &options);
   mapped = mmap(NULL, C_STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   allocated = malloc(C_STACK_BYTES);
@@ -76,7 +75,6 @@ static int open_beside(void **state) {
 }
 CRADLE_UNCHECKED_COLLECTION static int close_it(void **state) {
   (void)state;
-  f.stressed = false;
   fixture_close(&f);
   munmap(mapped, C_STACK_BYTES);
   free(allocated);

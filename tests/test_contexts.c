@@ -153,6 +153,11 @@ CRADLE_UNCHECKED_COLLECTION static void resume_another(const coroutine *c) {
   if (!other->runs && !other->has_ended && other != &coroutines[DROPPED]) resume(other);
 }
 
+/* AddressSanitizer does not know these C stacks, so it keeps what it noted about the frames that a longjmp leaves. */
+static __attribute__((noinline)) void landed(coroutine *c) {
+  sanitize_known(c->c_stack, (size_t)((char *)__builtin_frame_address(0) - c->c_stack));
+}
+
 static jmp_buf landings[PLACES];
 static volatile bool leaves = true;
 
@@ -170,6 +175,7 @@ CRADLE_UNCHECKED_COLLECTION static void catch(coroutine *c) {
   CRADLE_ROOT(f.m, kept);
   cradle_checkpoint checkpoint = cradle_checkpoint_save(f.m);
   if (setjmp(landings[c - coroutines]) == 0) throw_deep(c, 3);
+  landed(c);
   cradle_checkpoint_restore(f.m, &checkpoint);
   kept = new_pair(kept);
   c->wrong += kept->rest->rest != NULL;
@@ -228,6 +234,7 @@ CRADLE_UNCHECKED_COLLECTION static __attribute__((noinline)) void throw_from_a_s
 
 CRADLE_UNCHECKED_COLLECTION static void forget(coroutine *c) {
   if (setjmp(landings[0]) == 0) throw_from_a_scope(c);
+  landed(c);
   (void)CRADLE_NEW(f.m, pair, T_PAIR);
 }
 BEGIN(forget)

@@ -331,7 +331,9 @@ CRADLE_UNCHECKED_COLLECTION static void a_region_belongs_to_its_root_stack(void 
   cradle_root_stack_switch(f.m, NULL);
   (void)new_pair(NULL);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  fixture_pass_first_looks(&f);
   cradle_root_stack_switch(f.m, stack);
+  assert_null(cradle_new_fast(f.m, T_PAIR, sizeof(pair)));
   ASSERT_MISUSE(&f, "a no-collection region is open", cradle_collect(f.m, CRADLE_COLLECT_MINOR));
   cradle_root_stack_free(stack);
 }

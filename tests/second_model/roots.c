@@ -106,7 +106,7 @@ static void root_stack_new(world *w, root_stack *made) {
   EXPECT(w, real != NULL, "no root stack");
   *made = (root_stack){.real = real};
   made->frames_base = made->frames;
-  made->frames_top = made->frames + FRAME_WORDS;
+  made->frames_top = made->frames + FRAME_WORDS - 1; /* the last word is a scoped root */
   cradle_kind kind = (made - w->root_stacks) % 2 == 0 ? CRADLE_KIND_VALUE : CRADLE_KIND_REFERENCE;
   made->range = CRADLE_ROOT_RANGE(made->frames_base, made->frames_top, kind, "frames");
   made->range.stack = real;
@@ -133,8 +133,10 @@ static void root_stack_switch(world *w, root_stack *to) {
 void root_coroutine(world *w) {
   root_stack *to = &w->root_stacks[1 + below(w, ROOT_STACKS - 1)], *from = w->on;
   if (to->was_entered) return;
-  if (to->real == NULL) root_stack_new(w, to);
+  bool is_new = to->real == NULL;
+  if (is_new) root_stack_new(w, to);
   root_stack_switch(w, to);
+  if (is_new) (void)cradle_scope_open(w->m, &to->frames[FRAME_WORDS - 1], to->range.kind, "frames");
   size_t floor = w->floor;
   to->was_entered = true;
   w->floor = 0;

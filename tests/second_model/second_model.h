@@ -108,7 +108,7 @@ struct node {
 typedef enum origin {
   ON_STACK,  /* the shadow stack of the root stack that runs */
   SUSPENDED, /* those of the others */
-  IN_FRAMES, /* the ranges of root stacks */
+  IN_FRAMES, /* a range of each root stack, and a scoped root, which stays */
   IN_SCOPE,
   IN_RANGE,
   IN_GLOBAL,

@@ -287,6 +287,43 @@ CRADLE_UNCHECKED_COLLECTION static void a_c_stack_without_a_root_stack(void **st
   sanitize_known(both, 2 * C_STACK_BYTES);
 }
 
+/* Code without checks runs on the coroutine's C stack, which lies in the caller's frame. It was resumed while an
+ * argument of a checked call was computed: that call's frame says nothing about this C stack. */
+CRADLE_UNCHECKED_COLLECTION static void collect_unchecked(coroutine *c) {
+  pair *mine = new_pair(NULL);
+  CRADLE_ROOT(f.m, mine);
+  yield(c);
+  (cradle_collect)(f.m, CRADLE_COLLECT_MINOR);
+  c->wrong += mine->rest != NULL;
+}
+BEGIN(collect_unchecked)
+
+CRADLE_UNCHECKED_COLLECTION static uint64_t no_time_after(coroutine *c) {
+  resume(c);
+  return 0;
+}
+
+CRADLE_UNCHECKED_COLLECTION static void checked_calls_resume(void **state) {
+  (void)state;
+  _Alignas(64) char in_frame[C_STACK_BYTES];
+  make(&coroutines[0], in_frame, begin_collect_unchecked);
+  resume(&coroutines[0]);
+  (void)cradle_collect_step(f.m, no_time_after(&coroutines[0]));
+  assert_true(coroutines[0].has_ended && coroutines[0].wrong == 0);
+  let_go(&coroutines[0]);
+}
+
+CRADLE_UNCHECKED_COLLECTION static void a_switch_ends_a_reservation(void **state) {
+  (void)state;
+  if (!CRADLE_CHECKED) return;
+  cradle_root_stack *stack = cradle_root_stack_new(f.m);
+  cradle_reservation room = cradle_reserve(f.m, 2 * sizeof(pair));
+  (void)cradle_root_stack_switch(f.m, stack);
+  (void)cradle_root_stack_switch(f.m, NULL);
+  ASSERT_MISUSE(&f, "the reservation is over", (void)cradle_new_reserved(&room, T_PAIR, sizeof(pair)));
+  cradle_root_stack_free(stack);
+}
+
 #define PLAIN(test) cmocka_unit_test_setup_teardown(test, open_plain, close_it)
 
 int main(void) {
@@ -297,6 +334,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(c_stacks_of_all_kinds, open_beside, close_it),
       PLAIN(a_forgotten_restore_is_found),
       PLAIN(a_c_stack_without_a_root_stack),
+      PLAIN(checked_calls_resume),
+      PLAIN(a_switch_ends_a_reservation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

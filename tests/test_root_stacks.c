@@ -415,6 +415,30 @@ CRADLE_UNCHECKED_COLLECTION static void a_write_to_a_suspended_one_is_found(void
   cradle_root_stack_free(stacks[0]);
 }
 
+/* The range is added while its root stack rests, with a young object or one that marking has not seen. */
+CRADLE_UNCHECKED_COLLECTION static void a_range_is_added_at_rest(void **state) {
+  (void)state;
+  pair *frame[] = {NULL, NULL}, **first = frame, **end = frame + 2;
+  cradle_root_range range = CRADLE_ROOT_RANGE(first, end, CRADLE_KIND_REFERENCE, "late");
+  make_stack(0);
+  pair *old = new_pair(NULL);
+  cradle_push(f.m, old);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  (void)cradle_collect_step(f.m, 0);
+  frame[0] = (pair *)(uintptr_t)*cradle_peek(f.m, 0);
+  frame[1] = new_pair(NULL);
+  frame[1]->first = frame[0];
+  range.stack = stacks[0];
+  cradle_root_range_add(f.m, &range);
+  (void)cradle_pop(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_right();
+  while (!cradle_collect_step(f.m, 0)) assert_right();
+  assert_ptr_equal(frame[1]->first, frame[0]);
+  cradle_root_range_remove(f.m, &range);
+  cradle_root_stack_free(stacks[0]);
+}
+
 /* Each holds an object three times. How often a referrer of the kind was reported as it should be. */
 typedef struct named {
   uint64_t words, scopes, ranges, others;
@@ -584,6 +608,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(objects_own_root_stacks, open_plain, close_and_count),
       cmocka_unit_test_setup_teardown(objects_own_root_stacks, open_stressed, close_and_count),
       IN_INCREMENTS(a_write_to_a_suspended_one_is_found),
+      IN_INCREMENTS(a_range_is_added_at_rest),
       IN_INCREMENTS(the_roots_of_each_are_named),
       PLAIN(what_is_refused),
       PLAIN(scopes_without_root_stacks),

@@ -31,12 +31,8 @@
 #include <cradle/roots.h>
 
 #include "gc/base/address.h"
+#include "gc/base/ring.h"
 #include "gc/base/word_stack.h"
-
-/* A link of a ring. An empty ring is one link that leads to itself. */
-typedef struct crd_ring {
-  struct crd_ring *next, *previous;
-} crd_ring;
 
 /* Room for so many words of scoped roots lies behind the structure. */
 #define ROOT_STACK_FIRST_WORDS 8
@@ -57,27 +53,6 @@ struct cradle_root_stack {
 /* Where the scoped roots of one that is not a mutator's own lie first: behind the structure. */
 static inline cradle_word *root_stack_first(cradle_root_stack *stack) {
   return memory_at(address_of(stack + 1));
-}
-
-static inline void ring_init(crd_ring *ring) {
-  ring->next = ring->previous = ring;
-}
-static inline void ring_remove(crd_ring *link) {
-  link->next->previous = link->previous;
-  link->previous->next = link->next;
-}
-static inline void ring_insert(crd_ring *ring, crd_ring *link) {
-  *link = (crd_ring){ring->next, ring};
-  ring->next = ring->next->previous = link;
-}
-/* Moves all of a ring to another one. */
-static inline void ring_empty_into(crd_ring *from, crd_ring *to) {
-  if (from->next == from) return;
-  from->next->previous = to;
-  from->previous->next = to->next;
-  to->next->previous = from->previous;
-  to->next = from->next;
-  ring_init(from);
 }
 
 static inline cradle_root_stack *root_stack_of(crd_ring *link) {

@@ -216,6 +216,21 @@ static void removed_while_marking(void **state) {
   for (size_t i = 500; i < COUNT; i++) assert_int_equal(cradle_type_of(pairs[i].first), T_PAIR);
 }
 
+/* [prebuilt.4]: whether each of the pairs is remembered exactly if it is registered and was stored into, and is where
+ * its entry says. */
+static void check_remembered(const pair *pairs, size_t count) {
+  const crd_word_stack *remembered = &f.heap->remembered;
+  size_t found = 0, expected = 0;
+  for (size_t i = 0; i < word_stack_count(remembered); i++) {
+    uint32_t at = crd_address_map_get(&f.heap->prebuilts.by_address, remembered->base[i]);
+    if (at != ADDRESS_MAP_NONE) assert_int_equal(f.heap->prebuilts.of[at].remembered, i);
+    found += remembered->base[i] - (uintptr_t)pairs < count * sizeof *pairs;
+  }
+  for (size_t i = 0; i < count; i++)
+    expected += prebuilt_is(&f.heap->prebuilts, &pairs[i]) && !header_has_barrier(pairs[i].header);
+  assert_int_equal(found, expected);
+}
+
 /* Objects are removed in any order, stored into or not; the remaining ones must still be found by their addresses. */
 static void removed_in_any_order(void **state) {
   (void)state;
@@ -231,6 +246,7 @@ static void removed_in_any_order(void **state) {
       if (written >> i & 1) cradle_store(f.m, &pairs[i], &pairs[i].first, p);
     for (size_t i = 0; i < COUNT; i++) {
       cradle_prebuilt_remove(f.heap, &pairs[(i * 3 + written) % COUNT]);
+      check_remembered(pairs, COUNT);
       for (size_t k = i + 1; k < COUNT; k++) {
         uint32_t at = crd_address_map_get(&f.heap->prebuilts.by_address, (uintptr_t)&pairs[(k * 3 + written) % COUNT]);
         assert_ptr_equal(f.heap->prebuilts.of[at].object, &pairs[(k * 3 + written) % COUNT]);

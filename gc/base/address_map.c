@@ -7,9 +7,11 @@
 
 #define FIRST_CAPACITY 64
 
-/* Addresses of neighbouring objects differ in few bits. The high half of the product spreads them. */
+/* The highest bits of the product (Knuth, The Art of Computer Programming, volume 3, 6.4: Fibonacci hashing). They
+ * spread addresses at regular distances evenly in a table of any size, which bits from the middle do not. */
 static size_t home_of(const crd_address_map *map, uintptr_t address) {
-  return ((uint64_t)address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (map->capacity - 1);
+  ASSERT(map->capacity > 1, "[address_map.1] a home in no table");
+  return (size_t)((uint64_t)address * UINT64_C(0x9e3779b97f4a7c15) >> (__builtin_clzll(map->capacity) + 1));
 }
 
 static size_t after(const crd_address_map *map, size_t at) {

@@ -29,6 +29,7 @@ void crd_prebuilt_written(cradle_heap *heap, cradle_word *object) {
   ASSERT(index != ADDRESS_MAP_NONE, "a barrier on what is neither in the heap nor prebuilt");
   ASSERT(!header_has_barrier(*object), "[prebuilt.2] a prebuilt object is remembered with its barrier flag set");
   ASSERT(bounds_hold(prebuilts), "[prebuilt.3] more are written than there are, or marked than written");
+  prebuilts->of[index].remembered = word_stack_count(&heap->remembered);
   if (index < prebuilts->written) return;
   /* A cursor at the end passes the object, too: it is remembered, so the next minor collection marks what it refers
    * to. */
@@ -85,7 +86,7 @@ static bool add(cradle_heap *heap, void *object, const char *what) {
   if (fault != NULL) crd_misuse(heap, "%s: %p: %s", what, object, fault);
   if (!reserve(prebuilts)) return false;
   crd_address_map_insert(&prebuilts->by_address, address_of(object), prebuilts->count);
-  prebuilts->of[prebuilts->count++] = (crd_prebuilt){header, type_object_bytes(heap_type(heap, *header), header)};
+  prebuilts->of[prebuilts->count++] = (crd_prebuilt){header, type_object_bytes(heap_type(heap, *header), header), 0};
   object_set_flags(header, HEADER_BARRIER_FLAG);
   if (search_slots((slot_search){.heap = heap}, object)) crd_remember(heap, object);
   return true;
@@ -105,10 +106,17 @@ static void release(const cradle_heap *heap, cradle_word *object) {
   *object = header_type(*object);
 }
 
-static void forget_remembered(crd_word_stack *remembered, const cradle_word *object) {
-  cradle_word *entry = remembered->base;
-  while (entry < remembered->top && object_at(*entry) != object) entry++;
-  if (entry < remembered->top) *entry = word_stack_pop(remembered);
+/* The last entry of the remembered set takes the place of a prebuilt object's. */
+static void forget_remembered(cradle_heap *heap, const crd_prebuilt *prebuilt) {
+  crd_word_stack *remembered = &heap->remembered;
+  size_t place = prebuilt->remembered;
+  if (header_has_barrier(*prebuilt->object)) return;
+  bool is_there = place < word_stack_count(remembered) && object_at(remembered->base[place]) == prebuilt->object;
+  ASSERT(is_there || heap->remember_all, "[prebuilt.4] a remembered prebuilt object is not where its entry says");
+  if (!is_there) return; /* the set could not grow */
+  uintptr_t last = remembered->base[place] = word_stack_pop(remembered);
+  uint32_t index = crd_address_map_get(&heap->prebuilts.by_address, last);
+  if (index != ADDRESS_MAP_NONE) heap->prebuilts.of[index].remembered = place;
 }
 
 /* Fills the place of a written object that is removed with the last of the written ones. If marking has passed that
@@ -120,7 +128,8 @@ static uint32_t replace_written(cradle_heap *heap, uint32_t index) {
   if (prebuilts->marked_at > prebuilts->written) prebuilts->marked_at = prebuilts->written;
   if (index != prebuilts->written) {
     put_at(prebuilts, index, last);
-    if (index < prebuilts->marked_at && header_has_barrier(*last.object)) crd_remember(heap, last.object);
+    bool passed = heap->major.phase == MAJOR_MARKING && index < prebuilts->marked_at;
+    if (passed && header_has_barrier(*last.object)) crd_remember(heap, last.object);
   }
   return prebuilts->written;
 }
@@ -134,7 +143,7 @@ void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
   if (header_is_pinned(*words_of(object)))
     crd_misuse(heap, "cradle_prebuilt_remove: %s at %p: it is pinned",
                crd_name_type(heap, cradle_type_of(object)).buffer, object);
-  forget_remembered(&heap->remembered, object);
+  forget_remembered(heap, &prebuilts->of[index]);
   crd_ids_drop(heap, object);
   if (index < prebuilts->written) index = replace_written(heap, index);
   if (index != --prebuilts->count) put_at(prebuilts, index, prebuilts->of[prebuilts->count]);

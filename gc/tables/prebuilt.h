@@ -13,6 +13,7 @@
  *   [prebuilt.2] Its barrier flag is set exactly when it is not remembered, as an old object's is.
  *   [prebuilt.3] While marking, what the written ones below marked_at refer to is marked, or they were remembered
  *                since.
+ *   [prebuilt.4] The entry of a prebuilt object in the remembered set is at the place that the object was given last.
  */
 #ifndef CRADLE_GC_TABLES_PREBUILT_H
 #define CRADLE_GC_TABLES_PREBUILT_H
@@ -24,7 +25,8 @@
 
 typedef struct crd_prebuilt {
   cradle_word *object;
-  size_t bytes; /* its size when it was registered: behind that, the memory may be something else's */
+  size_t bytes;      /* its size when it was registered: behind that, the memory may be something else's */
+  size_t remembered; /* its place in the remembered set, if it is there [prebuilt.4] */
 } crd_prebuilt;
 
 typedef struct crd_prebuilts {

@@ -216,6 +216,39 @@ static void large_sets_are_cleared_over_several_increments(void **state) {
   fixture_close(&f);
 }
 
+/* The program frees the set that is being cleared: clearing goes on with the next one. */
+static void a_set_is_freed_while_it_is_cleared(void **state) {
+  (void)state;
+  enum { COUNT = 1000 };
+  fixture f;
+  services_open_with(&f, smallest_increments);
+  cradle_weak_set *last = cradle_weak_set_new(f.m, NULL, NULL), *first = cradle_weak_set_new(f.m, NULL, NULL);
+  {
+    vector *keep = cradle_new_array(f.m, T_VECTOR, COUNT);
+    CRADLE_ROOT(f.m, keep);
+    for (size_t i = 0; i < COUNT; i++) {
+      pair *p = new_pair(&f, NULL);
+      cradle_store(f.m, keep, &keep->item[i], p);
+      cradle_weak_set_add(last, i, p);
+      cradle_weak_set_add(first, i, p);
+    }
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    for (size_t i = 0; i < COUNT / 2; i++) cradle_store(f.m, keep, &keep->item[i], NULL);
+    for (int increments = 0; increments < 2; increments += fixture_stats(&f).phase == CRADLE_PHASE_CLEARING) {
+      cradle_safepoint_request(f.m);
+      cradle_safepoint(f.m);
+    }
+    cradle_weak_set_free(first); /* some of its places were looked at */
+    first = cradle_weak_set_new(f.m, NULL, NULL);
+    while (!cradle_collect_step(f.m, 0)) continue;
+    assert_heap_sound(f.heap);
+    assert_int_equal(set_count(last), COUNT / 2);
+  }
+  cradle_weak_set_free(first);
+  cradle_weak_set_free(last);
+  fixture_close(&f);
+}
+
 /* A set grows and is searched between the increments of clearing. */
 static void a_set_in_use_while_it_is_cleared(void **state) {
   (void)state;
@@ -261,6 +294,7 @@ int main(void) {
       cmocka_unit_test(a_change_ends_an_iteration),
       cmocka_unit_test(the_dead_that_growing_leaves_out_are_counted),
       cmocka_unit_test(large_sets_are_cleared_over_several_increments),
+      cmocka_unit_test(a_set_is_freed_while_it_is_cleared),
       cmocka_unit_test(a_set_in_use_while_it_is_cleared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ static void begin_clearing(cradle_heap *heap) {
   ASSERT(is_done(&services->major), "[services.4] marking left something to do");
   heap->major.watching = false;
   services->stage = STAGE_WEAK;
-  crd_weak_sets_begin(heap);
+  crd_weak_sets_begin(&services->sets);
   set_guard(heap);
 }
 

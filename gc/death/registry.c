@@ -21,6 +21,7 @@ static crd_services *services_of(cradle_heap *heap) {
   services->stage = STAGE_NONE;
   services->minor.heap = services->major.heap = heap;
   services->minor.is_minor = true;
+  crd_weak_sets_init(&services->sets);
   heap->death = crd_order_calls();
   return heap->services = services;
 }

@@ -207,7 +207,7 @@ static void add_committed(void *bytes, crd_word_stack *stack) {
 
 size_t crd_services_committed(const cradle_heap *heap) {
   if (heap->services == NULL) return 0;
-  size_t bytes = crd_weak_sets_bytes(&heap->services->sets);
+  size_t bytes = heap->services->sets.bytes;
   each_stack(heap->services, add_committed, &bytes);
   return bytes;
 }

@@ -1,5 +1,6 @@
 #include "gc/death/weak_set.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include <cradle/weak_set.h>
@@ -28,18 +29,48 @@ typedef struct place {
 } place;
 
 struct cradle_weak_set {
+  crd_ring ring;    /* first */
+  crd_ring changed; /* in the ring of changed sets, or alone */
   cradle_heap *heap;
-  struct cradle_weak_set *next;
   cradle_weak_swept_function swept;
   void *data;
   place *places;
   size_t capacity, count, used;
   size_t *young;
   uint32_t young_count, young_capacity;
-  size_t cleared;   /* places that the major collection has looked at */
   size_t removed;   /* by collections; the swept function was not told yet */
   uint64_t changes; /* additions and removals by the program */
+  size_t bytes;     /* of places and young, as they are counted in the sum of all sets */
 };
+
+/* --- the rings --- */
+
+static cradle_weak_set *set_of(crd_ring *link) {
+  return (cradle_weak_set *)link;
+}
+static cradle_weak_set *changed_set_of(crd_ring *link) {
+  return memory_at(address_of(link) - offsetof(cradle_weak_set, changed));
+}
+
+static crd_weak_sets *sets_of(const cradle_weak_set *set) {
+  return &set->heap->services->sets;
+}
+
+static void note_changed(cradle_weak_set *set) {
+  if (ring_is_empty(&set->changed)) ring_insert(&sets_of(set)->changed, &set->changed);
+}
+
+/* Goes on to the next set that a major collection clears. */
+static void clear_next(crd_weak_sets *sets, crd_ring *next) {
+  sets->clearing = next;
+  sets->cleared = 0;
+}
+
+void crd_weak_sets_init(crd_weak_sets *sets) {
+  ring_init(&sets->all);
+  ring_init(&sets->changed);
+  sets->clearing = &sets->all;
+}
 
 static bool holds(const place *at) {
   return at->object > PLACE_FREED;
@@ -58,6 +89,17 @@ static place *free_place(cradle_weak_set *set, uint64_t hash) {
   return &set->places[at];
 }
 
+static void recount(cradle_weak_set *set) {
+  size_t bytes = set->capacity * sizeof *set->places + set->young_capacity * sizeof *set->young;
+  sets_of(set)->bytes += bytes - set->bytes;
+  set->bytes = bytes;
+}
+
+static void count_removed(cradle_weak_set *set) {
+  set->removed++;
+  note_changed(set);
+}
+
 static void fill(cradle_weak_set *set, uint64_t hash, cradle_word object) {
   place *at = free_place(set, hash);
   set->used += at->object == PLACE_FREE;
@@ -67,6 +109,7 @@ static void fill(cradle_weak_set *set, uint64_t hash, cradle_word object) {
   if (!heap_holds_young(set->heap, object)) return;
   ASSERT(set->young_count < set->young_capacity, "[weak_set.2] no room to list a place with a young object");
   set->young[set->young_count++] = (size_t)(at - set->places);
+  note_changed(set);
 }
 
 /* Gives back memory of the list of young places when the set has shrunk. The list is empty enough: it has at most
@@ -90,17 +133,16 @@ static bool rebuild(cradle_weak_set *set) {
   set->places = places;
   set->capacity = capacity;
   set->count = set->used = set->young_count = 0;
-  /* A pass of a major collection has nothing left to do here: what it would remove is left out. */
-  set->cleared = SIZE_MAX;
   for (size_t i = 0; i < old_capacity; i++) {
     if (!holds(&old[i])) continue;
     if (guarded && crd_weak_is_dead(set->heap, old[i].object))
-      set->removed++;
+      count_removed(set);
     else
       fill(set, old[i].hash, old[i].object);
   }
   free(old);
   if (capacity < old_capacity) trim_young(set);
+  recount(set);
   return true;
 }
 
@@ -111,13 +153,14 @@ static cradle_weak_set *new_set(cradle_heap *heap, cradle_weak_swept_function sw
   cradle_weak_set *set = calloc(1, sizeof *set);
   if (set == NULL) return NULL;
   *set = (cradle_weak_set){.heap = heap, .swept = swept, .data = data};
+  ring_init(&set->ring);
+  ring_init(&set->changed);
   /* The list of sets is in the structure that all services share, which a heap without registered objects lacks. */
   if (!crd_registry_open(heap) || !rebuild(set)) {
     free(set);
     return NULL;
   }
-  set->next = heap->services->sets.first;
-  heap->services->sets.first = set;
+  ring_insert(&heap->services->sets.all, &set->ring);
   return set;
 }
 
@@ -140,13 +183,13 @@ static void check(const cradle_weak_set *set, const char *what) {
 
 void cradle_weak_set_free(cradle_weak_set *set) {
   if (set == NULL) return;
-  crd_weak_sets *sets = &set->heap->services->sets;
+  crd_weak_sets *sets = sets_of(set);
   crd_heap_check_thread(set->heap, "cradle_weak_set_free");
   /* The program may free a set between the increments of clearing. */
-  if (sets->clearing == set) sets->clearing = set->next;
-  cradle_weak_set **link = &sets->first;
-  while (*link != set) link = &(*link)->next;
-  *link = set->next;
+  if (sets->clearing == &set->ring) clear_next(sets, set->ring.next);
+  ring_remove(&set->ring);
+  ring_remove(&set->changed);
+  sets->bytes -= set->bytes;
   free(set->places);
   free(set->young);
   free(set);
@@ -182,6 +225,7 @@ static bool add(cradle_weak_set *set, uint64_t hash, void *object, const char *w
    * changed the order of the places. */
   if (!GROW(set->young, set->young_count, set->young_capacity) || ((full || emptied) && !rebuild(set) && full))
     return false;
+  recount(set);
   fill(set, hash, address_of(object));
   set->changes++;
   return true;
@@ -234,44 +278,51 @@ void *cradle_weak_set_next(cradle_weak_set *set, cradle_weak_cursor *cursor) {
 static void judge(const crd_death *death, cradle_weak_set *set, place *at) {
   if (!holds(at) || !death_judge(death, false, &at->object)) return;
   empty(set, at);
-  set->removed++;
+  count_removed(set);
+}
+
+static void clear_young(const crd_death *death, cradle_weak_set *set) {
+  for (size_t i = 0; i < set->young_count; i++) {
+    ASSERT(set->young[i] < set->capacity, "[weak_set.2] a place is listed that the set does not have");
+    judge(death, set, &set->places[set->young[i]]);
+  }
+  set->young_count = 0;
 }
 
 void crd_weak_sets_clear(crd_death *death) {
-  for (cradle_weak_set *set = death->heap->services->sets.first; set != NULL; set = set->next) {
-    for (size_t i = 0; i < set->young_count; i++) {
-      ASSERT(set->young[i] < set->capacity, "[weak_set.2] a place is listed that the set does not have");
-      judge(death, set, &set->places[set->young[i]]);
-    }
-    set->young_count = 0;
-  }
+  crd_ring *changed = &death->heap->services->sets.changed;
+  for (crd_ring *link = changed->next; link != changed; link = link->next) clear_young(death, changed_set_of(link));
 }
 
-void crd_weak_sets_begin(cradle_heap *heap) {
-  crd_weak_sets *sets = &heap->services->sets;
-  sets->clearing = sets->first;
-  for (cradle_weak_set *set = sets->first; set != NULL; set = set->next) set->cleared = 0;
+void crd_weak_sets_begin(crd_weak_sets *sets) {
+  clear_next(sets, sets->all.next);
 }
 
 bool crd_weak_sets_pass(crd_death *death, crd_pace *pace) {
   crd_weak_sets *sets = &death->heap->services->sets;
-  while (sets->clearing != NULL) {
-    cradle_weak_set *set = sets->clearing;
-    for (size_t i = 0; i < PIECE_PLACES && set->cleared < set->capacity; i++) {
-      place *at = &set->places[set->cleared++];
+  while (sets->clearing != &sets->all) {
+    cradle_weak_set *set = set_of(sets->clearing);
+    for (size_t i = 0; i < PIECE_PLACES && sets->cleared < set->capacity; i++) {
+      place *at = &set->places[sets->cleared++];
       ASSERT(!holds(at) || !heap_holds_young(death->heap, at->object),
              "[weak_set.2] a place held a young object and was not listed");
       judge(death, set, at);
     }
-    if (set->cleared >= set->capacity) sets->clearing = set->next;
+    if (sets->cleared >= set->capacity) clear_next(sets, set->ring.next);
     if (pace_is_over(pace)) return false;
   }
   return true;
 }
 
 void crd_weak_sets_tell(cradle_heap *heap) {
+  const crd_ring *changed = &heap->services->sets.changed;
+  if (ring_is_empty(changed)) return;
   crd_state before = crd_state_enter(heap, HEAP_DESTROYING);
-  for (cradle_weak_set *set = heap->services->sets.first; set != NULL; set = set->next) {
+  while (!ring_is_empty(changed)) {
+    cradle_weak_set *set = changed_set_of(changed->next);
+    ASSERT(set->young_count == 0, "[weak_set.3] a set leaves the ring with young places");
+    ring_remove(&set->changed);
+    ring_init(&set->changed);
     /* Cleared first: the numbers of the next collection begin at 0, whatever the function does. */
     size_t removed = set->removed;
     set->removed = 0;
@@ -281,18 +332,14 @@ void crd_weak_sets_tell(cradle_heap *heap) {
 }
 
 bool crd_weak_sets_exist(const cradle_heap *heap) {
-  return heap->services != NULL && heap->services->sets.first != NULL;
-}
-
-size_t crd_weak_sets_bytes(const crd_weak_sets *sets) {
-  size_t bytes = 0;
-  for (const cradle_weak_set *set = sets->first; set != NULL; set = set->next)
-    bytes += set->capacity * sizeof *set->places + set->young_capacity * sizeof *set->young;
-  return bytes;
+  return heap->services != NULL && !ring_is_empty(&heap->services->sets.all);
 }
 
 void crd_weak_sets_each(cradle_heap *heap, crd_slot_function visit, void *context) {
-  for (cradle_weak_set *set = heap->services->sets.first; set != NULL; set = set->next)
+  crd_ring *all = &heap->services->sets.all;
+  for (crd_ring *link = all->next; link != all; link = link->next) {
+    const cradle_weak_set *set = set_of(link);
     for (size_t i = 0; i < set->capacity; i++)
       if (holds(&set->places[i])) visit(context, false, &set->places[i].object);
+  }
 }

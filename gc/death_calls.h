@@ -21,10 +21,9 @@ typedef struct crd_death_calls {
   /* When that minor collection is over. */
   void (*minor_ended)(cradle_heap *heap);
 
-  /* When marking starts: marks the objects that wait in queues. */
-  void (*mark_queues)(cradle_heap *heap);
-  /* When the mark stack is empty: marks what ephemerons keep, and adds the bytes that it looked at to *bytes. false:
-   * there was nothing. */
+  void (*mark_starts)(cradle_heap *heap);
+  /* When the mark stack is empty: marks objects that wait in queues, then what ephemerons keep, and adds the bytes
+   * that it looked at to *bytes. false: there was nothing. */
   bool (*mark_more)(cradle_heap *heap, uint64_t *bytes);
   /* While heap->major.watching: an object with the weak or the watched flag is traced. */
   void (*traced)(cradle_heap *heap, cradle_word *object);

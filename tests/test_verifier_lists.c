@@ -173,6 +173,24 @@ static void unchanged_words_refer_to_what_is_marked(void **state) {
   cradle_pop(f.m);
 }
 
+/* An object that waits in a queue, while a list of others is marked before it. */
+static void waiting_objects_that_marking_has_passed_are_marked(void **state) {
+  (void)state;
+  pair *list = NULL;
+  CRADLE_ROOT(f.m, list);
+  cradle_finalizer_register(f.m, new_pair(&f, NULL), CRADLE_FINALIZER_QUEUES);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  for (int i = 0; i < 20000; i++) list = new_pair(&f, list);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  f.heap->options.pause_ns = 1;
+  (void)cradle_collect_step(f.m, 0);
+  crd_queue *queue = &f.heap->services->queues[CRADLE_FINALIZER_QUEUES - 1];
+  assert_int_equal(f.heap->major.phase, MAJOR_MARKING);
+  assert_int_equal(queue->unmarked, 1);
+  PLANT(queue->unmarked, 0,
+        "an object that waits in a finalizer queue, and that marking has passed, is not marked [finalizer.5]");
+}
+
 /* The same in a root stack that is suspended. */
 static void suspended_roots_refer_to_what_is_marked(void **state) {
   (void)state;
@@ -253,6 +271,7 @@ int main(void) {
       WITH_HEAP(the_list_of_young_large_objects_has_no_others),
       WITH_HEAP(large_objects_are_recounted),
       WITH_HEAP(unchanged_words_refer_to_what_is_marked),
+      WITH_HEAP(waiting_objects_that_marking_has_passed_are_marked),
       WITH_HEAP(suspended_roots_refer_to_what_is_marked),
       WITH_HEAP(root_stacks_keep_their_rings),
       WITH_HEAP(top_is_below_what_is_to_be_seen),

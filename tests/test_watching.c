@@ -1,5 +1,5 @@
 /* Tests a table of ephemerons that the program stores into during marking: the collection sees the stores, does not
- * watch the same keys repeatedly, and ends. */
+ * watch the same keys repeatedly, and ends. And finalizer queues that the program uses during marking. */
 #include "tests/services.h"
 
 #include "gc/death/services.h"
@@ -269,6 +269,69 @@ CRADLE_UNCHECKED_COLLECTION static void a_dead_holder_that_is_stored_into_keeps_
   scene_close(&s);
 }
 
+/* --- finalizer queues --- */
+
+static size_t unmarked(const fixture *f) {
+  size_t count = 0;
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) count += f->heap->services->queues[i].unmarked;
+  return count;
+}
+
+static void new_final_that_dies(fixture *f, uint64_t number) CRADLE_MAY_COLLECT {
+  final *object = CRADLE_NEW_REGISTERED(f->m, final, T_FINAL);
+  object->number = number;
+  CRADLE_ROOT(f->m, object);
+  pair *to = new_pair(f, NULL);
+  cradle_store(f->m, object, &object->to, to);
+}
+
+/* [finalizer.5]: what waits in a queue is marked in pieces. Between them the program takes objects out, keeps some and
+ * registers others again, and more objects die. None that waits or is kept is lost, nor what it leads to. */
+static void what_waits_is_marked_in_pieces(void **state) {
+  (void)state;
+  enum { WAIT = 8000, KEPT = 100 };
+  fixture f;
+  services_open_with(&f, no_verifier);
+  for (uint64_t i = 0; i < WAIT; i++) new_final_that_dies(&f, i);
+  cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+  assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), WAIT);
+  assert_int_equal(unmarked(&f), 0);
+  {
+    uint64_t next = 0, registered = WAIT;
+    vector *kept = cradle_new_array(f.m, T_VECTOR, KEPT);
+    CRADLE_ROOT(f.m, kept);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+    (void)cradle_collect_step(f.m, 0);
+    assert_true(unmarked(&f) > WAIT / 2);
+    for (size_t before = unmarked(&f); before > 0; before = unmarked(&f)) {
+      for (int i = 0; i < 10; i++) {
+        final *taken = cradle_finalizer_next(f.m, QUEUE);
+        assert_int_equal(taken->number, next++);
+        cradle_store(f.m, kept, &kept->item[next % KEPT], taken);
+        new_final_that_dies(&f, registered++);
+      }
+      assert_false(cradle_collect_step(f.m, 0));
+      assert_in_range(before - unmarked(&f), 0, 600);
+      assert_heap_sound(f.heap);
+    }
+    while (!cradle_collect_step(f.m, 0)) continue;
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+    for (size_t i = 0; i < KEPT; i++)
+      if (kept->item[i] != NULL) assert_int_equal(cradle_type_of(((final *)kept->item[i])->to), T_PAIR);
+    (void)cradle_collect_step(f.m, 0);
+    assert_true(unmarked(&f) > 0);
+    for (final *taken; (taken = cradle_finalizer_next(f.m, QUEUE)) != NULL; next++) {
+      assert_int_equal(taken->number, next);
+      assert_int_equal(cradle_type_of(taken->to), T_PAIR);
+    }
+    assert_int_equal(next, registered);
+    assert_int_equal(unmarked(&f), 0);
+    while (!cradle_collect_step(f.m, 0)) continue;
+  }
+  assert_heap_sound(f.heap);
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_table_that_is_stored_into_is_watched_once),
@@ -278,6 +341,7 @@ int main(void) {
       cmocka_unit_test(each_holder_is_noted_once),
       cmocka_unit_test(many_pairs_of_one_key),
       cmocka_unit_test(a_dead_holder_that_is_stored_into_keeps_nothing),
+      cmocka_unit_test(what_waits_is_marked_in_pieces),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,9 @@ static void put(crd_queue *queue, uintptr_t address) {
   *queue->words.top++ = address;
 }
 
+/* So many objects that wait in queues are marked before marking goes on. */
+#define MARK_PIECE_OBJECTS ((size_t)LIMIT(256, 4))
+
 /* --- finding --- */
 
 typedef struct look {
@@ -214,14 +217,23 @@ bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
   return true;
 }
 
-void crd_finalizers_mark_queues(cradle_heap *heap) {
+void crd_finalizers_mark_begin(crd_services *services) {
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++)
+    services->queues[i].unmarked = (size_t)(services->queues[i].words.top - services->queues[i].head);
+}
+
+bool crd_finalizers_mark_some(cradle_heap *heap) {
+  size_t left = MARK_PIECE_OBJECTS;
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) {
-    const crd_queue *queue = &heap->services->queues[i];
-    for (const cradle_word *word = queue->head; word < queue->words.top; word++) {
-      ASSERT(!heap_is_young(heap, *word), "a young object waits in a finalizer queue");
-      crd_mark_address(heap, *word);
+    crd_queue *queue = &heap->services->queues[i];
+    for (; queue->unmarked > 0 && left > 0; left--) {
+      cradle_word object = queue->head[--queue->unmarked];
+      ASSERT(queue->head + queue->unmarked < queue->words.top, "[finalizer.5] more are to be marked than wait");
+      ASSERT(!heap_is_young(heap, object), "a young object waits in a finalizer queue");
+      crd_mark_address(heap, object);
     }
   }
+  return left < MARK_PIECE_OBJECTS;
 }
 
 /* The last registered first, which docs/order-of-death.md promises. */
@@ -276,6 +288,7 @@ void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t number) {
   if (queue == NULL || queue->head == queue->shown) return NULL;
   ASSERT(queue->head < queue->shown && queue->shown <= queue->words.top, "[finalizer.3] more is shown than is queued");
   cradle_word *object = object_at(*queue->head++);
+  if (queue->unmarked > 0) queue->unmarked--; /* as from any other place that marking has not come to [heap.6] */
   /* An empty queue begins again at its base, so that its room is not used up. */
   if (queue->head == queue->words.top) queue->head = queue->shown = queue->words.top = queue->words.base;
   return object;

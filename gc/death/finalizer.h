@@ -24,17 +24,23 @@
  *   [finalizer.4] While the order is looked for, the headers of the first candidates, as many as headers has words,
  *                 hold their numbers unless they were reached. In a major collection these headers are open, so nobody
  *                 takes the number for flags. When the order is given up, all get their headers back.
+ *   [finalizer.5] While marking, the objects of a queue behind its first `unmarked` are marked. Those waited when
+ *                 marking began, and are marked in pieces, the last first; what is queued meanwhile was born marked. At
+ *                 other times unmarked is 0.
  */
 #ifndef CRADLE_GC_DEATH_FINALIZER_H
 #define CRADLE_GC_DEATH_FINALIZER_H
 
 #include "gc/death/list.h"
 
+struct crd_services;
+
 /* The objects that came back and wait for the VM, by their addresses: [head, words.top). head <= shown <= words.top. */
 typedef struct crd_queue {
   crd_word_stack words;
   cradle_word *head;
   cradle_word *shown; /* [finalizer.3] the VM sees [head, shown); the rest waits until its collection has queued all */
+  size_t unmarked;    /* so many at the head are still to be marked [finalizer.5] */
 } crd_queue;
 
 typedef struct crd_candidates {
@@ -71,8 +77,10 @@ bool crd_finalizers_queue(crd_death *death, crd_pace *pace);
 
 /* --- between collections --- */
 
-/* When marking starts: marks the objects that wait in queues. */
-void crd_finalizers_mark_queues(cradle_heap *heap);
+/* When marking starts, and when the mark stack is empty: marks some of the objects that wait in queues. false: there
+ * are none left. */
+void crd_finalizers_mark_begin(struct crd_services *services);
+bool crd_finalizers_mark_some(cradle_heap *heap);
 /* Queues every object with a finalizer. No major collection runs, and everything that is listed lives. */
 void crd_finalizers_queue_all(cradle_heap *heap);
 

@@ -52,7 +52,11 @@ static void minor_ended(cradle_heap *heap) {
 static void mark_starts(cradle_heap *heap) {
   heap->major.watching = false;
   reach_begin(&heap->services->major.reach);
-  crd_finalizers_mark_queues(heap);
+  crd_finalizers_mark_begin(heap->services);
+}
+
+static bool mark_more(cradle_heap *heap, uint64_t *bytes) {
+  return crd_finalizers_mark_some(heap) || crd_ephemerons_mark_more(heap, bytes);
 }
 
 /* The mutator has a copy of the guard, so that cradle_weak_get can test it inline. */
@@ -124,8 +128,8 @@ bool crd_death_guards(const cradle_heap *heap) {
 const crd_death_calls *crd_order_calls(void) {
   static const crd_death_calls calls = {.minor_deaths = run_minor,
                                         .minor_ended = minor_ended,
-                                        .mark_queues = mark_starts,
-                                        .mark_more = crd_ephemerons_mark_more,
+                                        .mark_starts = mark_starts,
+                                        .mark_more = mark_more,
                                         .traced = crd_ephemerons_traced,
                                         .begin = begin_clearing,
                                         .clear = clear_some,

@@ -211,16 +211,23 @@ static const char *check_fresh(const cradle_heap *heap, uintptr_t *at) {
   return NULL;
 }
 
+static const char *check_queue(const cradle_heap *heap, size_t number, uintptr_t *at) {
+  const crd_queue *queue = &heap->services->queues[number];
+  for (const cradle_word *word = queue->head; word < queue->words.top; word++) {
+    *at = *word;
+    if (!crd_old_is_object(&heap->old, *at)) return "a finalizer queue holds what is no object";
+    bool passed = heap->major.phase == MAJOR_MARKING && word >= queue->head + queue->unmarked;
+    if (passed && !old_is_marked(&heap->old, *at))
+      return "an object that waits in a finalizer queue, and that marking has passed, is not marked [finalizer.5]";
+  }
+  return NULL;
+}
+
 const char *crd_registry_check(const cradle_heap *heap, uintptr_t *at) {
   const crd_services *services = heap->services;
   if (services == NULL) return NULL;
   const char *fault = check_fresh(heap, at);
   for (int kind = 0; kind < REGISTERED_KINDS && fault == NULL; kind++) fault = crd_list_check(heap, kind, at);
-  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES && fault == NULL; i++)
-    for (const cradle_word *word = services->queues[i].head; word < services->queues[i].words.top && fault == NULL;
-         word++) {
-      *at = *word;
-      if (!crd_old_is_object(&heap->old, *at)) fault = "a finalizer queue holds what is no object";
-    }
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES && fault == NULL; i++) fault = check_queue(heap, i, at);
   return fault;
 }

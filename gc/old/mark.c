@@ -497,7 +497,7 @@ void crd_mark_start(cradle_heap *heap) {
   (void)visit_callback_roots(heap, mark_slot, &context);
   if (heap->mutator != NULL) crd_root_stacks_unmark(heap->mutator);
   write_back(&context);
-  if (heap->death != NULL) heap->death->mark_queues(heap);
+  if (heap->death != NULL) heap->death->mark_starts(heap);
 }
 
 /* Whenever the stack is empty, the loop asks the other sources of grey objects one after another. If one has something,

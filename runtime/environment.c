@@ -16,6 +16,8 @@
 #include <string.h>
 
 #define NAME_BYTES 128
+#define VALUE_BYTES 80 /* of the value of a key; a longer one is cut, and is then not accepted */
+#define KEY_BYTES 64
 
 static int report_value(const crd_option *option, const char *text) {
   char accepted[CRD_ACCEPTED_BYTES];
@@ -29,15 +31,77 @@ const char *crd_environment(const char *name) {
 }
 
 /* An empty variable counts as not set, because shells and service files can often only empty a variable. */
-static const char *value_of(const char *name) {
+static const char *text_of(const char *name) {
   const char *text = crd_environment(name);
   return text != NULL && *text != '\0' ? text : NULL;
 }
 
+/* --- variables with keys --- */
+
+static bool has_keys(const crd_option *option) {
+  return option->type == CRD_OPTION_STRESS;
+}
+
+static bool is_key(const crd_option *option) {
+  return strchr(option->name, ',') != NULL;
+}
+
+typedef struct value {
+  char copy[VALUE_BYTES];
+} value;
+
+static const char *cut(const char *text, size_t length, value *into) {
+  snprintf(into->copy, sizeof into->copy, "%.*s", (int)length, text);
+  return into->copy;
+}
+
+/* What the variable says for a key, "NAME,key"; a switch may stand alone. NULL: nothing. */
+static const char *value_of_key(const crd_option *option, value *into) {
+  const char *comma = strchr(option->name, ',');
+  const char *text = text_of(cut(option->name, (size_t)(comma - option->name), into));
+  size_t length = strlen(comma);
+  if (text == NULL) return NULL;
+  for (text = strchr(text, ','); text != NULL; text = strchr(text + 1, ',')) {
+    if (strncmp(text, comma, length) != 0) continue;
+    if (text[length] == '=') return cut(text + length + 1, strcspn(text + length + 1, ","), into);
+    if (text[length] == '\0' || text[length] == ',') return option->type == CRD_OPTION_BOOL ? "1" : "";
+  }
+  return NULL;
+}
+
+/* The text that the environment has for a row, NULL: none. */
+static const char *value_of(const crd_option *option, value *into) {
+  if (is_key(option)) return value_of_key(option, into);
+  const char *text = text_of(option->name);
+  if (text == NULL || !has_keys(option) || strchr(text, ',') == NULL) return text;
+  return *text == ',' ? NULL : cut(text, strcspn(text, ","), into);
+}
+
+/* Reports the keys that the variable does not have. */
+static int report_keys(const crd_option *option) {
+  const char *text = text_of(option->name);
+  int reports = 0;
+  if (text == NULL || crd_has_more_rights_than_user()) return 0;
+  for (text = strchr(text, ','); text != NULL; text = strchr(text + 1, ',')) {
+    char name[KEY_BYTES];
+    int key = (int)strcspn(text + 1, ",=");
+    size_t length = (size_t)snprintf(name, sizeof name, "%s,%.*s", option->name, key, text + 1);
+    if (length >= sizeof name) length = sizeof name - 1;
+    if (crd_option_find(name, length) != NULL) continue;
+    const crd_option *nearest = crd_option_nearest(name, length);
+    const char *hint = nearest != NULL && is_key(nearest) ? strchr(nearest->name, ',') + 1 : "";
+    reports += crd_report("%s: unknown%s%s%s (docs/environment.md lists the keys)", name,
+                          *hint ? "; did you mean " : "", hint, *hint ? "?" : "");
+  }
+  return reports;
+}
+
 static int overlay(const crd_option *option, cradle_options *options) {
-  const char *text = value_of(option->name);
-  if (text == NULL || crd_option_set(option, text, options)) return 0;
-  return report_value(option, text);
+  value value;
+  const char *text = value_of(option, &value);
+  int reports = has_keys(option) ? report_keys(option) : 0;
+  if (text == NULL || crd_option_set(option, text, options)) return reports;
+  return reports + report_value(option, text);
 }
 
 /* Only a name that resembles a variable's is a slip. Others belong to somebody else: in a container, the variables of a
@@ -76,8 +140,9 @@ static bool is_same(const crd_option *option, const crd_option_field *field, con
 static void put_name(const overlaid *all, char words[NAME_BYTES], const char *name) {
   const crd_option_field *field;
   const crd_option *option = crd_option_of(name, &field);
+  value value;
   bool programs =
-      option != NULL && value_of(option->name) == NULL && !is_same(option, field, &all->before, &all->defaults);
+      option != NULL && value_of(option, &value) == NULL && !is_same(option, field, &all->before, &all->defaults);
   if (programs)
     snprintf(words, NAME_BYTES, "the program's %s (%s)", name, option->name);
   else
@@ -88,7 +153,8 @@ static void put_name(const overlaid *all, char words[NAME_BYTES], const char *na
 static int report_fault(const overlaid *all, const crd_option *option, const crd_option_field *field,
                         const cradle_error *fault, const char *then) {
   char other[NAME_BYTES] = "", limit[NAME_BYTES] = "";
-  const char *text = value_of(option->name), *space = fault->other != NULL ? " " : "";
+  value value;
+  const char *text = value_of(option, &value), *space = fault->other != NULL ? " " : "";
   if (fault->other != NULL) put_name(all, other, fault->other);
   if (fault->limit != NULL) snprintf(limit, sizeof limit, "; %s %ju", fault->limit, (uintmax_t)fault->accepted);
   if (text == NULL)
@@ -130,8 +196,8 @@ static int settle(overlaid *all) {
 
 /* If the user asks for a quarantine, faults are reported too. */
 static void report_faults_of_quarantine(const cradle_options *before, cradle_options *options) {
-  bool asked = value_of("CRADLE_QUARANTINE") != NULL || before->quarantine == 0;
-  if (options->quarantine != 0 && asked && value_of("CRADLE_FAULTS") == NULL &&
+  bool asked = text_of("CRADLE_QUARANTINE") != NULL || before->quarantine == 0;
+  if (options->quarantine != 0 && asked && text_of("CRADLE_FAULTS") == NULL &&
       before->fault_report == CRADLE_FAULTS_LEFT)
     options->fault_report = CRADLE_FAULTS_REPORTED;
 }

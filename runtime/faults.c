@@ -109,7 +109,7 @@ static void write_stress(cradle_heap *heap) {
   if (stats.stress_number == 0) return;
   add(&text, "cradle: the last stress collection has number ");
   add_number(&text, stats.stress_number, 10);
-  add(&text, " (CRADLE_STRESS_FIRST, CRADLE_STRESS_LAST)");
+  add(&text, " (CRADLE_STRESS=N,first=,last=)");
   write_line(&text);
 }
 

@@ -91,23 +91,23 @@ const crd_option crd_options[] = {
     {CRD_STATS_VARIABLE, CRD_OPTION_SWITCH, NONE, 0, 1, NULL, "0",
      "1: prints statistics of each heap on standard error when it ends; see docs/statistics.md."},
     {"CRADLE_STRESS", CRD_OPTION_STRESS, ONE(stress_period), 0, UINT64_MAX, "auto", "0",
-     "Collects at every n-th allocation, to find references that are not rooted. auto: 1, with CRADLE_STRESS_MAJOR=2, "
-     "CRADLE_STRESS_TIMES=4, CRADLE_QUARANTINE=8 and CRADLE_VERIFY=1 unless they are set. 0: off."},
-    {"CRADLE_STRESS_MAJOR", CRD_OPTION_COUNT, ONE(stress_major), 0, UINT64_MAX, "10", "0",
+     "Collects at every n-th allocation, to find references that are not rooted. auto: 1,major=2,times=4, and "
+     "CRADLE_QUARANTINE=8 and CRADLE_VERIFY=1 unless they are set. 0: off."},
+    {"CRADLE_STRESS,major", CRD_OPTION_COUNT, ONE(stress_major), 0, UINT64_MAX, "10", "0",
      "One in k stress collections, on average, is full and compacting, so that every object moves. 0: none."},
-    {"CRADLE_STRESS_SEED", CRD_OPTION_SEED, ONE(stress_seed), 0, UINT64_MAX, "42", "0",
+    {"CRADLE_STRESS,seed", CRD_OPTION_SEED, ONE(stress_seed), 0, UINT64_MAX, "42", "0",
      "The distances between stress collections are random from this seed, and n on average. random: a seed is drawn "
      "and printed. 0: the distances are equal."},
-    {"CRADLE_STRESS_FIRST", CRD_OPTION_COUNT, ONE(stress_first), 0, UINT64_MAX, "100", "0",
+    {"CRADLE_STRESS,first", CRD_OPTION_COUNT, ONE(stress_first), 0, UINT64_MAX, "100", "0",
      "Stress collections with a lower number are only counted. 0: from the first."},
-    {"CRADLE_STRESS_LAST", CRD_OPTION_COUNT, ONE(stress_last), 0, UINT64_MAX, "100", "0",
+    {"CRADLE_STRESS,last", CRD_OPTION_COUNT, ONE(stress_last), 0, UINT64_MAX, "100", "0",
      "Stress collections with a higher number are only counted. 0: no end."},
-    {"CRADLE_STRESS_AT", CRD_OPTION_CHOICE, ONE(stress_at), CHOICE_PLACE, 0, NULL, "anywhere",
+    {"CRADLE_STRESS,at", CRD_OPTION_CHOICE, ONE(stress_at), CHOICE_PLACE, 0, NULL, "anywhere",
      "What n counts: allocations, safepoint polls, or both."},
-    {"CRADLE_STRESS_TIMES", CRD_OPTION_COUNT, ONE(stress_times), 0, 1000, "20", "0",
+    {"CRADLE_STRESS,times", CRD_OPTION_COUNT, ONE(stress_times), 0, 1000, "20", "0",
      "Stress collections are spread so that the program takes at most about so many times its own time; 2 to 1000. 0: "
      "all take place."},
-    {"CRADLE_STRESS_STRICT", CRD_OPTION_BOOL, ONE(stress_strict), 0, 1, NULL, "0",
+    {"CRADLE_STRESS,strict", CRD_OPTION_BOOL, ONE(stress_strict), 0, 1, NULL, "0",
      "1: a stress run that moved nothing aborts instead of printing a warning."},
     {"CRADLE_QUARANTINE", CRD_OPTION_COUNT, ONE(quarantine), 0, CRADLE_QUARANTINE_MAX, "8", "0",
      "Memory that a collection emptied stays inaccessible until the program has used so many nurseries of other "
@@ -143,8 +143,12 @@ static size_t least(size_t a, size_t b, size_t c) {
   return result < c ? result : c;
 }
 
-/* Levenshtein's distance, one row of the matrix at a time: row[j] is the distance between the first i bytes of a and
- * the first j bytes of b. */
+static char in_capitals(char letter) {
+  return letter >= 'a' && letter <= 'z' ? (char)(letter - 'a' + 'A') : letter;
+}
+
+/* Levenshtein's distance in any case, one row of the matrix at a time: row[j] is the distance between the first i bytes
+ * of a and the first j bytes of b. */
 static size_t edits_between(const char *a, size_t a_length, const char *b, size_t b_length) {
   size_t row[NAME_MAX_BYTES + 1];
   for (size_t j = 0; j <= b_length; j++) row[j] = j;
@@ -153,7 +157,7 @@ static size_t edits_between(const char *a, size_t a_length, const char *b, size_
     row[0] = i;
     for (size_t j = 1; j <= b_length; j++) {
       size_t above = row[j];
-      row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+      row[j] = least(above + 1, row[j - 1] + 1, diagonal + (in_capitals(a[i - 1]) != in_capitals(b[j - 1])));
       diagonal = above;
     }
   }

@@ -1,4 +1,5 @@
-/* The option table: one row for each CRADLE_ variable.
+/* The option table: one row for each CRADLE_ variable, and for each key that a variable takes behind a comma: what
+ * CRADLE_STRESS=3,seed=42 says of the seed is for the row CRADLE_STRESS,seed.
  *
  * [option_table.1] Everything about a variable is in its row. Parsing, the range check, messages and
  *                  docs/environment.md use the row, so to add a variable is to add a row.
@@ -56,7 +57,7 @@ const char *crd_environment(const char *name);
 extern const crd_option crd_options[];
 extern const size_t crd_option_count;
 
-/* The row of the variable whose name is the first length bytes of name; NULL: there is none. */
+/* The row whose name is the first length bytes of name; NULL: there is none. */
 const crd_option *crd_option_find(const char *name, size_t length);
 /* The row whose name is most like this one, which has the prefix; NULL: no name is close. */
 const crd_option *crd_option_nearest(const char *name, size_t length);

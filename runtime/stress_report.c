@@ -43,7 +43,7 @@ static void tell(const crd_stress_report *report, uint64_t wanted, uint64_t took
     snprintf(about_verify, sizeof about_verify, "; the heap was verified at %" PRIu64 " of them", report->verified);
   if (took_place < wanted)
     crd_report("stress: %" PRIu64 " of about %" PRIu64
-               " collections took place, those at rare places first%s; CRADLE_STRESS_TIMES=0 makes all",
+               " collections took place, those at rare places first%s; CRADLE_STRESS with times=0 makes all",
                took_place, wanted, about_verify);
   else if (report->is_wanted)
     crd_report("stress: all %" PRIu64 " collections took place%s", took_place, about_verify);

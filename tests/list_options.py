@@ -16,7 +16,8 @@ def main():
     shown = [line for line in pathlib.Path(page).read_text(encoding="utf-8").splitlines() if line.startswith("|")]
     for line in difflib.unified_diff(shown, printed, "the page", "list-options", lineterm="", n=0):
         print(line)
-    print(f"{len(printed) - 2} variables")
+    rows = [line.split("|")[1] for line in printed[2:]]
+    print(f"{sum(',' not in row for row in rows)} variables, {len(rows)} rows")
     return 0 if shown == printed and len(printed) > 2 else 1
 
 

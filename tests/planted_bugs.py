@@ -32,7 +32,7 @@ INSTRUMENTS = {
     "quarantine, verifier": {"CRADLE_QUARANTINE": "4", "CRADLE_VERIFY": "1"},
     "stress, quarantine, verifier": {"CRADLE_STRESS": "1", "CRADLE_QUARANTINE": "4", "CRADLE_VERIFY": "1"},
     "CRADLE_STRESS=auto": {"CRADLE_STRESS": "auto"},
-    "full stress, quarantine, verifier": {"CRADLE_STRESS": "1", "CRADLE_STRESS_MAJOR": "1", "CRADLE_QUARANTINE": "4",
+    "full stress, quarantine, verifier": {"CRADLE_STRESS": "1,major=1", "CRADLE_QUARANTINE": "4",
                                           "CRADLE_VERIFY": "1"},
 }
 # What this instrument finds after its first half second depends on the machine's speed. For all mistakes but

@@ -239,7 +239,7 @@ def check_running(program, include, build):
     if compiled.returncode != 0:
         yield f"what --fix has written does not compile: {compiled.stderr}"
         return
-    for stress in ({}, {"CRADLE_STRESS": "1"}, {"CRADLE_STRESS": "1", "CRADLE_STRESS_MAJOR": "10", "CRADLE_VERIFY": "1"}):
+    for stress in ({}, {"CRADLE_STRESS": "1"}, {"CRADLE_STRESS": "1,major=10", "CRADLE_VERIFY": "1"}):
         try:
             result = subprocess.run([made], capture_output=True, text=True, env={**os.environ, **stress}, timeout=SECONDS_MOST)
         except subprocess.TimeoutExpired:

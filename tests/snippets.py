@@ -30,7 +30,7 @@ from pathlib import Path
 FENCE = re.compile(r"^```(.*)$")
 HIDDEN = re.compile(r"^<!-- (c\b.*)$")
 WARNINGS = ["-Wall", "-Wextra", "-Wno-unused", "-Werror"]
-RUNS = [{}, {"CRADLE_STRESS": "1", "CRADLE_STRESS_MAJOR": "7"}, {"CRADLE_GC_NURSERY": "4K", "CRADLE_VERIFY": "1"}]
+RUNS = [{}, {"CRADLE_STRESS": "1,major=7"}, {"CRADLE_GC_NURSERY": "4K", "CRADLE_VERIFY": "1"}]
 
 
 class Block:

@@ -24,8 +24,8 @@ import progress  # noqa: E402
 
 SIZES = ["4K", "5K", "8K", "12K", "16K", "32K", "48K", "64K", "100K", "128K", "256K", "512K", "1M", "3M", "4M", "8M",
          "16M", "32M", "64M"]
-STRESS = [{}, {"CRADLE_STRESS": "1"}, {"CRADLE_STRESS": "7"}, {"CRADLE_STRESS": "3", "CRADLE_STRESS_MAJOR": "5"},
-          {"CRADLE_STRESS": "5", "CRADLE_STRESS_SEED": "11", "CRADLE_QUARANTINE": "3"}, {"CRADLE_QUARANTINE": "1"}]
+STRESS = [{}, {"CRADLE_STRESS": "1"}, {"CRADLE_STRESS": "7"}, {"CRADLE_STRESS": "3,major=5"},
+          {"CRADLE_STRESS": "5,seed=11", "CRADLE_QUARANTINE": "3"}, {"CRADLE_QUARANTINE": "1"}]
 VERIFY = [{}, {"CRADLE_VERIFY": "1"}]
 SLOWNESS = 5  # of emulators
 QUICK_SIZES = ["4K", "5K", "32K", "1M", "64M"]

@@ -173,15 +173,8 @@ static void values_reach_the_options(void **state) {
   setenv("CRADLE_GC_NURSERY_FIXED", "1", 1);
   setenv("CRADLE_GC_RESERVE", "4G", 1);
   setenv("CRADLE_PROFILE_RATE", "64K", 1);
-  setenv("CRADLE_STRESS", "18446744073709551615", 1);
-  setenv("CRADLE_STRESS_MAJOR", "12", 1);
+  setenv("CRADLE_STRESS", "18446744073709551615,major=12,seed=42,strict,first=7,last=9,at=Safepoints,times=30", 1);
   setenv("CRADLE_VERIFY", "1", 1);
-  setenv("CRADLE_STRESS_SEED", "42", 1);
-  setenv("CRADLE_STRESS_FIRST", "7", 1);
-  setenv("CRADLE_STRESS_LAST", "9", 1);
-  setenv("CRADLE_STRESS_AT", "Safepoints", 1);
-  setenv("CRADLE_STRESS_TIMES", "30", 1);
-  setenv("CRADLE_STRESS_STRICT", "1", 1);
   setenv("CRADLE_QUARANTINE", "8", 1);
   setenv("CRADLE_FAULTS", "altstack", 1);
   assert_int_equal(overlay_fresh(), 0);
@@ -235,8 +228,7 @@ static void stress_chooses_by_itself(void **state) {
   assert_int_equal(options.quarantine, 8);
   assert_true(options.verify);
   assert_int_equal(options.fault_report, CRADLE_FAULTS_REPORTED);
-  setenv("CRADLE_STRESS_MAJOR", "5", 1);
-  setenv("CRADLE_STRESS_TIMES", "0", 1);
+  setenv("CRADLE_STRESS", "auto,major=5,times=0", 1);
   setenv("CRADLE_QUARANTINE", "0", 1);
   setenv("CRADLE_VERIFY", "0", 1);
   assert_int_equal(overlay_fresh(), 0);
@@ -257,16 +249,24 @@ static void stress_chooses_by_itself(void **state) {
 static void instruments_that_cannot_be(void **state) {
   static const struct {
     const char *name, *value, *wants;
-  } bad[] = {{"CRADLE_STRESS_SEED", "often", "wants a whole number or random (such as 42)"},
-             {"CRADLE_STRESS_SEED", "-1", "wants a whole number or random"},
-             {"CRADLE_STRESS_SEED", "18446744073709551616", "wants a whole number or random"},
-             {"CRADLE_STRESS_FIRST", "1.5", "wants a whole number"},
-             {"CRADLE_STRESS_AT", "everywhere", "wants anywhere, allocations or safepoints"},
-             {"CRADLE_STRESS_TIMES", "1001", "wants a whole number up to 1000"},
-             {"CRADLE_STRESS", "often", "wants a whole number or auto (such as auto)"},
-             {"CRADLE_GC", "no", "wants on or off (such as off)"},
-             {"CRADLE_QUARANTINE", "5000", "wants a whole number up to 4096"},
-             {"CRADLE_FAULTS", "yes", "wants 0, 1 or altstack"}};
+  } bad[] = {
+      {"CRADLE_STRESS", "0,seed=often",
+       "CRADLE_STRESS,seed=often: not accepted; wants a whole number or random (such as 42)"},
+      {"CRADLE_STRESS", "0,seed=-1", "wants a whole number or random"},
+      {"CRADLE_STRESS", "0,seed", "CRADLE_STRESS,seed=: not accepted; wants a whole number or random"},
+      {"CRADLE_STRESS", "0,sead=3",
+       "CRADLE_STRESS,sead: unknown; did you mean seed? (docs/environment.md lists the keys)"},
+      {"CRADLE_STRESS", "0,everywhere", "CRADLE_STRESS,everywhere: unknown (docs/environment.md lists the keys)"},
+      {"CRADLE_STRESS", "seed=3", "CRADLE_STRESS=seed=3: not accepted; wants a whole number or auto"},
+      {"CRADLE_STRESS_SEED", "3", "unknown; did you mean CRADLE_STRESS,seed?"},
+      {"CRADLE_STRESS", "0,seed=18446744073709551616", "wants a whole number or random"},
+      {"CRADLE_STRESS", "0,first=1.5", "wants a whole number"},
+      {"CRADLE_STRESS", "0,at=everywhere", "wants anywhere, allocations or safepoints"},
+      {"CRADLE_STRESS", "0,times=1001", "wants a whole number up to 1000"},
+      {"CRADLE_STRESS", "often", "wants a whole number or auto (such as auto)"},
+      {"CRADLE_GC", "no", "wants on or off (such as off)"},
+      {"CRADLE_QUARANTINE", "5000", "wants a whole number up to 4096"},
+      {"CRADLE_FAULTS", "yes", "wants 0, 1 or altstack"}};
   cradle_options fresh;
   (void)state;
   cradle_options_init(&fresh);
@@ -283,11 +283,10 @@ static void instruments_that_cannot_be(void **state) {
 static void a_drawn_seed_is_printed(void **state) {
   char wanted[80];
   (void)state;
-  setenv("CRADLE_STRESS", "10", 1);
-  setenv("CRADLE_STRESS_SEED", "random", 1);
+  setenv("CRADLE_STRESS", "10,seed=random", 1);
   assert_int_equal(overlay_fresh(), 0);
   assert_true(options.stress_seed != 0);
-  snprintf(wanted, sizeof wanted, "CRADLE_STRESS_SEED=%ju was drawn", (uintmax_t)options.stress_seed);
+  snprintf(wanted, sizeof wanted, "CRADLE_STRESS,seed=%ju was drawn", (uintmax_t)options.stress_seed);
   assert_non_null(strstr(said, wanted));
   uint64_t seed = options.stress_seed;
   assert_int_equal(overlay_fresh(), 0);
@@ -297,19 +296,15 @@ static void a_drawn_seed_is_printed(void **state) {
 
 static void contradicting_instruments_are_settled(void **state) {
   (void)state;
-  setenv("CRADLE_STRESS_SEED", "2", 1);
-  setenv("CRADLE_STRESS_FIRST", "3", 1);
-  setenv("CRADLE_STRESS_AT", "allocations", 1);
+  setenv("CRADLE_STRESS", ",seed=2,first=3,at=allocations", 1);
   assert_int_equal(overlay_fresh(), 3);
-  assert_non_null(strstr(said, "CRADLE_STRESS_SEED=2: does nothing without CRADLE_STRESS"));
+  assert_non_null(strstr(said, "CRADLE_STRESS,seed=2: does nothing without CRADLE_STRESS"));
   assert_true(options.stress_seed == 0 && options.stress_first == 0 && options.stress_at == CRADLE_STRESS_ANYWHERE);
   forget_all();
-  setenv("CRADLE_STRESS", "1", 1);
-  setenv("CRADLE_STRESS_FIRST", "30", 1);
-  setenv("CRADLE_STRESS_LAST", "20", 1);
+  setenv("CRADLE_STRESS", "1,first=30,last=20", 1);
   assert_int_equal(overlay_fresh(), 1);
   assert_non_null(
-      strstr(said, "CRADLE_STRESS_LAST=20: no collection would take place, because it is below CRADLE_STRESS_FIRST; "
+      strstr(said, "CRADLE_STRESS,last=20: no collection would take place, because it is below CRADLE_STRESS,first; "
                    "put aside"));
   assert_true(options.stress_period == 1 && options.stress_first == 30 && options.stress_last == 0);
   forget_all();
@@ -473,7 +468,7 @@ static void bad_values_are_ignored(void **state) {
       {"CRADLE_HUGEPAGES", "off,arenas=auto"},
       {"CRADLE_HUGEPAGES", "nursery=hugetlbhugetlbhugetlb"},
       {"CRADLE_GC", "on or off"},
-      {"CRADLE_STRESS_AT", "anywhere, allocations or safepoints"},
+      {"CRADLE_STRESS", "0,at=anywhere or safepoints"},
       {"CRADLE_PROFILE_RATE", "0"},
       {"CRADLE_PROFILE_RATE", "63"},
       {"CRADLE_PROFILE_RATE", "often"},
@@ -600,7 +595,7 @@ static void contradictions_are_settled(void **state) {
   (void)state;
   setenv("CRADLE_GC_MIN", "2G", 1);
   setenv("CRADLE_GC_MAX", "1G", 1);
-  setenv("CRADLE_STRESS_MAJOR", "3", 1);
+  setenv("CRADLE_STRESS", ",major=3", 1);
   assert_int_equal(overlay_fresh(), 2);
   assert_int_equal(options.major_min_bytes, (size_t)1 << 30);
   assert_int_equal(options.stress_major, 0);

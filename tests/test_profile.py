@@ -78,7 +78,7 @@ def check_shares(shares, profile, context):
 
 def shares_are_right(program, folder):
     for nursery in ("4K", "64K", "4M"):
-        for stress in ({}, {"CRADLE_STRESS": "1", "CRADLE_STRESS_MAJOR": "200"}):
+        for stress in ({}, {"CRADLE_STRESS": "1,major=200"}):
             result = run(program, "shares", folder, CRADLE_GC_NURSERY=nursery, **stress)
             shares = json.loads(result.stdout)
             kept = shares.pop("kept")

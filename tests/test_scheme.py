@@ -55,17 +55,16 @@ class Program:
         if long:
             for size in EVERY_NURSERY:
                 yield {"CRADLE_GC_NURSERY": size}
-                yield {"CRADLE_GC_NURSERY": size, "CRADLE_STRESS": str(self.stress), "CRADLE_STRESS_MAJOR": "7"}
+                yield {"CRADLE_GC_NURSERY": size, "CRADLE_STRESS": f"{self.stress},major=7"}
             return
         if self.is_short:
             yield {"CRADLE_GC_NURSERY": "4K"}
-            yield {"CRADLE_GC_NURSERY": "64K", "CRADLE_STRESS": str(self.stress), "CRADLE_STRESS_MAJOR": "5"}
+            yield {"CRADLE_GC_NURSERY": "64K", "CRADLE_STRESS": f"{self.stress},major=5"}
             return
         for size in NURSERIES:
             yield {"CRADLE_GC_NURSERY": size}
-        for size, factor, major in (("4K", 1, ""), ("4K", 3, "5"), ("64K", 7, "3"), ("1M", 1, "11")):
-            stress = {"CRADLE_GC_NURSERY": size, "CRADLE_STRESS": str(self.stress * factor)}
-            yield {**stress, "CRADLE_STRESS_MAJOR": major} if major else stress
+        for size, factor, major in (("4K", 1, ""), ("4K", 3, ",major=5"), ("64K", 7, ",major=3"), ("1M", 1, ",major=11")):
+            yield {"CRADLE_GC_NURSERY": size, "CRADLE_STRESS": f"{self.stress * factor}{major}"}
         if self.stress == 1:
             yield {"CRADLE_GC_NURSERY": "4K", "CRADLE_STRESS": "5", "CRADLE_VERIFY": "1"}
 

@@ -374,9 +374,9 @@ static void a_stress_run_says_how_much_took_place(void **state) {
   (void)state;
   static const char *const cut[] = {"cradle: stress: 481 of about 868 collections took place, those at rare places "
                                     "first; the heap was verified at 100 "
-                                    "of them; CRADLE_STRESS_TIMES=0 makes all\n",
+                                    "of them; CRADLE_STRESS with times=0 makes all\n",
                                     "cradle: stress: 482 of about 868 collections took place, those at rare places "
-                                    "first; CRADLE_STRESS_TIMES=0 makes "
+                                    "first; CRADLE_STRESS with times=0 makes "
                                     "all\n"};
   for (int is_wanted = 0; is_wanted <= 1; is_wanted++) {
     catch_errors();

@@ -80,7 +80,7 @@ def check_ends(program):
     said = program.end("memory", abort, CRADLE_GC_MAX="32M")
     expect("cradle: cradle_new: out of memory: 24 bytes asked for" in said, "no message", said)
     program.expect_line(said, "memory", "cradle: called from")
-    said = program.end("stress", abort, CRADLE_STRESS="1", CRADLE_STRESS_STRICT="1")
+    said = program.end("stress", abort, CRADLE_STRESS="1,strict")
     program.expect_line(said, "stress", "cradle: called from")
 
 

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-STRESSED = {"CRADLE_GC_NURSERY": "64K", "CRADLE_STRESS": "20", "CRADLE_STRESS_MAJOR": "5", "CRADLE_STRESS_TIMES": "2"}
+STRESSED = {"CRADLE_GC_NURSERY": "64K", "CRADLE_STRESS": "20,major=5,times=2"}
 LEFT_OUT = {}
 
 

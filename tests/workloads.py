@@ -20,7 +20,7 @@ TIMED = {"pause", "soak"}  # they run for a second each
 ENVIRONMENTS = [
     {},
     {"CRADLE_GC_NURSERY": "4K", "CRADLE_VERIFY": "1"},
-    {"CRADLE_GC_NURSERY": "5K", "CRADLE_VERIFY": "1", "CRADLE_STRESS": "3", "CRADLE_STRESS_MAJOR": "7"},
+    {"CRADLE_GC_NURSERY": "5K", "CRADLE_VERIFY": "1", "CRADLE_STRESS": "3,major=7"},
     {"CRADLE_GC_NURSERY": "64K", "CRADLE_STRESS": "1"},
 ]
 REFUSED = [

@@ -26,7 +26,7 @@ QUICK = [
     {},
     {"CRADLE_GC_NURSERY": "4K"},
     {"CRADLE_GC_NURSERY": "4K", "CRADLE_STRESS": "1"},
-    {"CRADLE_GC_NURSERY": "64K", "CRADLE_STRESS": "5", "CRADLE_STRESS_MAJOR": "3"},
+    {"CRADLE_GC_NURSERY": "64K", "CRADLE_STRESS": "5,major=3"},
     {"CRADLE_GC_NURSERY": "5K", "CRADLE_STRESS": "3", "CRADLE_VERIFY": "1"},
     {"CRADLE_GC_NURSERY": "64M"},
 ]
@@ -142,7 +142,7 @@ def environments(name, every):
     """The environments to run a program in, the plainest first."""
     if every:
         found = [{"CRADLE_GC_NURSERY": size, **stress} for size in SIZES
-                 for stress in ({}, {"CRADLE_STRESS": "1"}, {"CRADLE_STRESS": "7", "CRADLE_STRESS_MAJOR": "11"})]
+                 for stress in ({}, {"CRADLE_STRESS": "1"}, {"CRADLE_STRESS": "7,major=11"})]
     else:
         found = QUICK
     if name not in FILLING:
@@ -151,9 +151,7 @@ def environments(name, every):
     for variables in found:
         variables = dict(variables)
         if "CRADLE_STRESS" in variables:
-            variables["CRADLE_STRESS"] = "1009"
-        if "CRADLE_STRESS_MAJOR" in variables:
-            variables["CRADLE_STRESS_MAJOR"] = "101"
+            variables["CRADLE_STRESS"] = "1009,major=101" if "major" in variables["CRADLE_STRESS"] else "1009"
         if "CRADLE_VERIFY" in variables:  # goes over the whole heap at every collection: there are to be fewer
             variables["CRADLE_GC_NURSERY"] = "512K"
         large = variables.get("CRADLE_GC_NURSERY", "") in SIZES[SIZES.index("8M"):]

@@ -15,6 +15,7 @@
 #include "runtime/report.h"
 #include "runtime/speedscope.h"
 
+#include <inttypes.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -204,6 +205,9 @@ static void write_file(crd_profile *profile) {
   bool failed = !crd_file_empty(profile->fd);
   failed |= !write_tree(profile);
   if (failed) crd_report("CRADLE_PROFILE: %s: %s; the profile is not complete", profile->path, strerror(errno));
+  if (profile->facts.lost != 0)
+    crd_report("CRADLE_PROFILE: %s: %" PRIu64 " of %" PRIu64 " samples are missing: no memory for them", profile->path,
+               profile->facts.lost, profile->facts.samples);
 }
 
 static void write_once(crd_profile *profile) {

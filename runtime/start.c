@@ -32,7 +32,8 @@ static listeners listen(cradle_options *options) {
   if (all.log != NULL) options->listener = crd_log_listener(all.log);
   if (statistics_wanted()) all.summary = crd_summary_new(options->listener);
   if (all.summary != NULL) options->listener = crd_summary_listener(all.summary);
-  if (options->stress_period != 0) all.stress = crd_stress_report_new(options->listener, statistics_wanted());
+  if (options->stress_period != 0 || options->quarantine != 0 || options->verify)
+    all.stress = crd_stress_report_new(options->listener, statistics_wanted());
   if (all.stress != NULL) options->listener = crd_stress_report_listener(all.stress);
   all.profile = crd_profile_open(crd_environment(CRD_PROFILE_VARIABLE), options); /* sets listener and sampler */
   all.faults = crd_faults_open(options);

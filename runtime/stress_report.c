@@ -49,8 +49,18 @@ static void tell(const crd_stress_report *report, uint64_t wanted, uint64_t took
     crd_report("stress: all %" PRIu64 " collections took place%s", took_place, about_verify);
 }
 
+static bool begins(const char *text, const char *word) {
+  return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* Quarantine or verifier did less than asked. It may happen at every collection; a line is reported once. */
+static bool is_about_less(const char *text) {
+  return begins(text, "quarantine:") || begins(text, "the heap was");
+}
+
 static void hear_note(crd_stress_report *report, const char *text, uint64_t wanted, uint64_t got) {
-  if (strncmp(text, "stress:", strlen("stress:")) != 0) return;
+  if (is_about_less(text)) crd_report("%s", text);
+  if (!begins(text, "stress:")) return;
   if (strcmp(text, "stress: verified collections") == 0) {
     report->verified_of = wanted;
     report->verified = got;

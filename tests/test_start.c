@@ -396,6 +396,23 @@ static void a_stress_run_says_how_much_took_place(void **state) {
   }
 }
 
+/* Without a log nobody else would hear it. Each is said once, however many collections it comes at. */
+static void an_instrument_that_does_less_says_so(void **state) {
+  (void)state;
+  catch_errors();
+  crd_stress_report *report = begin_report(false);
+  pretended_ns = 0;
+  for (int i = 0; i < 3; i++) {
+    note(report, "quarantine: the system refuses to protect pages; what moved stays accessible");
+    note(report, "the heap was verified in part: no memory for all of it");
+    note(report, "the address space is small");
+  }
+  crd_stress_report_free(report);
+  assert_string_equal(caught_errors(),
+                      "cradle: quarantine: the system refuses to protect pages; what moved stays accessible\n"
+                      "cradle: the heap was verified in part: no memory for all of it\n");
+}
+
 /* The first line comes after two seconds, the next one always after twice as long. */
 static void a_terminal_shows_how_far_a_stress_run_is(void **state) {
   (void)state;
@@ -427,12 +444,12 @@ static void a_file_gets_no_progress(void **state) {
   assert_string_equal(caught_errors(), "");
 }
 
-static void only_notes_of_stress_are_reported(void **state) {
+static void notes_of_no_instrument_are_not_reported(void **state) {
   (void)state;
   catch_errors();
   crd_stress_report *report = begin_report(false);
   pretended_ns = 0;
-  note(report, "quarantine: another note");
+  note(report, "another note");
   note(report, "stress: a note of a stress run");
   crd_stress_report_free(report);
   assert_string_equal(caught_errors(), "cradle: stress: a note of a stress run (CRADLE_STRESS)\n");
@@ -451,9 +468,10 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_heap_that_is_refused_does_so_too, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(what_there_is_no_memory_for_is_reported, make_folder, remove_folder),
       cmocka_unit_test(a_stress_run_says_how_much_took_place),
+      cmocka_unit_test(an_instrument_that_does_less_says_so),
       cmocka_unit_test(a_terminal_shows_how_far_a_stress_run_is),
       cmocka_unit_test(a_file_gets_no_progress),
-      cmocka_unit_test(only_notes_of_stress_are_reported),
+      cmocka_unit_test(notes_of_no_instrument_are_not_reported),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

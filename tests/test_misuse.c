@@ -464,10 +464,10 @@ CRADLE_UNCHECKED_COLLECTION static void scopes_of_a_frame_that_is_gone(void **st
   f.stressed = true;
   jmp_buf landing;
   if (setjmp(landing) == 0) leave_a_scope_open(landing, NULL);
-  ASSERT_MISUSE(&f, "a scoped root of a frame that is gone is still open: cradle_checkpoint_restore is missing",
+  ASSERT_MISUSE(&f, "a scoped root of a frame that is gone is still open: missing is cradle_checkpoint_restore",
                 (void)cradle_new_slow(f.m, T_PAIR, sizeof(pair)));
   if (setjmp(landing) == 0) leave_a_scope_open(landing, "local");
-  ASSERT_MISUSE(&f, "a scoped root of a frame that is gone is still open: local: cradle_checkpoint_restore is missing",
+  ASSERT_MISUSE(&f, "a scoped root of a frame that is gone is still open: local: missing is cradle_checkpoint_restore",
                 (void)cradle_new_slow(f.m, T_PAIR, sizeof(pair)));
   fixture_close(&f);
 }

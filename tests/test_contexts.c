@@ -287,8 +287,8 @@ CRADLE_UNCHECKED_COLLECTION static void a_c_stack_without_a_root_stack(void **st
   sanitize_known(both, 2 * C_STACK_BYTES);
 }
 
-/* Code without checks runs on the coroutine's C stack, which lies in the caller's frame. It was resumed while an
- * argument of a checked call was computed: that call's frame says nothing about this C stack. */
+/* Code without checks runs on a C stack below. It was resumed while an argument of a checked call was computed: that
+ * call's frame says nothing about this C stack. */
 CRADLE_UNCHECKED_COLLECTION static void collect_unchecked(coroutine *c) {
   pair *mine = new_pair(NULL);
   CRADLE_ROOT(f.m, mine);
@@ -303,14 +303,21 @@ CRADLE_UNCHECKED_COLLECTION static uint64_t no_time_after(coroutine *c) {
   return 0;
 }
 
+CRADLE_UNCHECKED_COLLECTION static void resume_below(coroutine *c) {
+  resume(c + 1);
+  (void)cradle_collect_step(f.m, no_time_after(c + 1));
+}
+BEGIN(resume_below)
+
 CRADLE_UNCHECKED_COLLECTION static void checked_calls_resume(void **state) {
   (void)state;
-  _Alignas(64) char in_frame[C_STACK_BYTES];
-  make(&coroutines[0], in_frame, begin_collect_unchecked);
+  make(&coroutines[0], both + C_STACK_BYTES, begin_resume_below);
+  make(&coroutines[1], both, begin_collect_unchecked);
   resume(&coroutines[0]);
-  (void)cradle_collect_step(f.m, no_time_after(&coroutines[0]));
-  assert_true(coroutines[0].has_ended && coroutines[0].wrong == 0);
-  let_go(&coroutines[0]);
+  for (int i = 0; i < 2; i++) {
+    assert_true(coroutines[i].has_ended && coroutines[i].wrong == 0);
+    let_go(&coroutines[i]);
+  }
 }
 
 CRADLE_UNCHECKED_COLLECTION static void a_switch_ends_a_reservation(void **state) {

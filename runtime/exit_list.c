@@ -19,15 +19,16 @@ static void run_all(void) {
 void crd_exit_list_add(crd_exit_entry *entry) {
   crd_process_lock_take(&lock);
   entry->next = all;
+  entry->link = &all;
+  if (all != NULL) all->link = &entry->next;
   __atomic_store_n(&all, entry, __ATOMIC_RELEASE);
   if (!registered) registered = atexit(run_all) == 0;
   crd_process_lock_release(&lock);
 }
 
-void crd_exit_list_remove(const crd_exit_entry *entry) {
+void crd_exit_list_remove(crd_exit_entry *entry) {
   crd_process_lock_take(&lock);
-  crd_exit_entry **link = &all;
-  while (*link != entry) link = &(*link)->next;
-  *link = entry->next;
+  *entry->link = entry->next;
+  if (entry->next != NULL) entry->next->link = entry->link;
   crd_process_lock_release(&lock);
 }

@@ -7,11 +7,12 @@
 #define CRADLE_RUNTIME_EXIT_LIST_H
 
 typedef struct crd_exit_entry {
-  struct crd_exit_entry *next;
+  struct crd_exit_entry *next, **link; /* link: what leads to it */
   void (*run)(struct crd_exit_entry *entry);
 } crd_exit_entry;
 
 void crd_exit_list_add(crd_exit_entry *entry);
-void crd_exit_list_remove(const crd_exit_entry *entry);
+/* Takes constant time: a process may have very many heaps. */
+void crd_exit_list_remove(crd_exit_entry *entry);
 
 #endif

@@ -156,6 +156,13 @@ static uint32_t lowest_free(crd_arenas *arenas) {
   return index;
 }
 
+static uint32_t lowest_reserved(crd_arenas *arenas) {
+  uint32_t index = arenas->reserved_hint;
+  while (index < arenas->capacity && arenas->states[index] != ARENA_RESERVED) index++;
+  arenas->reserved_hint = index;
+  return index;
+}
+
 /* The first arena of a list, among the first `most`, whose longest run has count pages; or ARENA_NONE. */
 static uint32_t find_in_list(const crd_arenas *arenas, uint32_t index, uint32_t count, uint32_t most) {
   for (uint32_t tries = 0; index != ARENA_NONE && tries < most; tries++) {
@@ -201,13 +208,16 @@ static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bo
   return index == ARENA_NONE ? PAGE_NONE : take_in(arenas, index, count, clean);
 }
 
-/* The first of count neighbouring arenas in [from, end) that hold nothing, or ARENA_NONE. committed: all of them must
- * be FREE already. Committing a RESERVED arena while others are FREE would leave more FREE ones than needed, which are
+/* The first of count neighbouring arenas in [from, end) that hold nothing, or ARENA_NONE. A program may have very many
+ * objects of some MiB, so callers leave out what the hints rule out [arena.3]. committed: all of them must be FREE
+ * already, so the search ends with the last FREE one. Committing a RESERVED arena while others are FREE would leave more FREE ones than needed, which are
  * then given back to the system and soon committed again. */
 static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t from, uint32_t end, uint32_t count, bool committed) {
-  uint32_t found = 0;
-  for (uint32_t i = from; i < end; i++) {
-    bool fits = arenas->states[i] == ARENA_FREE || (!committed && arenas->states[i] == ARENA_RESERVED);
+  uint32_t found = 0, left = committed ? arenas->free_count : end;
+  for (uint32_t i = from; i < end && left > 0; i++) {
+    bool is_free = arenas->states[i] == ARENA_FREE;
+    bool fits = is_free || (!committed && arenas->states[i] == ARENA_RESERVED);
+    left -= is_free;
     found = fits ? found + 1 : 0;
     if (found == count) return i + 1 - count;
   }
@@ -216,17 +226,22 @@ static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t from, uint32_
 
 /* With a quarantine, neighbours are committed in turn, as single arenas are. If that would exceed the limit, the search
  * begins at the lowest arena, so that FREE ones can be among the neighbours. */
-static uint32_t find_reserved_neighbours(const crd_arenas *arenas, uint32_t count) {
+static uint32_t find_reserved_neighbours(crd_arenas *arenas, uint32_t count) {
   bool goes_round = arenas_go_round(arenas) && arenas->committed_count + count <= arenas->limit;
   uint32_t end = crd_arenas_round_end(arenas, count), first = ARENA_NONE;
   if (goes_round) first = find_neighbours(arenas, arenas->reserved_hint, end, count, false);
-  return first != ARENA_NONE ? first : find_neighbours(arenas, 0, arenas->capacity, count, false);
+  if (first != ARENA_NONE) return first;
+  /* One of the neighbours at least is RESERVED, because FREE ones alone were looked for before. */
+  uint32_t lowest = arenas_go_round(arenas) ? 0 : lowest_reserved(arenas);
+  return find_neighbours(arenas, lowest < count ? 0 : lowest - (count - 1), arenas->capacity, count, false);
 }
 
 /* A run of more than 512 pages. */
 static uint32_t take_big(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean) {
   uint32_t arenas_needed = (count + ARENA_PAGES - 1) / ARENA_PAGES;
-  uint32_t first = find_neighbours(arenas, 0, arenas->committed_end, arenas_needed, true);
+  uint32_t first = ARENA_NONE;
+  if (arenas->free_count >= arenas_needed)
+    first = find_neighbours(arenas, lowest_free(arenas), arenas->committed_end, arenas_needed, true);
   if (first == ARENA_NONE) {
     first = find_reserved_neighbours(arenas, arenas_needed);
     if (first == ARENA_NONE || !crd_arenas_commit_at(arenas, first, arenas_needed)) return PAGE_NONE;

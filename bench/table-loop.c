@@ -263,7 +263,7 @@ static const struct kind {
     {"checkpoints", save_checkpoint, pop_word, 1},
     {"globals", add_global, remove_global, 1},
     {"ranges", add_range, remove_range, 1},
-    {"heaps", make_other_heap, free_other_heap, 40},
+    {"heaps", make_other_heap, free_other_heap, 200},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

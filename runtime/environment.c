@@ -42,7 +42,7 @@ static bool has_keys(const crd_option *option) {
   return option->type == CRD_OPTION_STRESS;
 }
 
-static bool is_key(const crd_option *option) {
+static bool names_key(const crd_option *option) {
   return strchr(option->name, ',') != NULL;
 }
 
@@ -71,7 +71,7 @@ static const char *value_of_key(const crd_option *option, value *into) {
 
 /* The text that the environment has for a row, NULL: none. */
 static const char *value_of(const crd_option *option, value *into) {
-  if (is_key(option)) return value_of_key(option, into);
+  if (names_key(option)) return value_of_key(option, into);
   const char *text = text_of(option->name);
   if (text == NULL || !has_keys(option) || strchr(text, ',') == NULL) return text;
   return *text == ',' ? NULL : cut(text, strcspn(text, ","), into);
@@ -89,7 +89,7 @@ static int report_keys(const crd_option *option) {
     if (length >= sizeof name) length = sizeof name - 1;
     if (crd_option_find(name, length) != NULL) continue;
     const crd_option *nearest = crd_option_nearest(name, length);
-    const char *hint = nearest != NULL && is_key(nearest) ? strchr(nearest->name, ',') + 1 : "";
+    const char *hint = nearest != NULL && names_key(nearest) ? strchr(nearest->name, ',') + 1 : "";
     reports += crd_report("%s: unknown%s%s%s (docs/environment.md lists the keys)", name,
                           *hint ? "; did you mean " : "", hint, *hint ? "?" : "");
   }

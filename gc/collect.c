@@ -30,7 +30,8 @@
 
 /* If marking falls too far behind promotion, one pause does all the rest of the collection; without a pause target,
  * also if sweeping does. Too far: the bytes in use exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the limit up to
- * which the heap may grow while it is marked and swept, or what was in use when marking began if that was more. */
+ * which the heap may grow while it is marked and swept, or what was in use when marking began if that was more; and the
+ * bytes by which large objects have grown since. */
 #define OVERSHOOT_SHARE 4
 /* A pause gives back at most this many arenas, unless it makes a full collection. Each costs about 0.01 ms, or 0.13 ms
  * if it has base pages. */
@@ -244,6 +245,13 @@ static bool may_do_all(const cradle_heap *heap) {
   return heap->options.pause_ns == 0 || heap->options.stress_period != 0 || heap->major.phase == MAJOR_MARKING;
 }
 
+/* By how much large objects have grown since marking began. An array that doubles makes a heap large at once; that is
+ * not the sign of marking that falls behind, which one long pause would have to end. */
+static uint64_t large_since_start(const cradle_heap *heap) {
+  uint64_t now = heap->old.large_bytes, then = heap->major.large_at_start;
+  return now > then ? now - then : 0;
+}
+
 /* How much an increment may do. begin: when its pause began. promoted: the bytes since the last increment, with large
  * objects. The first condition that holds decides:
  *
@@ -263,7 +271,7 @@ static crd_budget increment_budget(cradle_heap *heap, uint64_t begin, uint64_t p
   bool grows = has_marker(heap) && !heap->marker.takes_turns && heap->options.stress_period == 0;
   uint64_t limit = grows ? crd_pacing_limit_beside(pacing, crd_heap_threshold_max(heap)) : pacing->threshold;
   uint64_t start = heap->major.collected_at_start; /* may be above the limit: one large array is enough */
-  uint64_t most = start > limit ? start : limit;
+  uint64_t most = (start > limit ? start : limit) + large_since_start(heap);
   if (may_do_all(heap) && used > most + (most + pacing->min) / OVERSHOOT_SHARE) return whole();
   if (heap->options.stress_period != 0) return outruns_sweeping(heap) ? whole() : (crd_budget){0, 0, false};
   if (target == 0 && !marks_beside(heap)) return whole();

@@ -25,6 +25,7 @@ typedef struct figures {
   uint64_t before_sweep;     /* used bytes then; 0: it marks */
   bool beside, nothing_left; /* the heap has a thread; the mark stack is empty */
   bool late;                 /* the pause began long ago */
+  uint64_t large;            /* by which large objects have grown since marking began */
 } figures;
 
 static crd_budget budget_for(figures all) {
@@ -32,7 +33,9 @@ static crd_budget budget_for(figures all) {
   crd_old *old = &heap->old;
   const crd_pacing pacing = heap->pacing;
   const crd_major major = heap->major;
-  uint64_t used = old->used_bytes;
+  uint64_t used = old->used_bytes, large = old->large_bytes;
+  old->large_bytes += all.large;
+  heap->major.large_at_start = large;
   heap->pacing.threshold = 40 * MIB;
   heap->pacing.min = 8 * MIB;
   heap->pacing.beside_room = 20 * MIB;
@@ -51,6 +54,7 @@ static crd_budget budget_for(figures all) {
   crd_budget budget = increment_budget(heap, all.late ? 0 : BEGIN_NS, all.promoted);
   if (!all.nothing_left) (void)word_stack_pop(&heap->mark_stack);
   old->used_bytes = used;
+  old->large_bytes = large;
   heap->external_bytes = 0;
   heap->options.stress_period = 0;
   heap->marker.last.bytes = 0;
@@ -104,6 +108,20 @@ static void far_above_the_limit_all_is_done(void **state) {
   all.used_at_start = 100 * MIB; /* more than the limit */
   assert_false(is_whole(budget_for(all)));
   all.used = 127 * MIB + 1;
+  assert_true(is_whole(budget_for(all)));
+}
+
+/* An array that doubles is no sign of marking that falls behind. */
+static void large_objects_raise_the_limit(void **state) {
+  (void)state;
+  figures all = {.used = 84 * MIB, .used_at_start = 30 * MIB, .target = TARGET_NS, .large = 32 * MIB};
+  assert_false(is_whole(budget_for(all)));
+  all.large = 0;
+  assert_true(is_whole(budget_for(all)));
+  all.large = 32 * MIB;
+  all.used = 92 * MIB; /* 72 MiB, and a quarter of 80 MiB */
+  assert_false(is_whole(budget_for(all)));
+  all.used++;
   assert_true(is_whole(budget_for(all)));
 }
 
@@ -254,6 +272,7 @@ CRADLE_UNCHECKED_COLLECTION static void marking_goes_on_after_a_pause(void **sta
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(far_above_the_limit_all_is_done),
+      WITH_FIXTURE(large_objects_raise_the_limit),
       WITH_FIXTURE(under_stress_increments_are_the_smallest),
       WITH_FIXTURE(under_stress_no_heap_outruns_sweeping),
       WITH_FIXTURE(without_target_and_thread_all_is_done),

@@ -208,10 +208,10 @@ static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bo
   return index == ARENA_NONE ? PAGE_NONE : take_in(arenas, index, count, clean);
 }
 
-/* The first of count neighbouring arenas in [from, end) that hold nothing, or ARENA_NONE. A program may have very many
- * objects of some MiB, so callers leave out what the hints rule out [arena.3]. committed: all of them must be FREE
- * already, so the search ends with the last FREE one. Committing a RESERVED arena while others are FREE would leave more FREE ones than needed, which are
- * then given back to the system and soon committed again. */
+/* The first of count neighbouring arenas in [from, end) that hold nothing, or ARENA_NONE. A program may have very
+ * many objects of some MiB, so callers leave out what the hints rule out [arena.3]. committed: all of them must be
+ * FREE already, so the search ends with the last FREE one. Committing a RESERVED arena while others are FREE would
+ * leave more FREE ones than needed, which are then given back to the system and soon committed again. */
 static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t from, uint32_t end, uint32_t count, bool committed) {
   uint32_t found = 0, left = committed ? arenas->free_count : end;
   for (uint32_t i = from; i < end && left > 0; i++) {

@@ -156,8 +156,10 @@ static void judge_clearing(cradle_heap *heap) {
 
 void crd_major_start(cradle_heap *heap, cradle_cause cause) {
   ASSERT(heap->major.phase == MAJOR_IDLE, "[major.1] a major collection begins while one runs");
-  heap->major = (crd_major){
-      .cause = cause, .used_at_start = heap->old.used_bytes, .collected_at_start = crd_major_counted_bytes(heap)};
+  heap->major = (crd_major){.cause = cause,
+                            .used_at_start = heap->old.used_bytes,
+                            .large_at_start = heap->old.large_bytes,
+                            .collected_at_start = crd_major_counted_bytes(heap)};
   enter_phase(heap, MAJOR_MARKING);
   send_begin(heap);
   crd_mark_start(heap);

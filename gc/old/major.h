@@ -37,7 +37,8 @@ typedef struct crd_major {
                             * the threshold, minus others; 0 to BEHIND_MOST */
   uint64_t objects, bytes; /* marked by tracing; they grow in marking and clearing */
   uint64_t used_at_start;  /* bytes that were in use when it began */
-  uint64_t collected_at_start; /* the same with external memory; >= used_at_start */
+  uint64_t large_at_start; /* those of them in large objects */
+  uint64_t collected_at_start; /* used_at_start with external memory; >= used_at_start */
   uint64_t used_before_sweep;  /* bytes in use when sweeping began; 0 before; >= swept.freed_bytes */
   crd_swept swept;             /* all 0 until sweeping begins */
   uint64_t work_ns;            /* time spent on it */

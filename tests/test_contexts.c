@@ -158,6 +158,12 @@ static __attribute__((noinline)) void landed(coroutine *c) {
   sanitize_known(c->c_stack, (size_t)((char *)__builtin_frame_address(0) - c->c_stack));
 }
 
+/* The same on the main program's stack, where misuse in a coroutine lands. */
+static __attribute__((noinline)) void landed_in_main(void) {
+  char *frame = __builtin_frame_address(0);
+  sanitize_known(frame - C_STACK_BYTES, C_STACK_BYTES);
+}
+
 static jmp_buf landings[PLACES];
 static volatile bool leaves = true;
 
@@ -248,6 +254,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_forgotten_restore_is_found(void **stat
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     f.message[0] = 0;
     if (FIXTURE_LANDS(&f)) resume(&coroutines[0]);
+    landed_in_main();
     cradle_checkpoint_restore(f.m, &f.checkpoint);
     if (strstr(f.message, "a scoped root of a frame that is gone is still open: lost") == NULL)
       fail_msg("%s: \"%s\"", place_names[i], f.message);
@@ -280,6 +287,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_c_stack_without_a_root_stack(void **st
   coroutines[1] = (coroutine){.c_stack = both + C_STACK_BYTES};
   f.message[0] = 0;
   if (FIXTURE_LANDS(&f)) resume(&coroutines[0]);
+  landed_in_main();
   cradle_checkpoint_restore(f.m, &f.checkpoint);
   if (strstr(f.message, "a scoped root of a frame that is gone is still open: mine") == NULL)
     fail_msg("\"%s\"", f.message);

@@ -332,6 +332,8 @@ static bool lock_up(void) {
       ALLOW(mremap),
       ALLOW(clock_gettime),
       ALLOW(getpid),
+      ALLOW(gettid),
+      ALLOW(tgkill),
       ALLOW(futex),
       ALLOW(clone3),
       ALLOW(clone),
@@ -349,8 +351,9 @@ static bool lock_up(void) {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-static bool prepares, threads_wanted, listens;
+static bool prepares, threads_wanted, listens, verifies;
 static uint64_t period;
+static int said[2]; /* a pipe that takes a child's messages */
 
 static void ignore(void *data, const cradle_event *event) {
   (void)data, (void)event;
@@ -362,13 +365,15 @@ CRADLE_UNCHECKED_COLLECTION static int works_in_a_sandbox(void) {
   default_options(&options);
   options.gc_threads = threads_wanted ? CRADLE_GC_THREADS_AUTO : CRADLE_GC_THREADS_NONE;
   options.stress_period = period;
+  options.verify = verifies;
+  options.quarantine = verifies ? 2 : 0;
   options.major_age_ns = threads_wanted ? 0 : 1000000; /* by age, marking may begin too early for a thread */
   if (listens) options.listener = (cradle_listener){ignore, NULL};
   cradle_heap *heap = cradle_heap_new(&options, &error);
   cradle_mutator *m = cradle_mutator_new(heap);
   if (prepares) cradle_heap_prepare(heap);
   if (!lock_up()) return 77;
-  make_spike(m, period != 0 ? 2000 : 64 * 1024, 64, false);
+  make_spike(m, period != 0 || verifies ? 2000 : 64 * 1024, 64, false);
   for (int kind = CRADLE_COLLECT_MINOR; kind <= CRADLE_COLLECT_COMPACTING; kind++)
     cradle_collect(m, (cradle_collection_kind)kind);
   string *large = cradle_new_array(m, T_STRING, 20 * MIB);
@@ -378,7 +383,7 @@ CRADLE_UNCHECKED_COLLECTION static int works_in_a_sandbox(void) {
   cradle_unpin(m, large);
   while (!cradle_collect_step(m, 100000)) {}
   (void)cradle_release_memory(heap);
-  make_spike(m, period != 0 ? 2000 : 32 * 1024, 64, false);
+  make_spike(m, period != 0 || verifies ? 2000 : 32 * 1024, 64, false);
   if (!cradle_heap_verify(heap, &error)) return 12;
   cradle_pop_many(m, 2);
   cradle_mutator_free(m);
@@ -390,20 +395,60 @@ static void a_prepared_heap_makes_only_the_listed_calls(void **state) {
   (void)state;
   NEEDS_LIMITS();
   prepares = true;
-  for (int round = 0; round < 4; round++)
+  for (int round = 0; round < 8; round++)
     for (period = 0; period <= 10; period += 10) {
       threads_wanted = round & 1;
       listens = round & 2; /* with a listener, the machine is read when the heap is made */
+      verifies = round & 4;
       int result = in_child(works_in_a_sandbox);
       if (result == 77) skip();
       if (result != 0) fail_msg("round %d, stress %d: %d", round, (int)period, result);
     }
   /* Without it, the control group's files are opened, and the filter ends the program: the test can see that. */
-  prepares = threads_wanted = listens = false;
+  prepares = threads_wanted = listens = verifies = false;
   period = 0;
   assert_int_equal(in_child(works_in_a_sandbox), 200 + SIGSYS);
 }
+
+/* Misuse with the default handler: the message ends with a backtrace, whose commands name the program's file. */
+static int misuses_in_a_sandbox(void) {
+  cradle_options options;
+  default_options(&options);
+  cradle_heap *heap = cradle_heap_new(&options, NULL);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  if (prepares) cradle_heap_prepare(heap);
+  if (dup2(said[1], STDERR_FILENO) < 0 || !lock_up()) return 77;
+  cradle_major_enable(m);
+  return 10;
+}
+
+static void last_words_need_no_file(void **state) {
+  (void)state;
+  NEEDS_LIMITS();
+  char words[4096];
+  assert_int_equal(pipe(said), 0);
+  prepares = true;
+  int result = in_child(misuses_in_a_sandbox);
+  if (result == 77) skip();
+  assert_int_equal(result, 200 + SIGABRT);
+  ssize_t length = read(said[0], words, sizeof words - 1);
+  assert_true(length > 0);
+  words[length] = '\0';
+  assert_non_null(strstr(words, "major collections are not disabled"));
+#ifdef __GLIBC__
+  assert_non_null(strstr(words, "addr2line"));
+  assert_non_null(strstr(words, "test_limits 0x"));
+  prepares = false;
+  assert_int_equal(in_child(misuses_in_a_sandbox), 200 + SIGSYS);
+#endif
+  close(said[0]);
+  close(said[1]);
+}
 #else
+static void last_words_need_no_file(void **state) {
+  (void)state;
+  skip();
+}
 static void a_prepared_heap_makes_only_the_listed_calls(void **state) {
   (void)state;
   skip();
@@ -421,6 +466,7 @@ int main(void) {
       cmocka_unit_test(no_age_no_collection),
       cmocka_unit_test(collections_by_age_in_vain_become_rare),
       cmocka_unit_test(a_prepared_heap_makes_only_the_listed_calls),
+      cmocka_unit_test(last_words_need_no_file),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,24 +135,52 @@ static bool program_has_lines(void) {
   return has;
 }
 
-/* The program's path; if it cannot be read or is too long, a word that the user will replace. */
-static const char *program_path(char *buffer, size_t size) {
-  ssize_t length = readlink("/proc/self/exe", buffer, size);
-  if (length <= 0 || (size_t)length == size) return "PROGRAM";
-  buffer[length] = '\0';
-  return buffer;
+/* What a message says of the program's file. A program that locked itself up may open no file, so
+ * cradle_backtrace_prepare learns this before, and it stays. */
+typedef struct program {
+  char path[PATH_BYTES]; /* a word that the user will replace, if the path cannot be read or is too long */
+  bool has_lines;
+} program;
+enum { PROGRAM_UNKNOWN, PROGRAM_BEING_READ, PROGRAM_KNOWN };
+static program known_program;
+static int program_state;
+
+static void read_program(program *program) {
+  ssize_t length = readlink("/proc/self/exe", program->path, sizeof program->path);
+  bool known = length > 0 && (size_t)length < sizeof program->path;
+  if (known)
+    program->path[length] = '\0';
+  else
+    memcpy(program->path, "PROGRAM", sizeof "PROGRAM");
+  program->has_lines = program_has_lines();
+}
+
+/* Fills *room and returns it if nobody has prepared anything. */
+static const program *get_program(program *room) {
+  if (__atomic_load_n(&program_state, __ATOMIC_ACQUIRE) == PROGRAM_KNOWN) return &known_program;
+  read_program(room);
+  return room;
+}
+
+/* Two threads may do so at once: the first one reads. */
+static void learn_program(void) {
+  int expected = PROGRAM_UNKNOWN;
+  if (!__atomic_compare_exchange_n(&program_state, &expected, PROGRAM_BEING_READ, false, __ATOMIC_ACQUIRE,
+                                   __ATOMIC_RELAXED))
+    return;
+  read_program(&known_program);
+  __atomic_store_n(&program_state, PROGRAM_KNOWN, __ATOMIC_RELEASE);
 }
 
 /* --- commands --- */
 
-static void add_command(line *line, const file *file) {
-  char path[PATH_BYTES];
+static void add_command(line *line, const file *file, const program *program) {
   if (file->name == NULL) {
     add_words(line, "cradle: in no file (generated code?):");
     return;
   }
   add_words(line, "addr2line -f -p -i -e ");
-  add_quoted(line, *file->name == '\0' ? program_path(path, sizeof path) : file->name);
+  add_quoted(line, *file->name == '\0' ? program->path : file->name);
 }
 
 /* The depth of the trace without what called main: the program's entry point and, before it, a part of the C library.
@@ -171,18 +199,20 @@ static void write_commands(const cradle_backtrace *trace) {
   line line = {.length = 0};
   file last = {.name = NULL};
   bool in_program = false;
+  program room;
+  const program *program = get_program(&room);
   for (size_t i = 0, depth = depth_from_main(trace); i < depth; i++) {
     file found = find(trace->calls[i]);
     if (i == 0 || found.name != last.name) {
       if (i != 0) add_words(&line, "\n");
-      add_command(&line, &found);
+      add_command(&line, &found, program);
     }
     add_address(&line, trace->calls[i] - found.loaded);
     in_program = in_program || (found.name != NULL && *found.name == '\0');
     last = found;
   }
   add_words(&line, "\n");
-  if (in_program && !program_has_lines())
+  if (in_program && !program->has_lines)
     add_words(&line, "cradle: the program has no line numbers: it was not compiled with -g, or was stripped\n");
   flush(&line);
 }
@@ -197,14 +227,13 @@ void cradle_backtrace_take(cradle_backtrace *trace) {
 }
 
 /* Calls every function of other libraries that a signal handler will need. The first call of such a function looks it
- * up, and that of backtrace() loads a library: neither is safe in a handler, and both take much of its stack. */
+ * up, and that of backtrace() loads a library: neither is safe in a handler, and both take much of its stack. What needs
+ * a file is kept. */
 void cradle_backtrace_prepare(void) {
   cradle_backtrace trace;
-  char path[2];
   cradle_backtrace_take(&trace);
   (void)find(0);
-  (void)program_path(path, sizeof path);
-  (void)program_has_lines();
+  learn_program();
   if (write(-1, "", 0) == 0) return; /* no system answers 0 */
 }
 

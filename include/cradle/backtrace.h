@@ -30,8 +30,9 @@ CRADLE_API void cradle_backtrace_take(cradle_backtrace *trace);
  * A shell runs such a line as it is. An empty backtrace gives one line that says that nothing is known. Allocates
  * nothing. A refused write may raise a signal, such as SIGPIPE. */
 CRADLE_API void cradle_backtrace_write(const cradle_backtrace *trace);
-/* Prepares both functions for signal handlers and for stacks of a few kilobytes: does now what their first calls would
- * do. */
+/* Prepares both functions for signal handlers, for stacks of a few kilobytes and for a sandbox: does now what their
+ * first calls would do, and reads now what cradle_backtrace_write says of the program's file. From then on they open no
+ * file. cradle_heap_prepare calls it. */
 CRADLE_API void cradle_backtrace_prepare(void);
 
 CRADLE_END_DECLS

@@ -60,12 +60,12 @@ void crd_leave_call(crd_text *text) {
 /* The parts of a message, one behind the other. A single crd_text would be too short for all of them, and would cut
  * the last, which is the place. */
 typedef struct message {
-  char words[3 * sizeof(((crd_text *)0)->buffer)];
+  char words[4 * sizeof(((crd_text *)0)->buffer)];
 } message;
 
-static message message_of(const crd_text *first, const crd_text *second) {
+static message message_of(const crd_text *first, const crd_text *second, const crd_text *third) {
   crd_text place = {.length = 0};
-  const crd_text *const parts[] = {first, second, &place};
+  const crd_text *const parts[] = {first, second, third, &place};
   message message;
   size_t length = 0;
   crd_leave_call(&place);
@@ -81,7 +81,7 @@ static message message_of(const crd_text *first, const crd_text *second) {
 /* wrong: what the verifier's history adds, or NULL. */
 static CRADLE_COLD _Noreturn void tell(cradle_heap *heap, const crd_text *text, const crd_text *wrong) {
   /* The message is complete before the handler runs, because the handler may longjmp. */
-  message message = message_of(text, wrong);
+  message message = message_of(text, wrong, NULL);
   if (heap != NULL && heap->options.on_misuse != NULL) {
     heap->options.on_misuse(heap->options.handler_data, message.words);
     crd_abort("cradle: the misuse handler returned after: ", message.words);
@@ -122,6 +122,14 @@ void crd_text_limit(crd_text *text, size_t bytes) {
     crd_text_format(text, "%s is %llu bytes (%s)", limit.name, limit.bytes, limit.remedy);
 }
 
+/* The old generation's addresses are few because the process may have few: heaps take a share of what is left. */
+static void add_shared_limit(const crd_arenas *arenas, crd_text *text) {
+  if (arenas->refused_bytes == 0) return;
+  crd_limit limit = crd_limits_blame_addresses(arenas->refused_bytes);
+  if (limit.bytes != 0)
+    crd_text_format(text, ", a share of what %s, %llu bytes, leaves (%s)", limit.name, limit.bytes, limit.remedy);
+}
+
 /* What stands in the way of so many bytes, in the order in which a heap meets it: the maximum heap, the end of the
  * reserved addresses, a limit of the system. The promotion reserve needs its room, too. */
 static void add_limit(const cradle_heap *heap, size_t bytes, crd_text *text) {
@@ -129,9 +137,10 @@ static void add_limit(const cradle_heap *heap, size_t bytes, crd_text *text) {
   size_t more = bytes / ARENA_BYTES + 1 + heap->old.reserve, room = arenas->limit - arenas_in_use(arenas);
   if (more > room && arenas->limit < arenas->capacity)
     crd_text_format(text, "maximum heap %zu (CRADLE_GC_MAX)", heap->options.heap_max_bytes);
-  else if (more > room)
+  else if (more > room) {
     crd_text_format(text, "the old generation's addresses, %zu, are used up (CRADLE_GC_RESERVE)", arenas->bytes);
-  else
+    add_shared_limit(arenas, text);
+  } else
     crd_text_limit(text, bytes < ARENA_BYTES ? ARENA_BYTES : bytes);
 }
 
@@ -140,13 +149,13 @@ static CRADLE_COLD _Noreturn void tell_shortage(cradle_heap *heap, size_t size, 
   const crd_old *old = &heap->old;
   size_t arenas = old->arenas.committed_count * ARENA_BYTES;
   uint32_t kept = old->arenas.free_count < old->reserve ? old->arenas.free_count : old->reserve;
-  crd_text held = {.length = 0};
+  crd_text held = {.length = 0}, limit = {.length = 0};
   crd_text_format(&held, "; old objects %" PRIu64 " bytes, %" PRIu64 " of them large, in arenas of %zu",
                   old->used_bytes, old->large_bytes, arenas);
   if (kept != 0) crd_text_format(&held, ", %zu of these bytes kept free for promotion", kept * ARENA_BYTES);
   crd_text_format(&held, "; nursery %zu; ", heap->nursery.bytes);
-  add_limit(heap, size, &held);
-  message message = message_of(text, &held);
+  add_limit(heap, size, &limit);
+  message message = message_of(text, &held, &limit);
   if (heap->options.on_out_of_memory == NULL) crd_abort("cradle: ", message.words);
   cradle_mutator *mutator = heap->mutator == NULL ? NULL : &heap->mutator->public;
   heap->options.on_out_of_memory(heap->options.handler_data, mutator, size, message.words);

@@ -194,6 +194,72 @@ CRADLE_UNCHECKED_COLLECTION static void a_full_reservation_is_named(void **state
   cradle_heap_free(heap);
 }
 
+static const char *limit_words;
+static void end_with_words(void *data, cradle_mutator *mutator, size_t size, const char *message) {
+  (void)data, (void)mutator, (void)size;
+  if (strstr(message, limit_words) == NULL) fprintf(stderr, "%s\n", message);
+  _exit(strstr(message, limit_words) == NULL ? 12 : 0);
+}
+
+static void fill_handles(cradle_mutator *m) {
+  cradle_handle made = cradle_handle_new(m, (void *)(uintptr_t)*cradle_peek(m, 0));
+  (void)made;
+}
+static void fill_finalizers(cradle_mutator *m) {
+  cradle_finalizer_register(m, (void *)(uintptr_t)*cradle_peek(m, 0), 1);
+}
+static void fill_ids(cradle_mutator *m) {
+  pair *next = cradle_new(m, T_PAIR, sizeof(pair));
+  next->first = (void *)(uintptr_t)*cradle_peek(m, 0);
+  *cradle_peek(m, 0) = (cradle_word)(uintptr_t)next;
+  (void)cradle_id(m, next);
+}
+static void fill_objects(cradle_mutator *m) {
+  vector *next = cradle_new_array(m, T_VECTOR, 1000);
+  next->item[0] = (void *)(uintptr_t)*cradle_peek(m, 0);
+  *cradle_peek(m, 0) = (cradle_word)(uintptr_t)next;
+}
+
+static const struct shortage {
+  const char *name;
+  void (*fill)(cradle_mutator *m);
+  int resource;
+  const char *words;
+} shortages[] = {
+    {"handles", fill_handles, RLIMIT_AS, "; RLIMIT_AS is 125829120 bytes (ulimit -v)"},
+    {"finalizers", fill_finalizers, RLIMIT_AS, "; RLIMIT_AS is 125829120 bytes (ulimit -v)"},
+    {"ids", fill_ids, RLIMIT_AS, "; RLIMIT_AS is 125829120 bytes (ulimit -v)"},
+    {"handles", fill_handles, RLIMIT_DATA, "; RLIMIT_DATA is 125829120 bytes (ulimit -d)"},
+    {"objects", fill_objects, RLIMIT_AS,
+     " are used up (CRADLE_GC_RESERVE), a share of what RLIMIT_AS, 125829120 bytes, leaves (ulimit -v)"},
+};
+static const struct shortage *shortage;
+
+CRADLE_UNCHECKED_COLLECTION static int runs_short(void) {
+  cradle_options options;
+  default_options(&options);
+  options.on_out_of_memory = end_with_words;
+  limit_words = shortage->words;
+  if (limit(shortage->resource, 120 * MIB) != 0) return 10;
+  cradle_heap *heap = cradle_heap_new(&options, NULL);
+  cradle_mutator *m = heap == NULL ? NULL : cradle_mutator_new(heap);
+  if (m == NULL) return 11;
+  cradle_push(m, cradle_new(m, T_PAIR, sizeof(pair)));
+  for (size_t i = 0; i < (size_t)1 << 26; i++) shortage->fill(m);
+  return 13;
+}
+
+/* The caller knows how large an object is, and not by how much a table grows: its limit is found all the same. */
+static void whatever_runs_short_names_its_limit(void **state) {
+  (void)state;
+  NEEDS_LIMITS();
+  for (size_t i = 0; i < sizeof shortages / sizeof *shortages; i++) {
+    shortage = &shortages[i];
+    int result = in_child(runs_short);
+    if (result != 0) fail_msg("%s, limit %d: %d", shortage->name, shortage->resource, result);
+  }
+}
+
 /* --- at rest --- */
 
 /* Makes vectors of 1 KiB on two lists: one in `keep` of them stays, the others are the spike. Nothing of the spike is
@@ -461,6 +527,7 @@ int main(void) {
       cmocka_unit_test(a_heap_takes_a_share_of_limited_addresses),
       cmocka_unit_test(a_refusal_names_the_limit),
       cmocka_unit_test(a_full_reservation_is_named),
+      cmocka_unit_test(whatever_runs_short_names_its_limit),
       cmocka_unit_test(a_full_collection_compacts_what_is_sparse),
       cmocka_unit_test(a_major_collection_begins_by_age),
       cmocka_unit_test(no_age_no_collection),

@@ -130,6 +130,7 @@ struct crd_arenas {
   uintptr_t base;
   crd_arena *meta;
   size_t bytes;                                 /* of the reservation */
+  size_t refused_bytes;                         /* more than the system had to give; 0: bytes are all that was wanted */
   size_t meta_bytes;                            /* of the metadata's reservation */
   size_t meta_committed;                        /* bytes; <= meta_bytes */
   size_t known_bytes;                           /* of the known arenas, from base on [arena.7]; never shrinks */

@@ -145,6 +145,7 @@ bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cr
     (void)__atomic_sub_fetch(&heaps, 1, __ATOMIC_RELAXED);
     return false;
   }
+  if (arenas->bytes < bytes) arenas->refused_bytes = bytes * ADDRESS_PARTS;
   arenas->limit = arenas->capacity;
   if (!make_states(arenas, hardware->page_bytes)) {
     crd_arenas_fini(arenas);

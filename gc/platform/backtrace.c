@@ -227,8 +227,8 @@ void cradle_backtrace_take(cradle_backtrace *trace) {
 }
 
 /* Calls every function of other libraries that a signal handler will need. The first call of such a function looks it
- * up, and that of backtrace() loads a library: neither is safe in a handler, and both take much of its stack. What needs
- * a file is kept. */
+ * up, and that of backtrace() loads a library: neither is safe in a handler, and both take much of its stack. What
+ * needs a file is kept. */
 void cradle_backtrace_prepare(void) {
   cradle_backtrace trace;
   cradle_backtrace_take(&trace);

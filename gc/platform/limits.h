@@ -5,8 +5,7 @@
  *
  *   [limits.1] Nothing here opens a file, keeps what it mapped, or changes errno: it may be called at any time, in a
  *              sandbox too.
- *   [limits.2] What crd_limits_blame names was asked for again and refused again: the limit is not guessed from the
- *              options.
+ *   [limits.2] What is blamed was asked for again and refused again: the limit is not guessed from the options.
  */
 #ifndef CRADLE_GC_PLATFORM_LIMITS_H
 #define CRADLE_GC_PLATFORM_LIMITS_H
@@ -25,8 +24,11 @@ typedef struct crd_limit {
   const char *remedy;       /* "ulimit -v" */
   unsigned long long bytes; /* 0: the limit is no number of bytes */
 } crd_limit;
-/* Which limit refuses so many bytes of address space, or of memory in it. Takes some ten system calls, so it is for
- * messages. */
+/* Which limit refuses so many bytes of address space, or of memory in it. If none does, more is asked for, up to 1 GiB:
+ * the refused request may have been larger than its caller knows, as that of a table that doubles. Takes some twenty
+ * system calls, so it is for messages. */
 crd_limit crd_limits_blame(size_t bytes);
+/* The same for exactly so many bytes of address space. */
+crd_limit crd_limits_blame_addresses(size_t bytes);
 
 #endif

@@ -11,6 +11,8 @@
 #define ROOM_STEP_BYTES ((size_t)64 << 10)
 /* Memory is tried with at most so many bytes: where all memory is locked, trying makes them resident. */
 #define TRY_MOST_BYTES ((size_t)1 << 30)
+/* Each attempt to find who refuses asks for so many times as much as the last. */
+#define TRY_FACTOR 4
 
 static bool limit_of(int resource, unsigned long long *bytes) {
   struct rlimit limit;
@@ -79,29 +81,48 @@ static bool can_split(size_t page) {
 
 static const crd_limit map_count = {"the number of mappings", "vm.max_map_count", 0};
 
-static crd_limit blame_addresses(size_t page, int error) {
+static const crd_limit nothing = {NULL, NULL, 0};
+
+static size_t page_bytes(void) {
+  return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+crd_limit crd_limits_blame_addresses(size_t bytes) {
+  KEEP_ERRNO;
+  int error = try_map(bytes, PROT_NONE);
+  if (error == 0) return nothing;
 #if defined(RLIMIT_MEMLOCK)
   if (error == EAGAIN) return blame(RLIMIT_MEMLOCK, "RLIMIT_MEMLOCK", "ulimit -l; mlockall locked all memory");
 #endif
-  (void)error;
 #if defined(RLIMIT_AS)
   if (is_limited(RLIMIT_AS)) return blame(RLIMIT_AS, "RLIMIT_AS", "ulimit -v");
 #endif
-  if (try_map(page, PROT_NONE) != 0) return map_count;
+  if (try_map(page_bytes(), PROT_NONE) != 0) return map_count;
   return (crd_limit){"no free range of addresses is long enough", "CRADLE_GC_RESERVE", 0};
 }
 
-static crd_limit blame_memory(void) {
+static crd_limit blame_memory(size_t bytes) {
+  if (try_map(bytes < TRY_MOST_BYTES ? bytes : TRY_MOST_BYTES, PROT_READ | PROT_WRITE) == 0) return nothing;
   if (is_limited(RLIMIT_DATA)) return blame(RLIMIT_DATA, "RLIMIT_DATA", "ulimit -d");
   return (crd_limit){"the system's commit limit", "vm.overcommit_memory, vm.overcommit_ratio", 0};
 }
 
+/* Where all memory is locked, trying makes it resident. So more memory than the caller knows of is tried only under a
+ * limit that keeps it small. */
+static crd_limit blame_more(size_t bytes) {
+  crd_limit limit = nothing;
+  while (limit.name == NULL && bytes <= TRY_MOST_BYTES / TRY_FACTOR) {
+    bytes *= TRY_FACTOR;
+    limit = crd_limits_blame_addresses(bytes);
+    if (limit.name == NULL && is_limited(RLIMIT_DATA)) limit = blame_memory(bytes);
+  }
+  return limit;
+}
+
 crd_limit crd_limits_blame(size_t bytes) {
   KEEP_ERRNO;
-  size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  int error = try_map(bytes, PROT_NONE);
-  if (error != 0) return blame_addresses(page, error);
-  if (try_map(bytes < TRY_MOST_BYTES ? bytes : TRY_MOST_BYTES, PROT_READ | PROT_WRITE) != 0) return blame_memory();
-  if (!can_split(page)) return map_count;
-  return (crd_limit){NULL, NULL, 0};
+  crd_limit limit = crd_limits_blame_addresses(bytes);
+  if (limit.name == NULL) limit = blame_memory(bytes);
+  if (limit.name == NULL && !can_split(page_bytes())) limit = map_count;
+  return limit.name != NULL ? limit : blame_more(bytes);
 }

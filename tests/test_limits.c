@@ -195,10 +195,12 @@ CRADLE_UNCHECKED_COLLECTION static void a_full_reservation_is_named(void **state
 }
 
 static const char *limit_words;
+static size_t filled, filled_min;
 static void end_with_words(void *data, cradle_mutator *mutator, size_t size, const char *message) {
   (void)data, (void)mutator, (void)size;
   if (strstr(message, limit_words) == NULL) fprintf(stderr, "%s\n", message);
-  _exit(strstr(message, limit_words) == NULL ? 12 : 0);
+  if (filled < filled_min) fprintf(stderr, "only %zu\n", filled);
+  _exit(strstr(message, limit_words) == NULL ? 12 : filled < filled_min ? 14 : 0);
 }
 
 static void fill_handles(cradle_mutator *m) {
@@ -225,13 +227,14 @@ static const struct shortage {
   void (*fill)(cradle_mutator *m);
   int resource;
   const char *words;
+  size_t filled_min; /* at least so many must fit */
 } shortages[] = {
-    {"handles", fill_handles, RLIMIT_AS, "; RLIMIT_AS is 125829120 bytes (ulimit -v)"},
-    {"finalizers", fill_finalizers, RLIMIT_AS, "; RLIMIT_AS is 125829120 bytes (ulimit -v)"},
-    {"ids", fill_ids, RLIMIT_AS, "; RLIMIT_AS is 125829120 bytes (ulimit -v)"},
-    {"handles", fill_handles, RLIMIT_DATA, "; RLIMIT_DATA is 125829120 bytes (ulimit -d)"},
+    {"handles", fill_handles, RLIMIT_AS, "; RLIMIT_AS is 125829120 bytes (ulimit -v)", 1000000},
+    {"finalizers", fill_finalizers, RLIMIT_AS, "; RLIMIT_AS is 125829120 bytes (ulimit -v)", 80000},
+    {"ids", fill_ids, RLIMIT_AS, "; RLIMIT_AS is 125829120 bytes (ulimit -v)", 500000},
+    {"handles", fill_handles, RLIMIT_DATA, "; RLIMIT_DATA is 125829120 bytes (ulimit -d)", 1000000},
     {"objects", fill_objects, RLIMIT_AS,
-     " are used up (CRADLE_GC_RESERVE), a share of what RLIMIT_AS, 125829120 bytes, leaves (ulimit -v)"},
+     " are used up (CRADLE_GC_RESERVE), a share of what RLIMIT_AS, 125829120 bytes, leaves (ulimit -v)", 2000},
 };
 static const struct shortage *shortage;
 
@@ -240,12 +243,13 @@ CRADLE_UNCHECKED_COLLECTION static int runs_short(void) {
   default_options(&options);
   options.on_out_of_memory = end_with_words;
   limit_words = shortage->words;
+  filled_min = shortage->filled_min;
   if (limit(shortage->resource, 120 * MIB) != 0) return 10;
   cradle_heap *heap = cradle_heap_new(&options, NULL);
   cradle_mutator *m = heap == NULL ? NULL : cradle_mutator_new(heap);
   if (m == NULL) return 11;
   cradle_push(m, cradle_new(m, T_PAIR, sizeof(pair)));
-  for (size_t i = 0; i < (size_t)1 << 26; i++) shortage->fill(m);
+  for (filled = 0; filled < (size_t)1 << 26; filled++) shortage->fill(m);
   return 13;
 }
 

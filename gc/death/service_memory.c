@@ -14,8 +14,9 @@
 #define LIST_MIN_BYTES ((size_t)16 << 10)
 /* About as many stacks exist: address space for all of them is asked for at once, to see whether there is enough. */
 #define LISTS 32
-/* Where address space is limited, all of them together take one part in so many of what is left. */
-#define ADDRESS_PARTS 4
+/* Where address space is limited, all of them together take one part in so many of what is left. A stack is mapped when
+ * it is first needed, so few programs take all of it. */
+#define ADDRESS_PARTS 2
 /* Attempts to get a stack. Between the look and the attempt, other threads may take addresses. */
 #define ATTEMPTS 4
 /* A stack that grew beyond this gives its pages back after a major collection. */

@@ -248,13 +248,27 @@ static void check_order(world *w, uint32_t came) {
   }
 }
 
+/* The value of a pair that is reached, whose key has come back, and which itself is not known to have; 0: none. */
+static uint32_t value_of_revived_key(const world *w) {
+  for (size_t h = 0; h < w->holders.count; h++) {
+    const model_object *table = &w->objects[w->holders.at[h].model];
+    for (uint64_t i = 0; table->type == T_PAIRS && i < words_of(table); i += 2) {
+      uint32_t value = table->slot[i + 1];
+      bool is_known = value == 0 || w->objects[value].seen == w->comparisons || w->objects[value].revived;
+      if (table->slot[i] != 0 && w->objects[table->slot[i]].revived && !is_known) return value;
+    }
+  }
+  return 0;
+}
+
 /* A finalizer brought an object back, and with it everything that it leads to and that the roots do not. */
 static void revive(world *w, uint32_t number) {
   size_t count = 0, capacity = 64;
   uint32_t *stack = malloc(capacity * sizeof *stack);
   if (stack == NULL) abort();
   stack[count++] = number;
-  while (count > 0) {
+  while (count > 0 || (stack[0] = value_of_revived_key(w)) != 0) {
+    if (count == 0) count = 1;
     model_object *model = &w->objects[stack[--count]];
     if (model->seen == w->comparisons || model->revived) continue;
     model->revived = true;

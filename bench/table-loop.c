@@ -119,7 +119,7 @@ static void give_id(table *t, uint64_t i) CRADLE_MAY_COLLECT {
 
 static void add_prebuilt(table *t, uint64_t i) CRADLE_MAY_COLLECT {
   thing *object = &t->things[i];
-  *object = (thing){.header = T_PLAIN};
+  object->header = T_PLAIN;
   cradle_prebuilt_add(t->heap, object);
   cradle_store(t->m, object, &object->first, t->one);
 }

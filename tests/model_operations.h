@@ -111,7 +111,10 @@ static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   return real;
 }
 
-/* Stores into one word. A pair whose key died is emptied first, as cradle/weak.h demands. */
+static void revive(world *w, uint32_t number);
+
+/* Stores into one word. A pair whose key died is emptied first, as cradle/weak.h demands. A key on its way back leaves
+ * its value behind. */
 static void store_word(world *w, object *holder, uint32_t holder_number, uint64_t i, object *real, uint32_t number) {
   model_object *model = &w->objects[holder_number];
   if (model->type == T_PAIRS && model->slot[i & ~UINT64_C(1)] != 0) {
@@ -121,6 +124,8 @@ static void store_word(world *w, object *holder, uint32_t holder_number, uint64_
       cradle_store(w->m, holder, slot_at(holder, T_PAIRS, key + 1), NULL);
       model->slot[key] = model->slot[key + 1] = 0;
     }
+    bool leaves = i == key && model->slot[key] != 0 && w->objects[model->slot[key]].seen != w->comparisons;
+    if (leaves && model->slot[key + 1] != 0) revive(w, model->slot[key + 1]);
   }
   cradle_store(w->m, holder, slot_at(holder, model->type, i), word_for(w, model->type, i, real));
   model->slot[i] = number;

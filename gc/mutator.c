@@ -178,7 +178,7 @@ static void detach(crd_mutator *mutator) {
 
 /* --- life --- */
 
-/* NULL tells the caller that there is no memory; the listener and the log are told why. */
+/* Memory was refused: tells the listener, and so the log, which limit refused it. Returns NULL for the caller. */
 static CRADLE_COLD cradle_mutator *refused(cradle_heap *heap) {
   crd_text text = {.length = 0};
   crd_text_format(&text, "cradle_mutator_new: no memory for the mutator's root stacks: ");

@@ -57,7 +57,7 @@ const char *crd_environment(const char *name);
 extern const crd_option crd_options[];
 extern const size_t crd_option_count;
 
-/* The row whose name is the first length bytes of name; NULL: there is none. */
+/* Returns the row with the name that is given by its first byte and its length. NULL: no row has it. */
 const crd_option *crd_option_find(const char *name, size_t length);
 /* The row whose name is most like this one, which has the prefix; NULL: no name is close. */
 const crd_option *crd_option_nearest(const char *name, size_t length);

@@ -15,9 +15,9 @@
 #include "runtime/report.h"
 #include "runtime/speedscope.h"
 
-#include <inttypes.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

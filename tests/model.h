@@ -137,7 +137,7 @@ typedef struct pairs {
 /* A root stack (tests/model_stacks.h). */
 enum { STACKS = 6, SCOPES_MAX = 12, STACK_WORDS = 8 };
 typedef struct model_stack {
-  cradle_root_stack *real; /* NULL: the mutator's own, or none */
+  cradle_root_stack *real; /* NULL: the mutator's own root stack, or a place that is not in use */
   cradle_word *base;       /* of its shadow stack, since it was suspended */
   uint32_t *shadow_model;
   size_t shadow_count, shadow_most;

@@ -77,9 +77,9 @@ bool crd_finalizers_queue(crd_death *death, crd_pace *pace);
 
 /* --- between collections --- */
 
-/* When marking starts, and when the mark stack is empty: marks some of the objects that wait in queues. false: there
- * are none left. */
+/* When marking starts: all objects that wait in queues are still to be marked. */
 void crd_finalizers_mark_begin(struct crd_services *services);
+/* When the mark stack is empty: marks a piece of them. false: all were marked before. */
 bool crd_finalizers_mark_some(cradle_heap *heap);
 /* Queues every object with a finalizer. No major collection runs, and everything that is listed lives. */
 void crd_finalizers_queue_all(cradle_heap *heap);

@@ -140,7 +140,7 @@ typedef struct place {
 } place;
 
 typedef struct root_stack {
-  cradle_root_stack *real; /* NULL: there is none, or it is the mutator's own */
+  cradle_root_stack *real; /* NULL: the mutator's own root stack, or a place that is not in use */
   cradle_word *base;       /* of its shadow stack, since it was suspended */
   cell cells[STACK_MAX];
   size_t count;

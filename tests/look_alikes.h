@@ -61,9 +61,11 @@ static inline uintptr_t look_address(const look_regions *regions, uint64_t rando
   return look_address_in(&regions->of[random % LOOK_REGIONS], random >> 8 & 15, random >> 12);
 }
 
-/* An immediate with the bits of an address, or 0 if the encoding has none: all bits that are not the payload's are
- * drawn until the word is no reference. */
+/* An immediate with the bits of an address: all bits that are not the payload's are drawn until the word is no
+ * reference. 0 if the encoding has none: with plain references the payload is the whole word, and then the collector
+ * takes a word with a tag for an address, too. */
 static inline uint64_t look_immediate(const cradle_encoding *encoding, uintptr_t address, uint64_t random) {
+  if (encoding->payload_mask == UINT64_MAX) return 0;
   for (int tries = 0; tries < 16; tries++) {
     uint64_t word = (address & encoding->payload_mask) | (random & ~encoding->payload_mask);
     if (cradle_value_object(encoding, word) == NULL) return word;

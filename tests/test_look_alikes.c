@@ -155,6 +155,18 @@ static void store_and_compare(int which, int entry, int region, unsigned edge, c
 
 enum { EDGES = 7 }; /* of look_address_in, the last for an address inside */
 
+/* Plain references have no immediates, wherever the address lies. */
+static void plain_references_have_no_look_alikes(void **state) {
+  (void)state;
+  cradle_options plain;
+  cradle_options_init(&plain);
+  open_heap(0, false);
+  for (int region = 0; region < LOOK_REGIONS; region++)
+    for (unsigned edge = 0; edge < EDGES; edge++)
+      assert_int_equal(look_immediate(&plain.encoding, look_address_in(&regions.of[region], edge, draw()), draw()), 0);
+  close_heap();
+}
+
 /* While large objects are young. */
 static void every_store_beside_a_young_large_object(void **state) CRADLE_MAY_COLLECT {
   (void)state;
@@ -257,6 +269,7 @@ static void a_stale_reference_to_no_memory_is_reported(void **state) CRADLE_MAY_
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(plain_references_have_no_look_alikes),
       cmocka_unit_test(every_store_beside_a_young_large_object),
       cmocka_unit_test(every_store_while_marking),
       cmocka_unit_test(every_address_is_answered),

@@ -111,7 +111,8 @@ typedef uint64_t cradle_value;
  *     (v & pairs[i].mask) == pairs[i].pattern  for some i < pair_count, and
  *     bit (v & 7) of tag_set is set, and (v & payload_mask) != 0;
  * The object is at v & payload_mask; when the object moves, the other bits stay. payload_mask has bits 3 to 46 set. It
- * has no bit in common with any mask, and none of the three low bits unless tag_set is 0x01. */
+ * has no bit in common with any mask, and none of the three low bits unless tag_set is 0x01. With the default encoding,
+ * plain references, the payload is the whole word, and there are no immediates: a slot holds a reference or 0. */
 #define CRADLE_ENCODING_PAIRS_MAX 4
 typedef struct cradle_encoding {
   struct {

@@ -330,6 +330,9 @@ class Samples(unittest.TestCase):
         self.refused("[10] {gc-minor\n[20] gc-minor}\n[30] gc-minor}\n", "3: gc-minor ends outside of all sections")
         head = '{"t":1,"heap":"1.1","event":"cradle-log","version":1}\n'
         self.refused(head + "x\n" + head, "2: no JSON: Expecting value in 'x'")
+        joined = "2: another log begins inside of this one: each is to be a file of its own"
+        self.refused(head + "Cradle log, format 1\n" + head, joined)
+        self.refused(head + head[:20] + head + head, joined)
         self.refused(head + '{"t":1}\n', "2: no 'event' in '{\"t\":1}'")
         self.refused(head + '{"t":2,"heap":"1.1","event":"gc-minor","time_ns":"x"}\n', "2: time_ns is no number: 'x'")
         self.refused("[10] {gc-minor\ntime taken: soon\n[20] gc-minor}\n", "2: time_ns is no number: 'soon'")

@@ -286,6 +286,8 @@ def decoded(path, number, text, last, remarks):
         if last:
             remarks.append(f"{path}:{number}: the line is cut off; read up to there")
             return None
+        if any(words in text for words in ("Cradle log, format ", '"cradle-log"')):
+            raise LogError(f"{path}:{number}: another log begins inside of this one: each is to be a file of its own") from None
         words = getattr(error, "msg", "a number is too long")
         raise LogError(f"{path}:{number}: no JSON: {words} in {text[:60]!r}") from None
     if not isinstance(value, dict):

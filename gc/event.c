@@ -73,7 +73,8 @@ void crd_event_spans(cradle_heap *heap) {
   }
 }
 
-/* If less than this is missing from a pause, it does not matter what the system ran meanwhile. */
+/* If less than this is missing from a pause, it does not matter what the system ran meanwhile. So a shorter pause does
+ * not ask: the clock of a thread is a system call. */
 #define MISSING_MIN_NS UINT64_C(50000)
 
 void crd_event_pause_begins(cradle_heap *heap) {
@@ -88,8 +89,10 @@ void crd_event_pause(cradle_heap *heap, cradle_cause cause, uint64_t duration_ns
   unsigned long long preemptions;
   if (!event_wanted(heap)) return;
   cradle_event event = {.kind = CRADLE_EVENT_PAUSE, .u.pause = {.cause = cause, .duration_ns = duration_ns}};
-  uint64_t processor_ns = crd_platform_thread_ns();
-  if (processor_ns > begin->processor_ns) event.u.pause.processor_ns = processor_ns - begin->processor_ns;
+  uint64_t processor_ns =
+      duration_ns < MISSING_MIN_NS ? begin->processor_ns + duration_ns : crd_platform_thread_ns();
+  if (begin->processor_ns != 0 && processor_ns > begin->processor_ns)
+    event.u.pause.processor_ns = processor_ns - begin->processor_ns;
   bool missing = event.u.pause.processor_ns != 0 && event.u.pause.processor_ns + MISSING_MIN_NS <= duration_ns;
   if (missing && begin->preemptions_known && crd_platform_preemptions(&preemptions)) {
     event.u.pause.preemptions_known = 1;

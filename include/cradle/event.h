@@ -133,7 +133,8 @@ typedef struct cradle_event {
       cradle_cause cause;
       uint64_t duration_ns;
       /* for which the mutator's thread ran on a processor; 0: the system does not say. What is missing from
-       * duration_ns, the thread waited, or the system ran something else */
+       * duration_ns, the thread waited, or the system ran something else. A pause below 50 us is not measured: it
+       * counts as run */
       uint64_t processor_ns;
       /* 1: the system was asked how often it took the processor from the thread and ran something else (involuntary
        * context switches). It is asked when 50 us or more are missing. 0: it was not, or does not say */

@@ -89,8 +89,7 @@ void crd_event_pause(cradle_heap *heap, cradle_cause cause, uint64_t duration_ns
   unsigned long long preemptions;
   if (!event_wanted(heap)) return;
   cradle_event event = {.kind = CRADLE_EVENT_PAUSE, .u.pause = {.cause = cause, .duration_ns = duration_ns}};
-  uint64_t processor_ns =
-      duration_ns < MISSING_MIN_NS ? begin->processor_ns + duration_ns : crd_platform_thread_ns();
+  uint64_t processor_ns = duration_ns < MISSING_MIN_NS ? begin->processor_ns + duration_ns : crd_platform_thread_ns();
   if (begin->processor_ns != 0 && processor_ns > begin->processor_ns)
     event.u.pause.processor_ns = processor_ns - begin->processor_ns;
   bool missing = event.u.pause.processor_ns != 0 && event.u.pause.processor_ns + MISSING_MIN_NS <= duration_ns;

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gc/base/grow.h"
+
 #define FIRST_CAPACITY 64
-#define COUNT_MAX ((uint32_t)1 << 30)
 
 /* --- numbers by hash --- */
 
@@ -33,18 +34,6 @@ static bool table_reserve(crd_number_table *table) {
     if (table->slots[i].number_plus_1 != 0) table_put(&bigger, table->slots[i]);
   free(table->slots);
   *table = bigger;
-  return true;
-}
-
-/* Makes room in an array for one more element. */
-static bool array_reserve(void **array, uint32_t *capacity, uint32_t count, size_t element) {
-  if (count < *capacity) return true;
-  uint32_t wanted = *capacity == 0 ? FIRST_CAPACITY : 2 * *capacity;
-  if (wanted > COUNT_MAX) return false;
-  void *moved = realloc(*array, wanted * element);
-  if (moved == NULL) return false;
-  *array = moved;
-  *capacity = wanted;
   return true;
 }
 
@@ -80,11 +69,9 @@ static bool copy_texts(crd_tree_frame *frame, const char *name, const char *file
 
 uint32_t crd_call_tree_add_frame(crd_call_tree *tree, const crd_frame_key *key, const char *name, const char *file) {
   crd_tree_frame frame = {.key = *key};
-  void *frames = tree->frames;
-  bool reserved = array_reserve(&frames, &tree->frame_capacity, tree->frame_count, sizeof frame) &&
-                  table_reserve(&tree->frame_table);
-  tree->frames = frames;
-  if (!reserved || !copy_texts(&frame, name, file)) return CRD_CALL_TREE_NONE;
+  if (!GROW(tree->frames, tree->frame_count, tree->frame_capacity) || !table_reserve(&tree->frame_table) ||
+      !copy_texts(&frame, name, file))
+    return CRD_CALL_TREE_NONE;
   tree->frames[tree->frame_count++] = frame;
   table_put(&tree->frame_table, (crd_number_slot){hash_of_key(key), tree->frame_count});
   return tree->frame_count - 1;
@@ -104,11 +91,8 @@ static uint32_t find_child(const crd_call_tree *tree, uint32_t parent, uint32_t 
 }
 
 static uint32_t add_node(crd_call_tree *tree, uint32_t parent, uint32_t frame, uint32_t hash) {
-  void *nodes = tree->nodes;
-  bool reserved = array_reserve(&nodes, &tree->node_capacity, tree->node_count, sizeof *tree->nodes) &&
-                  table_reserve(&tree->node_table);
-  tree->nodes = nodes;
-  if (!reserved) return CRD_CALL_TREE_NONE;
+  if (!GROW(tree->nodes, tree->node_count, tree->node_capacity) || !table_reserve(&tree->node_table))
+    return CRD_CALL_TREE_NONE;
   tree->nodes[tree->node_count++] = (crd_tree_node){.parent = parent, .frame = frame};
   table_put(&tree->node_table, (crd_number_slot){hash, tree->node_count});
   return tree->node_count - 1;

@@ -4,6 +4,7 @@
 #include <cradle/heap.h>
 #include <cradle/statistics.h>
 
+#include "gc/base/text.h"
 #include "runtime/chain.h"
 #include "runtime/platform/fault_signals.h"
 #include "runtime/platform/files.h"
@@ -11,6 +12,7 @@
 #include "runtime/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +20,6 @@
 /* For how many of the last collections the place that triggered them is kept. */
 #define TRIGGERS 64
 #define OWN_STACK_BYTES ((size_t)64 << 10)
-#define LINE_BYTES 512
 /* How much stack backtrace() uses (4 KiB with glibc 2.36 on x86-64), and a quarter more. */
 #define UNWINDER_BYTES 5120
 /* How long other threads wait for a report; a report that itself faults may never end. */
@@ -48,32 +49,9 @@ static uintptr_t reporter; /* that thread */
 static uintptr_t
     reported_at[2]; /* address and program counter of the last report: a handler may return to the same fault */
 
-/* --- lines of text, without printf --- */
-
-typedef struct line {
-  char text[LINE_BYTES];
-  size_t length;
-} line;
-
-static void add(line *to, const char *words) {
-  size_t length = strlen(words), room = sizeof to->text - 1 - to->length;
-  if (length > room) length = room;
-  memcpy(to->text + to->length, words, length);
-  to->length += length;
-}
-
-static void add_number(line *to, uint64_t number, unsigned base) {
-  char digits[24];
-  size_t at = sizeof digits - 1;
-  digits[at] = '\0';
-  do digits[--at] = "0123456789abcdef"[number % base];
-  while ((number /= base) != 0);
-  add(to, digits + at);
-}
-
-static void write_line(line *of) {
-  of->text[of->length++] = '\n';
-  crd_write_quietly(CRD_STANDARD_ERROR, of->text, of->length);
+static void write_line(crd_text *of) {
+  of->buffer[of->length++] = '\n';
+  crd_write_quietly(CRD_STANDARD_ERROR, of->buffer, of->length);
 }
 
 /* --- where collections were triggered --- */
@@ -87,29 +65,23 @@ static void note_trigger(crd_faults *faults, cradle_cause cause) {
 
 static void write_trigger(const crd_faults *faults, uint64_t collection, const char *which) {
   const trigger *one = &faults->triggers[collection % TRIGGERS];
-  line text = {.length = 0};
-  add(&text, "cradle: ");
-  add(&text, which);
-  add(&text, "minor collection ");
-  add_number(&text, collection, 10);
-  if (one->collection != collection) {
-    add(&text, ", too long ago: what triggered it is no longer known");
-  } else {
-    add(&text, ", triggered by: ");
-    add(&text, cradle_cause_name(one->cause));
-  }
+  crd_text text = {.length = 0};
+  crd_text_format(&text, "cradle: %sminor collection %" PRIu64, which, collection);
+  if (one->collection != collection)
+    crd_text_format(&text, ", too long ago: what triggered it is no longer known");
+  else
+    crd_text_format(&text, ", triggered by: %s", cradle_cause_name(one->cause));
   write_line(&text);
   if (one->collection == collection) cradle_backtrace_write(&one->from);
 }
 
 static void write_stress(cradle_heap *heap) {
   cradle_statistics stats;
-  line text = {.length = 0};
+  crd_text text = {.length = 0};
   cradle_heap_statistics(heap, &stats, sizeof stats); /* which only reads */
   if (stats.stress_number == 0) return;
-  add(&text, "cradle: the last stress collection has number ");
-  add_number(&text, stats.stress_number, 10);
-  add(&text, " (CRADLE_STRESS=N,first=,last=)");
+  crd_text_format(&text, "cradle: the last stress collection has number %" PRIu64 " (CRADLE_STRESS=N,first=,last=)",
+                  stats.stress_number);
   write_line(&text);
 }
 
@@ -143,21 +115,16 @@ static CRADLE_NOINLINE void write_stack(const crd_fault_signal *fault) {
 }
 
 static CRADLE_NOINLINE void write_fault(const crd_fault_signal *fault, const char *what) {
-  line text = {.length = 0};
-  add(&text, "cradle: ");
-  add(&text, fault->name);
-  if (fault->address != NULL) {
-    add(&text, " at 0x");
-    add_number(&text, (uintptr_t)fault->address, 16);
-  }
-  add(&text, what);
+  crd_text text = {.length = 0};
+  crd_text_format(&text, "cradle: %s", fault->name);
+  if (fault->address != NULL) crd_text_format(&text, " at %p", fault->address);
+  crd_text_format(&text, "%s", what);
   write_line(&text);
 }
 
 static CRADLE_NOINLINE void write_explanation(const cradle_explanation *explanation) {
-  line text = {.length = 0};
-  add(&text, "cradle: ");
-  add(&text, explanation->text);
+  crd_text text = {.length = 0};
+  crd_text_format(&text, "cradle: %s", explanation->text);
   write_line(&text);
 }
 
@@ -256,15 +223,15 @@ static void warm_up(cradle_heap *heap) {
   int error = errno;
   cradle_explanation explanation = {.text = ""};
   cradle_statistics stats;
-  line text = {.length = 0};
+  crd_text text = {.length = 0};
   cradle_backtrace_prepare();
   cradle_heap_statistics(heap, &stats, sizeof stats);
   (void)cradle_explain_address(heap, NULL, &explanation, sizeof explanation);
   if (begin_report()) {
     crd_quiet quiet;
     crd_quiet_begin(&quiet);
-    add(&text, cradle_cause_name(CRADLE_CAUSE_STRESS));
-    crd_write_quietly(-1, text.text, 0); /* to no file: nobody should see an empty message */
+    crd_text_format(&text, "%s", cradle_cause_name(CRADLE_CAUSE_STRESS));
+    crd_write_quietly(-1, text.buffer, 0); /* to no file: nobody should see an empty message */
     crd_quiet_end(&quiet);
     end_report();
   }

@@ -8,6 +8,7 @@
 #include <cradle/pauses.h>
 #include <cradle/statistics.h>
 
+#include "gc/platform/pages.h"
 #include "runtime/chain.h"
 #include "runtime/exit_list.h"
 #include "runtime/log_sink.h"
@@ -142,7 +143,7 @@ static uint64_t time_of_first_head(uint64_t now) {
 
 static void write_head(crd_log *log) {
   crd_log_writer *writer = &log->writer;
-  uint64_t now = crd_clock_ns(), unix_ns = crd_unix_time_ns();
+  uint64_t now = crd_platform_now_ns(), unix_ns = crd_unix_time_ns();
   if (now > writer->time_ns)
     writer->time_ns = now;
   else

@@ -1,6 +1,7 @@
 /* The log's file. */
 #include "runtime/log_file.h"
 
+#include "gc/platform/thread.h"
 #include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
 #include "runtime/report.h"

@@ -143,10 +143,6 @@ static size_t least(size_t a, size_t b, size_t c) {
   return result < c ? result : c;
 }
 
-static char in_capitals(char letter) {
-  return letter >= 'a' && letter <= 'z' ? (char)(letter - 'a' + 'A') : letter;
-}
-
 /* Levenshtein's distance in any case, one row of the matrix at a time: row[j] is the distance between the first i bytes
  * of a and the first j bytes of b. */
 static size_t edits_between(const char *a, size_t a_length, const char *b, size_t b_length) {
@@ -157,7 +153,7 @@ static size_t edits_between(const char *a, size_t a_length, const char *b, size_
     row[0] = i;
     for (size_t j = 1; j <= b_length; j++) {
       size_t above = row[j];
-      row[j] = least(above + 1, row[j - 1] + 1, diagonal + (in_capitals(a[i - 1]) != in_capitals(b[j - 1])));
+      row[j] = least(above + 1, row[j - 1] + 1, diagonal + (crd_in_capitals(a[i - 1]) != crd_in_capitals(b[j - 1])));
       diagonal = above;
     }
   }

@@ -74,6 +74,7 @@ void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES
  * there is no number, or it exceeds 64 bits; but crd_parse_whole reads no digits as 0. */
 bool crd_parse_whole(const char **text, uint64_t *number);
 bool crd_parse_decimal(const char **text, uint64_t *whole, double *fraction);
+char crd_in_capitals(char c);
 bool crd_equal_in_any_case(const char *a, const char *b);
 
 #endif

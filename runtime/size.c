@@ -48,20 +48,20 @@ bool crd_parse_decimal(const char **text, uint64_t *whole, double *fraction) {
   return crd_parse_whole(text, whole) && parse_fraction(text, fraction);
 }
 
-static char to_upper(char c) {
+char crd_in_capitals(char c) {
   return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
 bool crd_equal_in_any_case(const char *a, const char *b) {
-  while (*a != '\0' && to_upper(*a) == to_upper(*b)) a++, b++;
-  return to_upper(*a) == to_upper(*b);
+  while (*a != '\0' && crd_in_capitals(*a) == crd_in_capitals(*b)) a++, b++;
+  return crd_in_capitals(*a) == crd_in_capitals(*b);
 }
 
 /* The power of two that a unit stands for; 0: bytes. -1: not a unit. */
 static int unit_shift(const char *unit) {
   static const char letters[] = "KMGT";
   if (*unit == '\0' || crd_equal_in_any_case(unit, "B")) return 0;
-  const char *letter = strchr(letters, to_upper(*unit));
+  const char *letter = strchr(letters, crd_in_capitals(*unit));
   if (letter == NULL) return -1;
   if (unit[1] != '\0' && !crd_equal_in_any_case(unit + 1, "B") && !crd_equal_in_any_case(unit + 1, "iB")) return -1;
   return 10 * (int)(letter - letters + 1);

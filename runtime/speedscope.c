@@ -2,41 +2,24 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
+
+#include "gc/base/text.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 #define FORMAT_VERSION 1
 
 /* --- strings --- */
 
-/* The length of the UTF-8 character at text. 0: there is no valid one (a byte too many or too few, an overlong form, a
- * surrogate, a number above U+10FFFF). */
-static size_t character_bytes(const unsigned char *text) {
-  static const struct {
-    unsigned char mask, lead;
-    uint32_t minimum;
-  } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-  for (size_t extra = 0; extra < sizeof forms / sizeof forms[0]; extra++) {
-    if ((text[0] & forms[extra].mask) != forms[extra].lead) continue;
-    uint32_t character = text[0] & (unsigned char)~forms[extra].mask;
-    for (size_t i = 1; i <= extra; i++) {
-      if ((text[i] & 0xc0) != 0x80) return 0;
-      character = character << 6 | (text[i] & 0x3f);
-    }
-    bool is_surrogate = character >= 0xd800 && character <= 0xdfff;
-    return character < forms[extra].minimum || character > 0x10ffff || is_surrogate ? 0 : extra + 1;
-  }
-  return 0;
-}
-
 /* A byte that is not part of a UTF-8 character becomes the character with the byte's number. */
 static void put_string(crd_growing_text *file, const char *text) {
   crd_growing_words(file, "\"");
-  for (const unsigned char *p = (const unsigned char *)text; *p != '\0';) {
-    size_t bytes = character_bytes(p);
+  for (const char *p = text, *end = text + strlen(text); p < end;) {
+    size_t bytes = crd_character_bytes(p, (size_t)(end - p));
     if (*p == '"' || *p == '\\')
       crd_growing_format(file, "\\%c", *p);
-    else if (*p < ' ' || bytes == 0)
-      crd_growing_format(file, "\\u%04x", *p);
+    else if ((unsigned char)*p < ' ' || bytes == 0)
+      crd_growing_format(file, "\\u%04x", (unsigned char)*p);
     else
       crd_growing_put(file, p, bytes);
     p += bytes == 0 ? 1 : bytes;

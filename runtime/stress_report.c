@@ -1,8 +1,8 @@
 #include "runtime/stress_report.h"
 
+#include "gc/platform/pages.h"
 #include "runtime/chain.h"
 #include "runtime/platform/files.h"
-#include "runtime/platform/process.h"
 #include "runtime/report.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ struct crd_stress_report {
 };
 
 static uint64_t seconds_now(void) {
-  return crd_clock_ns() / 1000000000u;
+  return crd_platform_now_ns() / 1000000000u;
 }
 
 static void count_collection(crd_stress_report *report) {

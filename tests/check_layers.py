@@ -9,7 +9,7 @@ The rules:
     folders   include/      C's own headers and <cradle/...>
               gc/           include/ and gc/; no input or output, no environment, no memory mapping
               gc/platform/  the same, and the system
-              runtime/      include/ and runtime/
+              runtime/      include/, runtime/, gc/base/ and gc/platform/
               examples/     include/ and the example's own headers
               bench/        include/ and bench/
               tests/        anything
@@ -44,7 +44,7 @@ C_HEADERS = {
 MAY_INCLUDE = {
     "include": ("include",),
     "gc": ("include", "gc"),
-    "runtime": ("include", "runtime"),
+    "runtime": ("include", "runtime", "gc/base", "gc/platform"),
     "examples": ("include", "examples"),
     "bench": ("include", "bench"),
 }
@@ -123,7 +123,7 @@ class Checker:
                 self.report("folders", path, include.line, "an #include of a macro cannot be checked")
             elif include.target is None:
                 self.check_system_include(path, include)
-            elif include.target.parts[0] not in MAY_INCLUDE[folder]:
+            elif not any(include.target.is_relative_to(below) for below in MAY_INCLUDE[folder]):
                 self.report("folders", path, include.line, f"{folder}/ may not include {include.target}")
             elif "detail" in include.target.parts and folder not in ("include", "gc"):
                 self.report("folders", path, include.line, f"{include.target} is for the public headers alone")

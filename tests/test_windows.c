@@ -112,11 +112,10 @@ static void large_pages_are_refused_in_words(void **state) {
 
 static void the_clock_goes_on(void **state) {
   (void)state;
-  uint64_t before = crd_platform_now_ns(), runtime = crd_clock_ns(), date = crd_unix_time_ns();
+  uint64_t before = crd_platform_now_ns(), date = crd_unix_time_ns();
   Sleep(20);
   uint64_t slept = crd_platform_now_ns() - before;
   assert_in_range(slept, 15000000, 5000000000);
-  assert_true(crd_clock_ns() - runtime >= slept - 5000000);
   assert_in_range(date / 1000000000, 1700000000, 4000000000);
 }
 

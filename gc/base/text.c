@@ -32,8 +32,7 @@ static bool can_begin(unsigned char first, unsigned char second) {
   }
 }
 
-/* The length of the UTF-8 character at text; 0: no character begins there, or its end is missing. */
-static size_t character_bytes(const char *text, size_t left) {
+size_t crd_character_bytes(const char *text, size_t left) {
   unsigned char first = (unsigned char)text[0];
   if (first < 0x80) return 1;
   size_t length = (size_t)2 + (first >= 0xE0) + (first >= 0xF0);
@@ -61,7 +60,7 @@ size_t crd_show_text(char *out, size_t room, const char *text, size_t length) {
   bool is_cut = length >= room;
   size_t shown = is_cut ? without_broken_end(text, room - sizeof cut) : length, at = 0;
   while (at < shown) {
-    size_t bytes = character_bytes(text + at, shown - at), end = at + (bytes != 0 ? bytes : 1);
+    size_t bytes = crd_character_bytes(text + at, shown - at), end = at + (bytes != 0 ? bytes : 1);
     bool hidden = bytes == 0 || is_control(text + at);
     for (; at < end; at++) out[at] = hidden ? '?' : text[at];
   }

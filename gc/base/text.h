@@ -26,6 +26,10 @@ typedef struct crd_text {
 void crd_text_format(crd_text *text, const char *format, ...) CRD_PRINTF(2, 3);
 void crd_text_format_list(crd_text *text, const char *format, va_list arguments) CRD_PRINTF(2, 0);
 
+/* The length of the UTF-8 character at text, of which so many bytes are left; 0: no character begins there, or its end
+ * is missing. */
+size_t crd_character_bytes(const char *text, size_t left);
+
 /* cradle_show_text, for the library's own use: the public function would have to be looked up first. */
 size_t crd_show_text(char *out, size_t room, const char *text, size_t length);
 

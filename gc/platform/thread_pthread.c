@@ -28,30 +28,34 @@ struct crd_thread {
   pthread_mutex_t lock;
   pthread_cond_t changed; /* some word that one side may wait for */
   pid_t process;
-  size_t *kept; /* a word that is 1, in a page that reads as zero after a fork; NULL: the system has no such pages */
+  char *mark; /* crd_fork_mark_new */
   const char *name;
   void (*run)(crd_thread *self, void *data);
   void *data;
 };
 
-/* A page that the kernel empties in the child of a fork. The process number alone does not tell a child from its
- * parent: in a namespace of its own, or when the numbers have come round, a child may have the same one. */
-static size_t *new_kept(void) {
 #ifdef MADV_WIPEONFORK
-  size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-  size_t *kept = CALL(mmap, MAP_FAILED, NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (kept == MAP_FAILED) return NULL;
-  if (CALL(madvise, -1, kept, bytes, MADV_WIPEONFORK) == 0) {
-    *kept = 1;
-    return kept;
-  }
-  (void)munmap(kept, bytes);
+/* qemu's user emulation says yes to any advice, and heeds few. The kernel refuses one that does not exist. */
+static bool advice_is_heeded(char *page) {
+  enum { NO_ADVICE = -1 };
+  return CALL(madvise, -1, page, 1, NO_ADVICE) != 0;
+}
+#endif
+
+char *crd_fork_mark_new(void) {
+#ifdef MADV_WIPEONFORK
+  KEEP_ERRNO;
+  char *page = CALL(mmap, MAP_FAILED, NULL, 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return NULL;
+  *page = 1;
+  if (advice_is_heeded(page) && CALL(madvise, -1, page, 1, MADV_WIPEONFORK) == 0) return page;
+  (void)munmap(page, 1);
 #endif
   return NULL;
 }
 
-static void free_kept(size_t *kept) {
-  if (kept != NULL) (void)munmap(kept, (size_t)sysconf(_SC_PAGESIZE));
+void crd_fork_mark_free(char *mark) {
+  if (mark != NULL) (void)munmap(mark, 1);
 }
 
 static void set_name(const char *name) {
@@ -89,7 +93,7 @@ static bool create(crd_thread *thread) {
 static void destroy(crd_thread *thread) {
   (void)pthread_cond_destroy(&thread->changed);
   (void)pthread_mutex_destroy(&thread->lock);
-  free_kept(thread->kept);
+  crd_fork_mark_free(thread->mark);
   free(thread);
 }
 
@@ -97,7 +101,7 @@ crd_thread *crd_thread_new(const char *name, void (*run)(crd_thread *self, void 
   KEEP_ERRNO;
   crd_thread *thread = malloc(sizeof *thread);
   if (thread == NULL) return NULL;
-  *thread = (crd_thread){.process = getpid(), .kept = new_kept(), .name = name, .run = run, .data = data};
+  *thread = (crd_thread){.process = getpid(), .mark = crd_fork_mark_new(), .name = name, .run = run, .data = data};
   (void)pthread_mutex_init(&thread->lock, NULL);
   (void)pthread_cond_init(&thread->changed, NULL);
   if (create(thread)) {
@@ -119,14 +123,14 @@ uint32_t crd_thread_count(void) {
 }
 
 bool crd_thread_is_here(const crd_thread *thread) {
-  return thread->process == getpid() && (thread->kept == NULL || *thread->kept != 0);
+  return thread->process == getpid() && (thread->mark == NULL || *thread->mark != 0);
 }
 
 /* The lock and the condition are not destroyed. As the fork left them, a thread that is not here may hold the lock or
  * wait, and then to destroy them is undefined. */
 void crd_thread_forget(crd_thread *thread) {
   (void)__atomic_sub_fetch(&threads, 1, __ATOMIC_RELAXED);
-  free_kept(thread->kept);
+  crd_fork_mark_free(thread->mark);
   free(thread);
 }
 

@@ -53,6 +53,14 @@ crd_thread *crd_thread_new(const char *name, void (*run)(crd_thread *self, void 
   return NULL;
 }
 
+char *crd_fork_mark_new(void) {
+  return NULL;
+}
+
+void crd_fork_mark_free(char *mark) {
+  (void)mark;
+}
+
 void crd_thread_join(crd_thread *thread) {
   (void)WaitForSingleObject(thread->thread, INFINITE);
   (void)CloseHandle(thread->thread);

@@ -13,8 +13,7 @@ int crd_process_number(void);
 void crd_thread_yield(void);
 void crd_thread_rest(void);
 
-/* Nanoseconds of the clock that events use, and nanoseconds since 1970. */
-uint64_t crd_clock_ns(void);
+/* Nanoseconds since 1970. */
 uint64_t crd_unix_time_ns(void);
 
 /* Whether the program has rights that its user does not have, so that the environment must not be trusted. */
@@ -23,10 +22,5 @@ bool crd_has_more_rights_than_user(void);
 const char *crd_variable_value(const char *name);
 /* Calls function for each variable, as "NAME=value" in UTF-8, valid during the call. */
 void crd_each_variable(void (*function)(void *data, const char *entry), void *data);
-
-/* Makes a byte that is not 0 here and becomes 0 in a child of fork. NULL: the system cannot do that; compare process
- * numbers instead. */
-char *crd_fork_mark_new(void);
-void crd_fork_mark_free(char *mark);
 
 #endif

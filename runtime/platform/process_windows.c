@@ -21,14 +21,6 @@ void crd_thread_rest(void) {
   Sleep(1);
 }
 
-uint64_t crd_clock_ns(void) {
-  LARGE_INTEGER frequency, counter;
-  QueryPerformanceFrequency(&frequency);
-  QueryPerformanceCounter(&counter);
-  uint64_t second = (uint64_t)frequency.QuadPart, now = (uint64_t)counter.QuadPart;
-  return now / second * 1000000000u + now % second * 1000000000u / second;
-}
-
 uint64_t crd_unix_time_ns(void) {
   FILETIME now;
   GetSystemTimeAsFileTime(&now);
@@ -94,14 +86,4 @@ void crd_each_variable(void (*function)(void *data, const char *entry), void *da
     free(text);
   }
   if (all != NULL) FreeEnvironmentStringsW(all);
-}
-
-/* --- fork: there is none --- */
-
-char *crd_fork_mark_new(void) {
-  return NULL;
-}
-
-void crd_fork_mark_free(char *mark) {
-  (void)mark;
 }

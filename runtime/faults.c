@@ -5,7 +5,6 @@
 #include <cradle/statistics.h>
 
 #include "gc/base/text.h"
-#include "runtime/chain.h"
 #include "runtime/platform/fault_signals.h"
 #include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
@@ -31,19 +30,18 @@ typedef struct trigger {
   cradle_backtrace from;
 } trigger;
 
-struct crd_faults {
-  cradle_heap *heap;
+typedef struct crd_faults {
   crd_link link;
   cradle_fault_report how;
   char *stack;          /* the signal stack made for the thread that started the heap; NULL: the thread needed none */
   uint64_t collections; /* minor collections that began */
   trigger triggers[TRIGGERS];
-};
+} crd_faults;
 
 /* [faults.2] heaps: read by the handler without the lock. */
 static crd_faults *heaps[HEAPS_MOST];
 static size_t heap_count;
-static crd_process_lock lock;
+static crd_lock lock;
 static int reporting;      /* the process while a thread of it reports */
 static uintptr_t reporter; /* that thread */
 static uintptr_t
@@ -93,9 +91,9 @@ static crd_faults *find(const crd_fault_signal *fault, cradle_explanation *expla
   for (size_t i = 0; i < HEAPS_MOST; i++) {
     crd_faults *faults = __atomic_load_n(&heaps[i], __ATOMIC_SEQ_CST);
     if (faults == NULL) continue;
-    if (cradle_explain_address(faults->heap, fault->address, explanation, sizeof *explanation)) return faults;
+    if (cradle_explain_address(faults->link.heap, fault->address, explanation, sizeof *explanation)) return faults;
     for (size_t j = 0; fault->address == NULL && j < fault->register_count; j++)
-      if (cradle_explain_address(faults->heap, (void *)fault->registers[j], explanation, sizeof *explanation) &&
+      if (cradle_explain_address(faults->link.heap, (void *)fault->registers[j], explanation, sizeof *explanation) &&
           explanation->collection == 0)
         return faults;
   }
@@ -131,8 +129,8 @@ static CRADLE_NOINLINE void write_explanation(const cradle_explanation *explanat
 /* Whether the last word of the program's stack, or the next word, is memory that the heap knows to be dead: an unwinder
  * would read it and fault. scratch is overwritten. */
 static bool runs_on_what_died(const crd_faults *faults, const crd_fault_signal *fault, cradle_explanation *scratch) {
-  return cradle_explain_address(faults->heap, (void *)fault->stack, scratch, sizeof *scratch) ||
-         cradle_explain_address(faults->heap, (void *)(fault->stack - sizeof(void *)), scratch, sizeof *scratch);
+  return cradle_explain_address(faults->link.heap, (void *)fault->stack, scratch, sizeof *scratch) ||
+         cradle_explain_address(faults->link.heap, (void *)(fault->stack - sizeof(void *)), scratch, sizeof *scratch);
 }
 
 /* An unwinder reads the code at the program counter, which faults if the program jumped to unreadable memory. */
@@ -174,7 +172,7 @@ static CRADLE_NOINLINE void report(const crd_fault_signal *fault) {
   if (collection != 0) write_trigger(faults, collection, "");
   if (collection != faults->collections && faults->collections != 0)
     write_trigger(faults, faults->collections, "the last collection: ");
-  write_stress(faults->heap);
+  write_stress(faults->link.heap);
 }
 
 /* --- the handler --- */
@@ -277,12 +275,17 @@ static void put_in_list(crd_faults *from, crd_faults *to) {
     crd_report("CRADLE_FAULTS: more than %d heaps; faults of the other heaps are not reported", HEAPS_MOST);
 }
 
-static void end(crd_faults *faults) {
-  crd_process_lock_take(&lock);
+static void end(void *part) {
+  crd_faults *faults = part;
+  if (faults->link.heap == NULL) {
+    free(faults);
+    return;
+  }
+  crd_lock_take(&lock);
   put_in_list(faults, NULL);
   give_stack_back(faults);
   if (heap_count == 0) crd_fault_signals_remove(); /* [faults.2] */
-  crd_process_lock_release(&lock);
+  crd_lock_release(&lock);
   wait_for_report();
   free(faults);
 }
@@ -290,32 +293,26 @@ static void end(crd_faults *faults) {
 static void listen(void *data, const cradle_event *event) {
   crd_faults *faults = data;
   if (event->kind == CRADLE_EVENT_MINOR_BEGIN) note_trigger(faults, event->u.begin.cause);
-  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && faults->heap != NULL) end(faults);
 }
 
-crd_faults *crd_faults_open(cradle_options *options) {
+static void begin(void *part) {
+  crd_faults *faults = part;
+  crd_lock_take(&lock);
+  if (faults->how == CRADLE_FAULTS_OWN_STACK) take_stack(faults);
+  warm_up(faults->link.heap);
+  crd_fault_signals_install(on_fault, faults->how == CRADLE_FAULTS_OWN_STACK);
+  put_in_list(NULL, faults);
+  crd_lock_release(&lock);
+}
+
+crd_link *crd_faults_open(cradle_options *options) {
   if (options->fault_report == CRADLE_FAULTS_LEFT) return NULL;
   crd_faults *faults = calloc(1, sizeof *faults);
   if (faults == NULL) {
     crd_report("CRADLE_FAULTS: no memory for reports of faults");
     return NULL;
   }
-  faults->link = (crd_link){listen, faults, options->listener};
-  options->listener = crd_link_listener(&faults->link);
+  faults->link = (crd_link){listen, end, begin, .part = faults};
   faults->how = options->fault_report;
-  return faults;
-}
-
-void crd_faults_hand_over(crd_faults *faults, cradle_heap *heap) {
-  faults->heap = heap;
-  crd_process_lock_take(&lock);
-  if (faults->how == CRADLE_FAULTS_OWN_STACK) take_stack(faults);
-  warm_up(heap);
-  crd_fault_signals_install(on_fault, faults->how == CRADLE_FAULTS_OWN_STACK);
-  put_in_list(NULL, faults);
-  crd_process_lock_release(&lock);
-}
-
-void crd_faults_close(crd_faults *faults) {
-  free(faults);
+  return crd_link_add(&faults->link, options);
 }

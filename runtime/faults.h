@@ -14,17 +14,11 @@
 #ifndef CRADLE_RUNTIME_FAULTS_H
 #define CRADLE_RUNTIME_FAULTS_H
 
-#include <cradle/options.h>
+#include "runtime/chain.h"
 
-typedef struct crd_faults crd_faults;
-
-/* If options ask for reports of faults, makes them listen to the heap's collections; their own listener still gets each
- * event. Returns NULL and leaves options unchanged if they do not ask, or if memory is refused, which it
- * reports. */
-crd_faults *crd_faults_open(cradle_options *options);
-/* Call it when the heap exists: its faults are reported until CRADLE_EVENT_HEAP_DESTROYED. */
-void crd_faults_hand_over(crd_faults *faults, cradle_heap *heap);
-/* Call it if the heap could not be made. */
-void crd_faults_close(crd_faults *faults);
+/* If options ask for reports of faults, adds them to the listeners of the options: the heap's faults are reported from
+ * its beginning to its end. Returns NULL and leaves options unchanged if they do not ask, or if memory is refused, which
+ * it reports. */
+crd_link *crd_faults_open(cradle_options *options);
 
 #endif

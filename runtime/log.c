@@ -9,7 +9,6 @@
 #include <cradle/statistics.h>
 
 #include "gc/platform/pages.h"
-#include "runtime/chain.h"
 #include "runtime/exit_list.h"
 #include "runtime/log_sink.h"
 #include "runtime/platform/files.h"
@@ -26,19 +25,18 @@ static const crd_sink *const sinks[] = {&crd_sink_text, &crd_sink_json, &crd_sin
                                         &crd_sink_profile};
 enum { SINK_COUNT = sizeof sinks / sizeof sinks[0] };
 
-struct crd_log {
+typedef struct crd_log {
   crd_exit_entry at_exit; /* first: [log.3] */
   crd_link link;
   crd_lock lock; /* [log.2] */
   const crd_sink *sink;
   uint32_t selected;       /* bit s: section s is written */
-  bool handed_over;        /* the heap owns it */
   uint8_t depth;           /* sections open, <= DEPTH_MAX */
   uint8_t open[DEPTH_MAX]; /* which */
   uint8_t written_depth;   /* of these, selected ones */
   cradle_pauses *pauses;
   crd_log_writer writer;
-};
+} crd_log;
 
 /* --- sections --- */
 
@@ -182,12 +180,20 @@ static void listen(void *data, const cradle_event *event) {
   crd_lock_take(&log->lock);
   handle(log, event);
   crd_lock_release(&log->lock);
-  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && log->handed_over) crd_log_close(log);
+}
+
+static void end(void *part) {
+  crd_log *log = part;
+  crd_exit_list_remove(&log->at_exit);
+  end_all(log);
+  crd_log_file_close(&log->writer.file);
+  cradle_pauses_free(log->pauses);
+  free(log);
 }
 
 static void write_at_exit(crd_exit_entry *entry) {
   crd_log *log = (crd_log *)entry;
-  if (!crd_lock_try(&log->lock)) return;
+  if (!crd_lock_try_here(&log->lock)) return;
   log->writer.file.unbuffered = true;
   crd_log_file_flush(&log->writer.file);
   crd_lock_release(&log->lock);
@@ -265,7 +271,7 @@ static bool open_file(crd_log *log, const char *text) {
   return false;
 }
 
-static crd_log *log_new(cradle_listener next) {
+static crd_log *log_new(void) {
   static uint64_t heaps; /* [log.3] */
   crd_log *log = calloc(1, sizeof *log);
   cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
@@ -275,16 +281,16 @@ static crd_log *log_new(cradle_listener next) {
     free(log);
     return NULL;
   }
-  log->link = (crd_link){listen, log, next};
+  log->link = (crd_link){.hear = listen, .end = end, .part = log};
   log->pauses = pauses;
   log->writer.heap = __atomic_add_fetch(&heaps, 1, __ATOMIC_RELAXED);
   log->at_exit.run = write_at_exit;
   return log;
 }
 
-crd_log *crd_log_open(const char *text, cradle_listener next) {
+crd_link *crd_log_open(const char *text, cradle_options *options) {
   if (text == NULL || *text == '\0') return NULL;
-  crd_log *log = log_new(next);
+  crd_log *log = log_new();
   if (log == NULL) return NULL;
   if (!open_file(log, text)) {
     cradle_pauses_free(log->pauses);
@@ -293,21 +299,5 @@ crd_log *crd_log_open(const char *text, cradle_listener next) {
   }
   write_head(log);
   crd_exit_list_add(&log->at_exit);
-  return log;
-}
-
-cradle_listener crd_log_listener(crd_log *log) {
-  return crd_link_listener(&log->link);
-}
-
-void crd_log_hand_over(crd_log *log) {
-  log->handed_over = true;
-}
-
-void crd_log_close(crd_log *log) {
-  crd_exit_list_remove(&log->at_exit);
-  end_all(log);
-  crd_log_file_close(&log->writer.file);
-  cradle_pauses_free(log->pauses);
-  free(log);
+  return crd_link_add(&log->link, options);
 }

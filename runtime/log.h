@@ -10,21 +10,11 @@
 #ifndef CRADLE_RUNTIME_LOG_H
 #define CRADLE_RUNTIME_LOG_H
 
-#include <cradle/event.h>
+#include "runtime/chain.h"
 
-typedef struct crd_log crd_log;
-
-/* Opens the log that text asks for (the value of CRADLE_LOG; docs/logging.md) and writes its head.
- * Every event is passed on to next after it was logged. NULL if text is NULL or empty, and if the log cannot be opened,
- * which was then reported; the program goes on without a log. */
-crd_log *crd_log_open(const char *text, cradle_listener next);
-
-/* The listener to set in the heap's options. */
-cradle_listener crd_log_listener(crd_log *log);
-
-/* Call it when the heap exists: from now on CRADLE_EVENT_HEAP_DESTROYED frees the log. Until then its opener must close
- * it, because a heap that cannot be made may or may not send that event. */
-void crd_log_hand_over(crd_log *log);
-void crd_log_close(crd_log *log);
+/* Opens the log that text asks for (the value of CRADLE_LOG; docs/logging.md), writes its head, and adds it to the
+ * listeners of the options. NULL if text is NULL or empty, and if the log cannot be opened, which was then reported;
+ * the program goes on without a log. */
+crd_link *crd_log_open(const char *text, cradle_options *options);
 
 #endif

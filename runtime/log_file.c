@@ -35,13 +35,13 @@ char *crd_path_with_pid(const char *name) {
 
 /* --- opening --- */
 
-static crd_process_lock opening; /* [log_file.5] */
+static crd_lock opening; /* [log_file.5] */
 
 /* A shared lock says that a process writes the file; a process that is alone may empty it. This matters for programs
  * that start others with the same CRADLE_LOG. Standard error and pipes cannot be asked: they count as empty for the
  * process's first log. */
 static void begin_head(crd_log_file *file, const char *name) {
-  crd_process_lock_take(&opening);
+  crd_lock_take(&opening);
   bool regular = file->path != NULL && crd_file_is_regular(file->fd);
   file->alone = regular && crd_file_lock_alone(file->fd);
   bool first = crd_first_time(name);
@@ -98,7 +98,7 @@ bool crd_log_file_open(crd_log_file *file, const char *name) {
 
 void crd_log_file_head_written(crd_log_file *file) {
   if (file->alone && file->fd >= 0) crd_file_lock_shared(file->fd);
-  crd_process_lock_release(&opening);
+  crd_lock_release(&opening);
 }
 
 /* Gives the lock back, because a child of fork that has inherited the descriptor would keep it. The child itself does

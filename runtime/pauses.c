@@ -39,7 +39,7 @@ static void listen(void *data, const cradle_event *event) {
 cradle_pauses *cradle_pauses_new(cradle_listener next) {
   cradle_pauses *pauses = calloc(1, sizeof *pauses);
   if (pauses == NULL) return NULL;
-  pauses->link = (crd_link){listen, pauses, next};
+  pauses->link = (crd_link){.hear = listen, .part = pauses, .next = next};
   for (int i = 0; i < WINDOW_COUNT; i++) crd_utilisation_init(&pauses->utilisation[i], windows_ns[i]);
   return pauses;
 }
@@ -49,7 +49,7 @@ void cradle_pauses_free(cradle_pauses *pauses) {
 }
 
 cradle_listener cradle_pauses_listener(cradle_pauses *pauses) {
-  return crd_link_listener(&pauses->link);
+  return (cradle_listener){crd_link_hear, &pauses->link};
 }
 
 void cradle_pauses_read(const cradle_pauses *pauses, cradle_pause_summary *summary, size_t size) {

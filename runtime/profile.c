@@ -6,7 +6,6 @@
 #include "runtime/profile.h"
 
 #include "runtime/call_tree.h"
-#include "runtime/chain.h"
 #include "runtime/exit_list.h"
 #include "runtime/log_file.h"
 #include "runtime/option_table.h"
@@ -29,12 +28,12 @@
 
 enum { FRAME_BY_ID = 0, FRAME_BY_TEXT, FRAME_CUT, FRAME_TYPE, FRAME_SIZE };
 
-struct crd_profile {
+typedef struct crd_profile {
   crd_exit_entry at_exit; /* first: [profile.2] */
   crd_link link;
   cradle_stack stack;
   crd_lock lock; /* [profile.1] */
-  bool handed_over, written;
+  bool written;
   crd_profile_facts facts;
   crd_call_tree tree;
   char *name; /* as the user wrote it and the heap's number; owned */
@@ -42,7 +41,7 @@ struct crd_profile {
   int fd;
   int owner; /* the process that opened it */
   cradle_frame frames[CRADLE_FRAMES_MAX];
-};
+} crd_profile;
 
 /* --- frames --- */
 
@@ -219,7 +218,7 @@ static void write_once(crd_profile *profile) {
 
 static void write_at_exit(crd_exit_entry *entry) {
   crd_profile *profile = (crd_profile *)entry;
-  if (!crd_lock_try(&profile->lock)) return;
+  if (!crd_lock_try_here(&profile->lock)) return;
   write_once(profile);
   crd_lock_release(&profile->lock);
 }
@@ -233,13 +232,14 @@ static void free_profile(crd_profile *profile) {
   free(profile);
 }
 
-static void listen(void *data, const cradle_event *event) {
+static void end(void *data) {
   crd_profile *profile = data;
-  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && profile->handed_over) {
-    crd_exit_list_remove(&profile->at_exit);
+  crd_exit_list_remove(&profile->at_exit);
+  if (profile->link.heap != NULL)
     write_once(profile);
-    free_profile(profile);
-  }
+  else
+    close_file(profile);
+  free_profile(profile);
 }
 
 /* The first heap's file has the given name; the names of the others end with the heap's number. */
@@ -275,7 +275,7 @@ static crd_profile *make(const char *name) {
   return profile;
 }
 
-crd_profile *crd_profile_open(const char *name, cradle_options *options) {
+crd_link *crd_profile_open(const char *name, cradle_options *options) {
   if (name == NULL || *name == '\0') return NULL;
   if (options->sampler.sampled != NULL) {
     crd_report("CRADLE_PROFILE=%.200s: the program samples its allocations itself; there will be no "
@@ -285,23 +285,12 @@ crd_profile *crd_profile_open(const char *name, cradle_options *options) {
   }
   crd_profile *profile = make(name);
   if (profile == NULL) return NULL;
-  profile->link = (crd_link){listen, profile, options->listener};
-  options->listener = crd_link_listener(&profile->link);
+  profile->link = (crd_link){.end = end, .part = profile};
   profile->stack = options->stack;
   profile->facts.interval_bytes = (options->sampler.interval_bytes + 7) & ~(uint64_t)7;
   profile->facts.seed = options->sampler.seed;
   options->sampler.sampled = sampled;
   options->sampler.settled = settled;
   options->sampler.data = profile;
-  return profile;
-}
-
-void crd_profile_hand_over(crd_profile *profile) {
-  profile->handed_over = true;
-}
-
-void crd_profile_close(crd_profile *profile) {
-  crd_exit_list_remove(&profile->at_exit);
-  close_file(profile);
-  free_profile(profile);
+  return crd_link_add(&profile->link, options);
 }

@@ -9,18 +9,11 @@
 #ifndef CRADLE_RUNTIME_PROFILE_H
 #define CRADLE_RUNTIME_PROFILE_H
 
-#include <cradle/options.h>
+#include "runtime/chain.h"
 
-typedef struct crd_profile crd_profile;
-
-/* Opens the profile called name (the value of CRADLE_PROFILE; docs/profiler.md) and makes it the sampler and listener
- * of options; the options' own listener still gets each event. Returns NULL and leaves options unchanged if name is
+/* Opens the profile called name (the value of CRADLE_PROFILE; docs/profiler.md), makes it the sampler of the options and
+ * adds it to their listeners. It is written when the heap ends. Returns NULL and leaves the options unchanged if name is
  * NULL or empty, or if no profile can be made, which was then reported. */
-crd_profile *crd_profile_open(const char *name, cradle_options *options);
-
-/* Call it when the heap exists: from now on CRADLE_EVENT_HEAP_DESTROYED writes and frees the profile. */
-void crd_profile_hand_over(crd_profile *profile);
-/* Frees the profile of a heap that could not be made. */
-void crd_profile_close(crd_profile *profile);
+crd_link *crd_profile_open(const char *name, cradle_options *options);
 
 #endif

@@ -14,14 +14,14 @@
 #define REPORT_MAX_BYTES 600
 #define LOCK_ATTEMPTS 1000
 
-static bool take_if_held_by(int *lock, int holder, int self) {
-  return __atomic_compare_exchange_n(lock, &holder, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+static bool take_if_held_by(crd_lock *lock, int holder, int self) {
+  return __atomic_compare_exchange_n(&lock->holder, &holder, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-bool crd_lock_try(crd_lock *lock) {
+bool crd_lock_try_here(crd_lock *lock) {
   int self = crd_process_number();
   for (int i = 0; i < LOCK_ATTEMPTS; i++) {
-    if (take_if_held_by(&lock->holder, 0, self)) return true;
+    if (take_if_held_by(lock, 0, self)) return true;
     int holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
     if (holder != 0 && holder != self) return false;
     crd_thread_yield();
@@ -29,11 +29,11 @@ bool crd_lock_try(crd_lock *lock) {
   return false;
 }
 
-/* Takes the lock also from a thread of another process, which does not exist here. Gives up after a while. */
-static bool try_or_take_over(int *lock) {
+/* Takes the lock also from a thread of another process, which does not exist here. */
+bool crd_lock_try(crd_lock *lock) {
   int self = crd_process_number();
   for (int i = 0; i < LOCK_ATTEMPTS; i++) {
-    int holder = __atomic_load_n(lock, __ATOMIC_RELAXED);
+    int holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
     if (holder != self && take_if_held_by(lock, holder, self)) return true;
     crd_thread_yield();
   }
@@ -41,27 +41,11 @@ static bool try_or_take_over(int *lock) {
 }
 
 /* Sleeps between attempts, because the holder may be waiting for a disk. */
-static void take_or_take_over(int *lock) {
-  while (!try_or_take_over(lock)) crd_thread_rest();
-}
-
 void crd_lock_take(crd_lock *lock) {
-  take_or_take_over(&lock->holder);
+  while (!crd_lock_try(lock)) crd_thread_rest();
 }
 
 void crd_lock_release(crd_lock *lock) {
-  __atomic_store_n(&lock->holder, 0, __ATOMIC_RELEASE);
-}
-
-bool crd_process_lock_try(crd_process_lock *lock) {
-  return try_or_take_over(&lock->holder);
-}
-
-void crd_process_lock_take(crd_process_lock *lock) {
-  take_or_take_over(&lock->holder);
-}
-
-void crd_process_lock_release(crd_process_lock *lock) {
   __atomic_store_n(&lock->holder, 0, __ATOMIC_RELEASE);
 }
 
@@ -71,7 +55,7 @@ typedef struct said {
   char text[];
 } said;
 static said *all_said;
-static crd_process_lock said_lock;
+static crd_lock said_lock;
 
 static bool was_said(const char *text) {
   for (const said *one = all_said; one != NULL; one = one->next)
@@ -90,10 +74,10 @@ static void remember(const char *text) {
 }
 
 bool crd_first_time(const char *text) {
-  crd_process_lock_take(&said_lock);
+  crd_lock_take(&said_lock);
   bool first = !was_said(text);
   if (first) remember(text);
-  crd_process_lock_release(&said_lock);
+  crd_lock_release(&said_lock);
   return first;
 }
 

@@ -20,29 +20,19 @@ bool crd_first_time(const char *text);
  * written, 1 or 0. */
 int crd_report(const char *format, ...) CRD_REPORT_FORMAT(1, 2);
 
-/* A lock for the data of one heap. The heap's thread takes it for each event; the end of the process, on any thread,
- * tries to take it. In a child of fork the holder may be a thread that does not exist there:
- * - The thread that ended the process. The heap's thread takes the lock over, so what the end of the process changes
- *   must be sound after each store.
- * - The heap's thread, in the middle of a change. The child cannot use these data, and its end leaves them alone. */
+/* A lock, whose holder may write files. In a child of fork the holder may be a thread of the parent that does not exist
+ * there. There are two kinds of data:
+ * - Of the whole process: a child takes the lock over, so these data must be sound after each store.
+ * - Of one heap, whose thread takes the lock for each event; the end of the process, on any thread, tries to take it
+ *   with crd_lock_try_here. If the heap's thread was in the middle of a change at the fork, the child cannot use the
+ *   data, and its end leaves them alone. */
 typedef struct crd_lock {
   int holder; /* a process; 0: free */
 } crd_lock;
-/* Only for the heap's thread. */
 void crd_lock_take(crd_lock *lock);
-/* false: it gave up after a while, or at once because a thread of the parent held the lock at the fork. */
-bool crd_lock_try(crd_lock *lock);
 void crd_lock_release(crd_lock *lock);
-
-/* A lock for data of the whole process, whose holder may write files. A child of fork takes it over from a thread of
- * the parent that held it at the fork and does not exist in the child. So the guarded data must be sound after each
- * store. */
-typedef struct crd_process_lock {
-  int holder; /* a process; 0: free */
-} crd_process_lock;
-void crd_process_lock_take(crd_process_lock *lock);
-/* false: it gave up after a while. */
-bool crd_process_lock_try(crd_process_lock *lock);
-void crd_process_lock_release(crd_process_lock *lock);
+/* false: it gave up after a while; crd_lock_try_here gives up at once if a thread of the parent held it at the fork. */
+bool crd_lock_try(crd_lock *lock);
+bool crd_lock_try_here(crd_lock *lock);
 
 #endif

@@ -1,7 +1,6 @@
 #include "runtime/stress_report.h"
 
 #include "gc/platform/pages.h"
-#include "runtime/chain.h"
 #include "runtime/platform/files.h"
 #include "runtime/report.h"
 
@@ -13,15 +12,14 @@
 /* When the first line of progress comes; the next one comes after twice as long, and so on. */
 #define FIRST_PROGRESS_S 2
 
-struct crd_stress_report {
+typedef struct crd_stress_report {
   crd_link link;
   uint64_t collections;
   uint64_t begin, progress_due;   /* seconds of the monotonic clock */
   uint64_t verified_of, verified; /* as the note said; 0: all collections were verified, or none */
   bool is_wanted;                 /* a line also when all collections took place */
   bool on_terminal;
-  bool handed_over;
-};
+} crd_stress_report;
 
 static uint64_t seconds_now(void) {
   return crd_platform_now_ns() / 1000000000u;
@@ -75,31 +73,18 @@ static void hear(void *data, const cradle_event *event) {
   crd_stress_report *report = data;
   if (event->kind == CRADLE_EVENT_PAUSE && event->u.pause.cause == CRADLE_CAUSE_STRESS) count_collection(report);
   if (event->kind == CRADLE_EVENT_NOTE) hear_note(report, event->u.note.text, event->u.note.wanted, event->u.note.got);
-  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED && report->handed_over) crd_stress_report_free(report);
 }
 
-crd_stress_report *crd_stress_report_new(cradle_listener next, bool is_wanted) {
+crd_link *crd_stress_report_open(cradle_options *options, bool is_wanted) {
   crd_stress_report *report = calloc(1, sizeof *report);
   if (report == NULL) {
     crd_report("CRADLE_STRESS: no memory for its report");
     return NULL;
   }
-  report->link = (crd_link){hear, report, next};
+  report->link = (crd_link){.hear = hear, .end = free, .part = report};
   report->is_wanted = is_wanted;
   report->begin = seconds_now();
   report->progress_due = report->begin + FIRST_PROGRESS_S;
   report->on_terminal = crd_file_is_terminal(CRD_STANDARD_ERROR);
-  return report;
-}
-
-cradle_listener crd_stress_report_listener(crd_stress_report *report) {
-  return crd_link_listener(&report->link);
-}
-
-void crd_stress_report_hand_over(crd_stress_report *report) {
-  report->handed_over = true;
-}
-
-void crd_stress_report_free(crd_stress_report *report) {
-  free(report);
+  return crd_link_add(&report->link, options);
 }

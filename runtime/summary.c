@@ -4,124 +4,104 @@
 #include <cradle/pauses.h>
 #include <cradle/statistics.h>
 
-#include "runtime/chain.h"
 #include "runtime/exit_list.h"
+#include "runtime/growing_text.h"
 #include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
 #include "runtime/report.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define TEXT_BYTES 4096
-
-struct crd_summary {
+typedef struct crd_summary {
   crd_exit_entry at_exit; /* first */
   crd_link link;
   crd_lock lock; /* taken while an event is recorded, because the process may end on another thread */
   cradle_pauses *pauses;
-  const cradle_heap *heap; /* NULL: it is not made yet */
-  cradle_statistics now;   /* the figures after the latest pause */
+  cradle_statistics now; /* the figures after the latest pause */
   int owner;
   bool printed;
-};
+} crd_summary;
 
 /* --- words --- */
 
-typedef struct page {
-  size_t length;
-  char text[TEXT_BYTES];
-} page;
-
-static void add(page *to, const char *format, ...) CRD_REPORT_FORMAT(2, 3);
-static void add(page *to, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  int length = vsnprintf(to->text + to->length, sizeof to->text - to->length, format, arguments);
-  va_end(arguments);
-  to->length += (size_t)length;
-  if (to->length >= sizeof to->text) to->length = sizeof to->text - 1;
-}
-
-static void add_time(page *to, uint64_t ns) {
+static void add_time(crd_growing_text *to, uint64_t ns) {
   double value = (double)ns;
   if (ns < 1000000)
-    add(to, "%.1f us", value / 1e3);
+    crd_growing_format(to, "%.1f us", value / 1e3);
   else if (ns < 1000000000)
-    add(to, "%.2f ms", value / 1e6);
+    crd_growing_format(to, "%.2f ms", value / 1e6);
   else
-    add(to, "%.3f s", value / 1e9);
+    crd_growing_format(to, "%.3f s", value / 1e9);
 }
 
-static void add_bytes(page *to, uint64_t bytes) {
+static void add_bytes(crd_growing_text *to, uint64_t bytes) {
   static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
   double value = (double)bytes;
   int unit = 0;
   for (; value >= 1024 && unit < 4; unit++) value /= 1024;
-  add(to, unit == 0 ? "%.0f %s" : "%.2f %s", value, units[unit]);
+  crd_growing_format(to, unit == 0 ? "%.0f %s" : "%.2f %s", value, units[unit]);
 }
 
-static void add_causes(page *to, const uint64_t counts[CRADLE_CAUSE_LIMIT]) {
+static void add_causes(crd_growing_text *to, const uint64_t counts[CRADLE_CAUSE_LIMIT]) {
   const char *before = ": ";
   for (int i = 0; i < CRADLE_CAUSE_LIMIT; i++) {
     if (counts[i] == 0) continue;
-    add(to, "%s%ju %s", before, (uintmax_t)counts[i], cradle_cause_name((cradle_cause)i));
+    crd_growing_format(to, "%s%ju %s", before, (uintmax_t)counts[i], cradle_cause_name((cradle_cause)i));
     before = ", ";
   }
 }
 
-static void add_minor(page *to, const cradle_statistics *of) {
-  add(to, "  minor collections   %ju", (uintmax_t)of->minor_collections);
+static void add_minor(crd_growing_text *to, const cradle_statistics *of) {
+  crd_growing_format(to, "  minor collections   %ju", (uintmax_t)of->minor_collections);
   add_causes(to, of->minor_causes);
   if (of->minor_collections != 0) {
-    add(to, "; ");
+    crd_growing_format(to, "; ");
     add_time(to, of->minor_ns);
-    add(to, ", the longest ");
+    crd_growing_format(to, ", the longest ");
     add_time(to, of->minor_max_ns);
   }
-  add(to, "\n");
+  crd_growing_format(to, "\n");
 }
 
 /* A major collection that is under way when the heap ends has increments, but is not counted. */
-static void add_major(page *to, const cradle_statistics *of) {
-  add(to, "  major collections   %ju", (uintmax_t)of->major_collections);
+static void add_major(crd_growing_text *to, const cradle_statistics *of) {
+  crd_growing_format(to, "  major collections   %ju", (uintmax_t)of->major_collections);
   add_causes(to, of->major_causes);
   if (of->major_steps != 0) {
-    add(to, "; %ju increments, ", (uintmax_t)of->major_steps);
+    crd_growing_format(to, "; %ju increments, ", (uintmax_t)of->major_steps);
     add_time(to, of->major_ns);
-    add(to, ", the longest ");
+    crd_growing_format(to, ", the longest ");
     add_time(to, of->major_max_ns);
   }
-  add(to, "\n");
+  crd_growing_format(to, "\n");
   if (of->compactions == 0) return;
-  add(to, "  compactions         %ju; ", (uintmax_t)of->compactions);
+  crd_growing_format(to, "  compactions         %ju; ", (uintmax_t)of->compactions);
   add_time(to, of->compact_ns);
-  add(to, "\n");
+  crd_growing_format(to, "\n");
 }
 
-static void add_pauses(page *to, const cradle_statistics *of, const cradle_pause_summary *pauses) {
-  add(to, "  pauses              %ju", (uintmax_t)of->pauses);
+static void add_pauses(crd_growing_text *to, const cradle_statistics *of, const cradle_pause_summary *pauses) {
+  crd_growing_format(to, "  pauses              %ju", (uintmax_t)of->pauses);
   const struct {
     const char *name;
     uint64_t ns;
   } quantiles[] = {{"p50", pauses->p50_ns},    {"p90", pauses->p90_ns},      {"p99", pauses->p99_ns},
                    {"p99.9", pauses->p999_ns}, {"p99.99", pauses->p9999_ns}, {"max", of->pause_max_ns}};
   for (size_t i = 0; of->pauses != 0 && i < sizeof quantiles / sizeof quantiles[0]; i++) {
-    add(to, "%s %s ", i == 0 ? ":" : ",", quantiles[i].name);
+    crd_growing_format(to, "%s %s ", i == 0 ? ":" : ",", quantiles[i].name);
     add_time(to, quantiles[i].ns);
   }
-  add(to, "\n  time                ");
+  crd_growing_format(to, "\n  time                ");
   add_time(to, of->wall_ns);
-  add(to, ", %.2f %% of it in pauses\n", 100 * of->gc_share);
-  add(to, "  utilisation         %.1f %% at worst in 1 ms, %.1f %% in 10 ms, %.1f %% in 100 ms\n",
-      100 * pauses->mmu_1ms, 100 * pauses->mmu_10ms, 100 * pauses->mmu_100ms);
+  crd_growing_format(to, ", %.2f %% of it in pauses\n", 100 * of->gc_share);
+  crd_growing_format(to, "  utilisation         %.1f %% at worst in 1 ms, %.1f %% in 10 ms, %.1f %% in 100 ms\n",
+                     100 * pauses->mmu_1ms, 100 * pauses->mmu_10ms, 100 * pauses->mmu_100ms);
 }
 
 /* What the heap holds at the end, and why. Between live objects lie places that are free but in arenas that are not
  * empty; a compaction gives those back. */
-static void add_held(page *to, const cradle_statistics *of) {
+static void add_held(crd_growing_text *to, const cradle_statistics *of) {
   uint64_t in_use = of->arenas_in_use * of->arena_bytes, cached = of->arenas_committed * of->arena_bytes - in_use;
   uint64_t known = in_use + cached + of->metadata_bytes;
   const struct {
@@ -132,42 +112,44 @@ static void add_held(page *to, const cradle_statistics *of) {
                {" in empty arenas, ", cached},
                {" of metadata, ", of->metadata_bytes},
                {" of nursery, stacks and tables\n", of->committed_bytes > known ? of->committed_bytes - known : 0}};
-  add(to, "  memory held         ");
+  crd_growing_format(to, "  memory held         ");
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
     add_bytes(to, parts[i].bytes);
-    add(to, "%s", parts[i].what);
+    crd_growing_format(to, "%s", parts[i].what);
   }
 }
 
-static void add_memory(page *to, const cradle_statistics *of) {
-  add(to, "  allocated           ");
+static void add_memory(crd_growing_text *to, const cradle_statistics *of) {
+  crd_growing_format(to, "  allocated           ");
   add_bytes(to, of->allocated_bytes);
-  add(to, ", promoted ");
+  crd_growing_format(to, ", promoted ");
   add_bytes(to, of->promoted_bytes);
-  add(to, " in %ju objects: %.2f %% of the nursery survived\n", (uintmax_t)of->promoted_objects, 100 * of->survival);
-  add(to, "  memory used         ");
+  crd_growing_format(to, " in %ju objects: %.2f %% of the nursery survived\n", (uintmax_t)of->promoted_objects,
+                     100 * of->survival);
+  crd_growing_format(to, "  memory used         ");
   add_bytes(to, of->used_peak_bytes);
-  add(to, " at most, ");
+  crd_growing_format(to, " at most, ");
   add_bytes(to, of->used_bytes);
-  add(to, " in the end");
+  crd_growing_format(to, " in the end");
   if (of->major_collections != 0) {
-    add(to, "; live ");
+    crd_growing_format(to, "; live ");
     add_bytes(to, of->live_bytes);
-    add(to, " after the last major collection, ");
+    crd_growing_format(to, " after the last major collection, ");
     add_bytes(to, of->live_peak_bytes);
-    add(to, " at most");
+    crd_growing_format(to, " at most");
   }
-  add(to, "\n  nursery             ");
+  crd_growing_format(to, "\n  nursery             ");
   add_bytes(to, of->nursery_bytes);
-  add(to, "; arenas %ju, %ju at most\n", (uintmax_t)of->arenas_committed, (uintmax_t)of->arenas_peak);
+  crd_growing_format(to, "; arenas %ju, %ju at most\n", (uintmax_t)of->arenas_committed, (uintmax_t)of->arenas_peak);
   add_held(to, of);
-  add(to, "  huge pages          ");
+  crd_growing_format(to, "  huge pages          ");
   if (of->pages_known) {
-    add(to, "%.1f %% of ", of->resident_bytes == 0 ? 0 : 100 * (double)of->huge_bytes / (double)of->resident_bytes);
+    crd_growing_format(to, "%.1f %% of ",
+                       of->resident_bytes == 0 ? 0 : 100 * (double)of->huge_bytes / (double)of->resident_bytes);
     add_bytes(to, of->resident_bytes);
-    add(to, " resident in arenas\n");
+    crd_growing_format(to, " resident in arenas\n");
   } else {
-    add(to, "not known\n");
+    crd_growing_format(to, "not known\n");
   }
 }
 
@@ -175,17 +157,18 @@ static void add_memory(page *to, const cradle_statistics *of) {
 static void print(crd_summary *summary) {
   const cradle_statistics *now = &summary->now;
   cradle_pause_summary pauses;
-  page text = {.length = 0};
+  crd_growing_text text = {.length = 0};
   if (summary->printed) return;
   summary->printed = true;
   if (crd_process_number() != summary->owner) return;
   cradle_pauses_read(summary->pauses, &pauses, sizeof pauses);
-  add(&text, "cradle: statistics of a heap, process %d\n", crd_process_number());
+  crd_growing_format(&text, "cradle: statistics of a heap, process %d\n", crd_process_number());
   add_pauses(&text, now, &pauses);
   add_minor(&text, now);
   add_major(&text, now);
   add_memory(&text, now);
   crd_write_all(CRD_STANDARD_ERROR, text.text, text.length);
+  free(text.text);
 }
 
 /* --- the summary's life --- */
@@ -193,8 +176,8 @@ static void print(crd_summary *summary) {
 static void print_at_exit(crd_exit_entry *entry) {
   crd_summary *summary = (crd_summary *)entry;
   /* An inherited summary may be locked by a thread of the parent that does not exist here. */
-  if (crd_process_number() != summary->owner || !crd_lock_try(&summary->lock)) return;
-  if (summary->heap != NULL) print(summary);
+  if (crd_process_number() != summary->owner || !crd_lock_try_here(&summary->lock)) return;
+  if (summary->link.heap != NULL) print(summary);
   crd_lock_release(&summary->lock);
 }
 
@@ -203,22 +186,32 @@ static void record(crd_summary *summary, const cradle_event *event) {
   pauses.function(pauses.data, event);
   if (event->kind == CRADLE_EVENT_HEAP_DESTROYED) {
     summary->now = *event->u.destroyed.statistics;
-    if (summary->heap != NULL) print(summary);
-  } else if (event->kind == CRADLE_EVENT_PAUSE && summary->heap != NULL) {
-    cradle_heap_statistics(summary->heap, &summary->now, sizeof summary->now);
+    if (summary->link.heap != NULL) print(summary);
+  } else if (event->kind == CRADLE_EVENT_PAUSE && summary->link.heap != NULL) {
+    cradle_heap_statistics(summary->link.heap, &summary->now, sizeof summary->now);
   }
 }
 
 static void listen(void *data, const cradle_event *event) {
   crd_summary *summary = data;
-  bool ends = event->kind == CRADLE_EVENT_HEAP_DESTROYED && summary->heap != NULL;
   crd_lock_take(&summary->lock);
   record(summary, event);
   crd_lock_release(&summary->lock);
-  if (ends) crd_summary_free(summary);
 }
 
-crd_summary *crd_summary_new(cradle_listener next) {
+static void begin(void *data) {
+  crd_summary *summary = data;
+  cradle_heap_statistics(summary->link.heap, &summary->now, sizeof summary->now);
+}
+
+static void end(void *data) {
+  crd_summary *summary = data;
+  crd_exit_list_remove(&summary->at_exit);
+  cradle_pauses_free(summary->pauses);
+  free(summary);
+}
+
+crd_link *crd_summary_open(cradle_options *options) {
   crd_summary *summary = calloc(1, sizeof *summary);
   cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
   if (summary == NULL || pauses == NULL) {
@@ -227,25 +220,10 @@ crd_summary *crd_summary_new(cradle_listener next) {
     free(summary);
     return NULL;
   }
-  summary->link = (crd_link){listen, summary, next};
+  summary->link = (crd_link){listen, end, begin, .part = summary};
   summary->pauses = pauses;
   summary->owner = crd_process_number();
   summary->at_exit.run = print_at_exit;
   crd_exit_list_add(&summary->at_exit);
-  return summary;
-}
-
-cradle_listener crd_summary_listener(crd_summary *summary) {
-  return crd_link_listener(&summary->link);
-}
-
-void crd_summary_hand_over(crd_summary *summary, const cradle_heap *heap) {
-  summary->heap = heap;
-  cradle_heap_statistics(heap, &summary->now, sizeof summary->now);
-}
-
-void crd_summary_free(crd_summary *summary) {
-  crd_exit_list_remove(&summary->at_exit);
-  cradle_pauses_free(summary->pauses);
-  free(summary);
+  return crd_link_add(&summary->link, options);
 }

@@ -6,16 +6,9 @@
 #ifndef CRADLE_RUNTIME_SUMMARY_H
 #define CRADLE_RUNTIME_SUMMARY_H
 
-#include <cradle/event.h>
+#include "runtime/chain.h"
 
-typedef struct crd_summary crd_summary;
-
-/* Makes a summary. Every event is passed on to next. NULL: memory ran out, which was reported. */
-crd_summary *crd_summary_new(cradle_listener next);
-cradle_listener crd_summary_listener(crd_summary *summary);
-/* Call it when the heap exists: from now on CRADLE_EVENT_HEAP_DESTROYED prints and frees the summary. Before, its maker
- * must free it. */
-void crd_summary_hand_over(crd_summary *summary, const cradle_heap *heap);
-void crd_summary_free(crd_summary *summary);
+/* Adds a summary to the listeners of the options. NULL: memory ran out, which was reported. */
+crd_link *crd_summary_open(cradle_options *options);
 
 #endif

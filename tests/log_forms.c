@@ -38,18 +38,14 @@ static void run(cradle_mutator *m, int allocated, bool aborts) CRADLE_MAY_COLLEC
   }
 }
 
-static crd_log *add_log(cradle_options *options, const char *form, const char *folder) {
+static void add_log(cradle_options *options, const char *form, const char *folder) {
   char text[500];
   snprintf(text, sizeof text, "%s:%s/%s.log", form, folder, form);
-  crd_log *log = crd_log_open(text, options->listener);
-  if (log == NULL) exit(1);
-  options->listener = crd_log_listener(log);
-  return log;
+  if (crd_log_open(text, options) == NULL) exit(1);
 }
 
 int main(int argc, char **argv) {
   static const char *const forms[] = {"text", "json", "trace"};
-  crd_log *logs[3];
   cradle_options options;
   cradle_error error;
   if (argc < 2) return 2;
@@ -58,13 +54,13 @@ int main(int argc, char **argv) {
   options.types = types;
   options.type_count = TYPE_COUNT;
   options.nursery_bytes = aborts ? 4096 : 65536;
-  for (int i = 0; i < 3; i++) logs[i] = add_log(&options, forms[i], argv[1]);
+  for (int i = 0; i < 3; i++) add_log(&options, forms[i], argv[1]);
   cradle_heap *heap = cradle_heap_new(&options, &error);
   if (heap == NULL) {
     fprintf(stderr, "log_forms: %s\n", error.message);
     return 1;
   }
-  for (int i = 0; i < 3; i++) crd_log_hand_over(logs[i]);
+  crd_chain_settle(options.listener, (cradle_listener){0}, heap);
   cradle_mutator *m = cradle_mutator_new(heap);
   run(m, ALLOCATED, aborts);
   cradle_mutator_free(m);

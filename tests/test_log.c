@@ -33,10 +33,10 @@ static void everything_is_logged(void **state) {
 static void the_minor_section_is_as_documented(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log("gc-minor:", path);
+  crd_link *log = open_log("gc-minor:", path);
   now = (uint64_t)1 << 60;
   send_minor(log);
-  crd_log_close(log);
+  close_log(log);
   char *text = must_read(path);
   assert_has(text, "[1000000000000010] {gc-minor\nheap: "); /* and the label */
   assert_has(text, "\ncause: nursery full\n"
@@ -61,11 +61,11 @@ static void the_minor_section_is_as_documented(void **state) {
 static void spans_and_the_second_core_have_sections(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log("gc-spans,gc-beside:", path);
+  crd_link *log = open_log("gc-spans,gc-beside:", path);
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_SPANS, .u.spans = {16, 4096, 255, 3, 8000, 12288, 35}});
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {7, 224, 0, 5000, 1000}});
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {8, 256, 2, 1000000000, 2000}});
-  crd_log_close(log);
+  close_log(log);
   char *text = must_read(path);
   assert_int_equal(read_sections(text), 3);
   assert_has(text, "\nobject size: 16, span size: 4096, objects in a span: 255, spans: 3, used: 8000, memory: 12288, "
@@ -154,10 +154,10 @@ static long bytes_on_stderr(void) {
 }
 
 static void minor_then_look(void *data) {
-  crd_log *log = open_log(":", "-");
+  crd_link *log = open_log(":", "-");
   send_minor(log);
   *(long *)data = bytes_on_stderr();
-  crd_log_close(log);
+  close_log(log);
 }
 
 static void standard_error_is_written_at_each_section(void **state) {
@@ -174,13 +174,13 @@ static void standard_error_is_written_at_each_section(void **state) {
 static void roots_then_look(void *data) {
   long *grown = data;
   for (int i = 0; i < 2; i++) {
-    crd_log *log = open_log(i == 0 ? "gc-minor:" : "gc-minor-w:", "-");
+    crd_link *log = open_log(i == 0 ? "gc-minor:" : "gc-minor-w:", "-");
     long before = bytes_on_stderr();
     send_event(log, (cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN});
     send_kind(log, CRADLE_EVENT_ROOTS_BEGIN);
     send_kind(log, CRADLE_EVENT_ROOTS_END);
     grown[i] = bytes_on_stderr() - before;
-    crd_log_close(log);
+    close_log(log);
   }
 }
 
@@ -198,13 +198,13 @@ static void sections_balance_whatever_comes(void **state) {
   const char *path = fresh_name(".log");
   unsigned random = 12345;
   (void)state;
-  crd_log *log = open_log(":", path);
+  crd_link *log = open_log(":", path);
   for (int i = 0; i < 20000; i++) {
     random = random * 1103515245u + 12345u;
     cradle_event_kind kind = (cradle_event_kind)(1 + (random >> 16) % (CRADLE_EVENT_NOTE + 2));
     if (kind != CRADLE_EVENT_HEAP_DESTROYED) send_kind(log, kind);
   }
-  crd_log_hand_over(log);
+  give_heap(log);
   send_kind(log, CRADLE_EVENT_HEAP_DESTROYED);
   char *text = must_read(path);
   assert_true(read_sections(text) > 10000);
@@ -214,12 +214,12 @@ static void sections_balance_whatever_comes(void **state) {
 static void time_never_goes_back(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log(":", path);
+  crd_link *log = open_log(":", path);
   now = UINT64_MAX - 1000;
   send_minor(log);
   now = 5;
   send_minor(log);
-  crd_log_close(log);
+  close_log(log);
   char *text = must_read(path);
   assert_int_equal(read_sections(text), 5);
   free(text);
@@ -233,11 +233,11 @@ static void destroyed_before_the_hand_over_keeps_the_log(void **state) {
   char selection[300];
   (void)state;
   snprintf(selection, sizeof selection, ":%s", path);
-  crd_log *log = crd_log_open(selection, (cradle_listener){no_listener, &events});
+  crd_link *log = open_log_before(selection, (cradle_listener){no_listener, &events});
   send_created(log);
   send_kind(log, CRADLE_EVENT_HEAP_DESTROYED);
   assert_int_equal(events, 3);
-  crd_log_close(log);
+  close_log(log);
   char *text = must_read(path);
   assert_int_equal(read_sections(text), 4);
   free(text);

@@ -50,8 +50,8 @@ int madvise(void *start, size_t bytes, int advice) {
 
 static void nothing_asked_for_is_no_log(void **state) {
   (void)state;
-  assert_null(crd_log_open(NULL, (cradle_listener){0}));
-  assert_null(crd_log_open("", (cradle_listener){0}));
+  assert_null(open_log_before(NULL, (cradle_listener){0}));
+  assert_null(open_log_before("", (cradle_listener){0}));
 }
 
 static void an_unwritable_path_is_told_once(void **state) {
@@ -76,7 +76,7 @@ static long mapped_pages(void) {
 }
 
 static void fail_to_open(void *selection) {
-  for (int i = 0; i < 20; i++) assert_null(crd_log_open(selection, (cradle_listener){0}));
+  for (int i = 0; i < 20; i++) assert_null(open_log_before(selection, (cradle_listener){0}));
 }
 
 static void a_log_that_cannot_be_opened_leaves_no_pages(void **state) {
@@ -129,7 +129,7 @@ static void a_long_word_is_told_in_part(void **state) {
 }
 
 static void fill_disk(void *data) {
-  crd_log *log = crd_log_open(":/dev/full", (cradle_listener){no_listener, data});
+  crd_link *log = open_log_before(":/dev/full", (cradle_listener){no_listener, data});
   assert_non_null(log);
   errno = 77;
   for (int i = 0; i < 1000; i++) send_minor(log);
@@ -151,7 +151,7 @@ static void lose_reader(void *data) {
   snprintf(path, sizeof path, "%s", (const char *)data);
   assert_int_equal(mkfifo(path, 0600), 0);
   int reader = open(path, O_RDONLY | O_NONBLOCK);
-  crd_log *log = open_log(":", path);
+  crd_link *log = open_log(":", path);
   close(reader);
   signal(SIGPIPE, SIG_DFL);
   send_life(log);
@@ -170,7 +170,7 @@ static void open_without_memory(void *selection) {
     while ((taken = malloc(bytes)) != NULL) {}
   }
   free(block);
-  _exit(crd_log_open(selection, (cradle_listener){0}) != NULL);
+  _exit(open_log_before(selection, (cradle_listener){0}) != NULL);
 }
 
 static void without_memory_there_is_no_log(void **state) {
@@ -201,14 +201,14 @@ static void lose_reader_in_a_section(void *data) {
   note[sizeof note - 1] = '\0';
   assert_int_equal(mkfifo(path, 0600), 0);
   int reader = open(path, O_RDONLY | O_NONBLOCK);
-  crd_log *log = open_log(":", path);
+  crd_link *log = open_log(":", path);
   close(reader);
   signal(SIGPIPE, SIG_DFL);
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN});
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {note, 0, 0}});
   int files[8];
   for (int i = 0; i < 8; i++) files[i] = open(data, O_WRONLY | O_CREAT | O_APPEND, 0600);
-  crd_log_close(log);
+  close_log(log);
   for (int i = 0; i < 8; i++) assert_int_equal(close(files[i]), 0);
 }
 
@@ -297,7 +297,7 @@ static void an_old_log_is_replaced(void **state) {
 
 static void append_life(void *selection) {
   append_only = true;
-  crd_log *log = crd_log_open(selection, (cradle_listener){0});
+  crd_link *log = open_log_before(selection, (cradle_listener){0});
   append_only = false;
   send_life(log);
 }
@@ -318,7 +318,7 @@ static void an_old_log_that_cannot_be_emptied_is_appended_to(void **state) {
 static void heaps_of_a_process_share_the_file(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *first = open_log(":", path), *second = open_log(":", path);
+  crd_link *first = open_log(":", path), *second = open_log(":", path);
   send_life(second);
   send_life(first);
   send_life(open_log(":", path));
@@ -330,7 +330,7 @@ static void heaps_of_a_process_share_the_file(void **state) {
 static void a_file_that_another_process_writes_is_kept(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log(":", path);
+  crd_link *log = open_log(":", path);
   send_life(open_log(":", path));
   pid_t child = fork();
   if (child == 0) begin_again("--live", path);
@@ -353,7 +353,7 @@ static void log_on_standard_error(void *locked) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", STDERR_FILENO);
   if (write(STDERR_FILENO, "the program's\n", 14) < 0) return;
-  crd_log *log = open_log(":", "-");
+  crd_link *log = open_log(":", "-");
   *(bool *)locked = is_locked(path);
   send_life(log);
 }
@@ -372,7 +372,7 @@ static void standard_error_is_neither_emptied_nor_locked(void **state) {
 static void opening_a_log_keeps_errno(void **state) {
   (void)state;
   errno = 77;
-  crd_log *log = open_log(":", fresh_name(".log"));
+  crd_link *log = open_log(":", fresh_name(".log"));
   assert_int_equal(errno, 77);
   send_life(log);
 }
@@ -392,7 +392,7 @@ static void a_child_keeps_no_lock(void **state) {
   int ends[2];
   (void)state;
   assert_int_equal(pipe(ends), 0);
-  crd_log *log = open_log(":", path);
+  crd_link *log = open_log(":", path);
   pid_t child = child_that_waits(ends);
   send_life(log);
   assert_false(is_locked(path));
@@ -406,13 +406,13 @@ static void a_child_does_not_give_back_its_parents_lock(void **state) {
   (void)state;
   snprintf(selection, sizeof selection, "%s/lock-%%d.log", folder);
   snprintf(path, sizeof path, "%s/lock-%d.log", folder, (int)getpid());
-  crd_log *log = open_log(":", selection);
+  crd_link *log = open_log(":", selection);
   fflush(NULL);
   for (int i = 0; i < 2; i++) {
     pid_t child = fork();
     if (child == 0) {
       if (i == 1) send_minor(log); /* into a file of its own */
-      crd_log_close(log);
+      close_log(log);
       _exit(0);
     }
     assert_int_equal(wait_for(child), 0);
@@ -424,7 +424,7 @@ static void a_child_does_not_give_back_its_parents_lock(void **state) {
 static void long_logs_are_whole(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log("gc:", path);
+  crd_link *log = open_log("gc:", path);
   for (int i = 0; i < 5000; i++) send_minor(log);
   send_life(log);
   char *text = must_read(path);
@@ -440,9 +440,9 @@ static void a_note_longer_than_the_buffer_is_whole(void **state) {
   (void)state;
   memset(note, 'n', length);
   note[length] = '\0';
-  crd_log *log = open_log(":", path);
+  crd_link *log = open_log(":", path);
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {note, 0, 0}});
-  crd_log_close(log);
+  close_log(log);
   char *text = must_read(path);
   assert_has(text, note);
   assert_has(text, "n\n[");
@@ -453,7 +453,7 @@ static void a_note_longer_than_the_buffer_is_whole(void **state) {
 
 static void write_without_standard_error(const char *path) {
   close(STDERR_FILENO);
-  crd_log *log = open_log(":", path);
+  crd_link *log = open_log(":", path);
   if (write(STDERR_FILENO, "the program's\n", 14) >= 0) _exit(1);
   send_life(log);
   _exit(0);
@@ -477,7 +477,7 @@ static void a_closed_standard_error_is_not_the_log(void **state) {
 static void a_child_writes_nothing_twice(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log(":", path);
+  crd_link *log = open_log(":", path);
   send_minor(log);
   fflush(NULL);
   pid_t child = fork();
@@ -496,7 +496,7 @@ static void a_child_writes_nothing_twice(void **state) {
 static void a_child_that_only_exits_writes_nothing(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log(":", path);
+  crd_link *log = open_log(":", path);
   send_minor(log);
   fflush(NULL);
   pid_t child = fork();
@@ -505,14 +505,14 @@ static void a_child_that_only_exits_writes_nothing(void **state) {
   char *text = must_read(path);
   assert_string_equal(text, "");
   free(text);
-  crd_log_close(log);
+  close_log(log);
 }
 
 static void a_child_gets_its_own_file_with_d(void **state) {
   char path[300], childs[300];
   (void)state;
   snprintf(path, sizeof path, "%s/fork-%%d.log", folder);
-  crd_log *log = open_log(":", path);
+  crd_link *log = open_log(":", path);
   send_minor(log);
   fflush(NULL);
   pid_t child = fork();
@@ -521,7 +521,7 @@ static void a_child_gets_its_own_file_with_d(void **state) {
     exit(0);
   }
   assert_int_equal(wait_for(child), 0);
-  crd_log_close(log);
+  close_log(log);
   snprintf(childs, sizeof childs, "%s/fork-%d.log", folder, (int)child);
   char *text = must_read(childs);
   assert_int_equal(read_sections(text), 3);
@@ -539,7 +539,7 @@ static void a_child_frees_the_name_of_its_parents_file(void **state) {
   snprintf(path + length, sizeof path - (size_t)length, "/name-%%d.log");
   char *selection = malloc(sizeof path + 1);
   snprintf(selection, sizeof path + 1, ":%s", path);
-  crd_log *log = crd_log_open(selection, (cradle_listener){0});
+  crd_link *log = open_log_before(selection, (cradle_listener){0});
   free(selection);
   assert_non_null(log);
   fflush(NULL);
@@ -550,11 +550,11 @@ static void a_child_frees_the_name_of_its_parents_file(void **state) {
     _exit(allocated_bytes() - before >= (size_t)2 * NAME_BYTES);
   }
   assert_int_equal(wait_for(child), 0);
-  crd_log_close(log);
+  close_log(log);
 }
 
 static void fork_on_stderr(void *data) {
-  crd_log *log = open_log(data, "-");
+  crd_link *log = open_log(data, "-");
   send_minor(log);
   fflush(NULL);
   pid_t child = fork();
@@ -563,7 +563,7 @@ static void fork_on_stderr(void *data) {
     _exit(0);
   }
   assert_int_equal(wait_for(child), 0);
-  crd_log_close(log);
+  close_log(log);
 }
 
 /* Its sections would be taken for its parent's. */
@@ -600,7 +600,7 @@ static void a_terminal_is_written_at_each_section(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
   terminals = true;
-  crd_log *log = open_log(":", path);
+  crd_link *log = open_log(":", path);
   terminals = false;
   send_minor(log);
   char *text = must_read(path);
@@ -613,7 +613,7 @@ static void a_terminal_is_written_at_each_section(void **state) {
     _exit(0);
   }
   assert_int_equal(wait_for(child), 0);
-  crd_log_close(log);
+  close_log(log);
   text = must_read(path);
   assert_int_equal(read_sections(text), 6);
   assert_int_equal(count_of(text, "{cradle-log\n"), 2);
@@ -640,7 +640,7 @@ static void fork_in_the_future(void *data) {
   (void)data;
   clock_gettime(CLOCK_MONOTONIC, &clock);
   now = ((uint64_t)clock.tv_sec + 1000) * 1000000000u;
-  crd_log *log = open_log("", "-");
+  crd_link *log = open_log("", "-");
   send_minor(log);
   fflush(NULL);
   pid_t child = fork();
@@ -649,7 +649,7 @@ static void fork_in_the_future(void *data) {
     _exit(0);
   }
   assert_int_equal(wait_for(child), 0);
-  crd_log_close(log);
+  close_log(log);
 }
 
 static void the_head_tells_the_time_of_day(void **state) {
@@ -689,7 +689,7 @@ static void fork_while_a_thread_logs(void *status) {
   int waiting = 0;
   assert_int_equal(mkfifo(path, 0600), 0);
   int reader = open(path, O_RDONLY | O_NONBLOCK);
-  crd_log *log = open_log(":", path);
+  crd_link *log = open_log(":", path);
   int bytes = fcntl(reader, F_SETPIPE_SZ, 4096);
   pthread_create(&thread, NULL, log_until_it_stops, log);
   while (ioctl(reader, FIONREAD, &waiting) == 0 && waiting < bytes) usleep(1000);
@@ -702,7 +702,7 @@ static void fork_while_a_thread_logs(void *status) {
   *(int *)status = wait_for(child);
   close(reader);
   pthread_join(thread, NULL);
-  crd_log_close(log);
+  close_log(log);
 }
 
 static void a_child_does_not_wait_for_a_thread_that_it_has_not(void **state) {
@@ -742,7 +742,7 @@ static void *log_slowly(void *log) {
 
 static void exit_beside_a_thread_that_logs(const char *path) {
   pthread_t thread;
-  crd_log *log = open_log(":", path);
+  crd_link *log = open_log(":", path);
   send_minor(log);
   watch_yields();
   pthread_create(&thread, NULL, log_slowly, log);
@@ -760,7 +760,7 @@ static void open_beside_a_thread_that_opens(const char *path) {
   snprintf(other, sizeof other, "%s", fresh_name(".log"));
   watch_yields();
   pthread_create(&thread, NULL, open_in_full_pipe, (char *)(uintptr_t)path);
-  for (;; usleep(1000)) crd_log_close(open_log("trace:", other));
+  for (;; usleep(1000)) close_log(open_log("trace:", other));
 }
 
 /* For one that writes a log's buffer, or a file's head. */
@@ -781,7 +781,7 @@ static void threads_wait_for_each_other(void **state) {
   }
 }
 
-static crd_log *log_at_exit;
+static crd_link *log_at_exit;
 static void collect_at_exit(void) {
   send_minor(log_at_exit);
 }

@@ -39,14 +39,14 @@ static void name_number(char *text, const char *before, long number, char letter
 /* Events at times that are known, in a log whose process is called P and whose heap H. */
 static char *log_of_known_events(const char *selection) {
   const char *path = fresh_name(".log");
-  crd_log *log = open_log(selection, path);
+  crd_link *log = open_log(selection, path);
   now = (uint64_t)1 << 60;
   send_minor(log);
   send_major(log);
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {7, 224, 0, 5000, 1000}});
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE,
                                  .u.pause = {.cause = CRADLE_CAUSE_REQUEST, .duration_ns = UINT64_MAX}});
-  crd_log_close(log);
+  close_log(log);
   char *text = must_read(path);
   const char *thread = strstr(text, "\"tid\":"), *label = strstr(text, "\"heap\":\"");
   long heap = strtol(thread != NULL ? thread + 6 : strchr(label, '.') + 1, NULL, 10), process = getpid();
@@ -179,9 +179,9 @@ static void the_trace_is_as_documented(void **state) {
 static void words_are_escaped(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log("json:", path);
+  crd_link *log = open_log("json:", path);
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {"a \"b\" \\ c\n\x01", 0, 0}});
-  crd_log_close(log);
+  close_log(log);
   char *text = must_read(path);
   assert_has(text, "\"text\":\"a \\u0022b\\u0022 \\u005c c\\u000a\\u0001\"}\n");
   free(text);
@@ -190,7 +190,7 @@ static void words_are_escaped(void **state) {
 static void heaps_share_a_trace(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *first = open_log("trace:", path), *second = open_log("trace:", path);
+  crd_link *first = open_log("trace:", path), *second = open_log("trace:", path);
   send_life(second);
   send_life(first);
   char *text = must_read(path);
@@ -210,7 +210,7 @@ static pthread_barrier_t all_ready;
 
 static void *live_with_others(void *path) {
   pthread_barrier_wait(&all_ready);
-  crd_log_close(open_log("trace:", path));
+  close_log(open_log("trace:", path));
   return NULL;
 }
 
@@ -263,7 +263,7 @@ static void heaps_begin_one_trace_in_a_pipe(void **state) {
   snprintf(path, sizeof path, "%s", fresh_name(".fifo"));
   assert_int_equal(mkfifo(path, 0600), 0);
   int reader = open(path, O_RDONLY | O_NONBLOCK);
-  for (int i = 0; i < 2; i++) crd_log_close(open_log("trace:", path));
+  for (int i = 0; i < 2; i++) close_log(open_log("trace:", path));
   assert_true(read(reader, text, sizeof text - 1) > 0);
   close(reader);
   assert_one_trace(text);
@@ -273,7 +273,7 @@ static void live_when_closed(const char *path, const int ends[2]) {
   char none;
   close(ends[1]);
   (void)!read(ends[0], &none, 1);
-  crd_log_close(open_log("trace:", path));
+  close_log(open_log("trace:", path));
 }
 
 /* One process may empty the file just as another one writes its head. */
@@ -304,10 +304,10 @@ static void heaps_are_told_apart(void **state) {
   const char *path = fresh_name(".log");
   char label[2][60], *line;
   (void)state;
-  crd_log *logs[2] = {open_log("gc-minor,cradle-log:", path), open_log("gc-minor,cradle-log:", path)};
+  crd_link *logs[2] = {open_log("gc-minor,cradle-log:", path), open_log("gc-minor,cradle-log:", path)};
   for (int i = 0; i < 2; i++) {
     send_minor(logs[i]);
-    crd_log_close(logs[i]);
+    close_log(logs[i]);
   }
   char *text = line = must_read(path);
   for (int i = 0; i < 2; i++) {
@@ -336,7 +336,7 @@ static void a_word_of_nothing_is_told_beside_good_ones(void **state) {
 }
 
 static void live_on_a_full_disk(void *data) {
-  send_life(crd_log_open(data, (cradle_listener){0}));
+  send_life(open_log_before(data, (cradle_listener){0}));
 }
 
 static void a_full_disk_stops_the_trace_only(void **state) {
@@ -349,14 +349,14 @@ static void a_full_disk_stops_the_trace_only(void **state) {
 /* What tests run as another program. */
 static int act(const char *action, const char *path) {
   if (strcmp(action, "--forked-trace") == 0) {
-    crd_log *log = open_log("trace:", path);
+    crd_link *log = open_log("trace:", path);
     pid_t child = fork();
     if (child == 0) send_minor(log);
     if (child != 0) wait_for(child);
-    crd_log_close(log);
+    close_log(log);
     return 0;
   }
-  for (int i = 0; i < 2; i++) crd_log_close(open_log("trace:", path));
+  for (int i = 0; i < 2; i++) close_log(open_log("trace:", path));
   return 0;
 }
 

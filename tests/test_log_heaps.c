@@ -81,11 +81,11 @@ static cradle_heap *heap_with_log(life *of) {
   options.stress_major = of->stress != 0 ? 5 : 0;
   options.verify = of->stress != 0;
   snprintf(text, sizeof text, "line:%s", of->path);
-  crd_log *log = crd_log_open(text, (cradle_listener){remember, &of->told});
-  options.listener = crd_log_listener(log);
+  crd_link *log = open_log_before(text, (cradle_listener){remember, &of->told});
+  options.listener = (cradle_listener){crd_link_hear, log};
   cradle_heap *heap = cradle_heap_new(&options, &error);
   if (heap == NULL) fail_msg("%s", error.message);
-  crd_log_hand_over(log);
+  give_heap(log);
   return heap;
 }
 

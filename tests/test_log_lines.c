@@ -21,7 +21,7 @@ static const char *behind_head(const char *text) {
   return strchr(strchr(text, '\n') + 1, '\n') + 1;
 }
 
-static void send_sized_minor(crd_log *log, cradle_cause cause, uint64_t number, uint64_t bytes, uint64_t ns) {
+static void send_sized_minor(crd_link *log, cradle_cause cause, uint64_t number, uint64_t bytes, uint64_t ns) {
   cradle_event end = {.kind = CRADLE_EVENT_MINOR_END};
   end.u.minor.cause = cause;
   end.u.minor.number = number;
@@ -32,32 +32,32 @@ static void send_sized_minor(crd_log *log, cradle_cause cause, uint64_t number, 
 }
 
 /* A pause in which the thread ran for ran_ns (0: not known), and the system took the processor so often. */
-static void send_shared_pause(crd_log *log, uint64_t ns, uint64_t ran_ns, uint64_t preemptions) {
+static void send_shared_pause(crd_link *log, uint64_t ns, uint64_t ran_ns, uint64_t preemptions) {
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE,
                                  .u.pause = {CRADLE_CAUSE_NURSERY_FULL, ns, ran_ns, preemptions != 0, preemptions}});
 }
 
-static void send_pause(crd_log *log, uint64_t ns) {
+static void send_pause(crd_link *log, uint64_t ns) {
   send_shared_pause(log, ns, 0, 0);
 }
 
-static void send_step(crd_log *log, cradle_phase from, uint64_t marked, uint64_t freed, uint64_t ns) {
+static void send_step(crd_link *log, cradle_phase from, uint64_t marked, uint64_t freed, uint64_t ns) {
   send_kind(log, CRADLE_EVENT_STEP_BEGIN);
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_STEP_END,
                                  .u.step = {from, CRADLE_PHASE_IDLE, marked / 32, marked, freed / 32, freed, 0, ns}});
 }
 
-static void send_given_back(crd_log *log, uint64_t arenas) {
+static void send_given_back(crd_link *log, uint64_t arenas) {
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_ARENAS, .u.arenas = {.given_back = arenas}});
 }
 
-static void send_major_end(crd_log *log, uint64_t number, uint64_t before, uint64_t after) {
+static void send_major_end(crd_link *log, uint64_t number, uint64_t before, uint64_t after) {
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_MAJOR_END,
                                  .u.major = {CRADLE_CAUSE_THRESHOLD, number, before, after, 1, 1}});
 }
 
 /* What docs/logging.md shows. */
-static void send_example(crd_log *log) {
+static void send_example(crd_link *log) {
   const uint64_t mib = 1 << 20;
   cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};
   for (uint64_t i = 1; i <= 3; i++) {
@@ -85,11 +85,11 @@ static void send_example(crd_log *log) {
 static char *example(void) {
   const char *path = fresh_name(".log");
   struct timespec clock;
-  crd_log *log = open_log("line:", path);
+  crd_link *log = open_log("line:", path);
   clock_gettime(CLOCK_MONOTONIC, &clock);
   now = (uint64_t)clock.tv_sec * 1000000000u + (uint64_t)clock.tv_nsec;
   send_example(log);
-  crd_log_close(log);
+  close_log(log);
   return must_read(path);
 }
 
@@ -141,13 +141,13 @@ static void every_size_lines_up(void **state) {
     for (int less = -2; less <= 2; less++) sizes[number++] = ((uint64_t)1 << bit) + (uint64_t)less;
   for (uint64_t ten = 1000; ten < 1000000000000; ten *= 10)
     sizes[number++] = ten - 1, sizes[number++] = 9995 * ten / 10;
-  crd_log *log = open_log("line:", path);
+  crd_link *log = open_log("line:", path);
   for (uint64_t i = 0; i < number; i++) {
     uint64_t ns = sizes[i] % 9000000000000;
     send_sized_minor(log, CRADLE_CAUSE_NURSERY_FULL, i + 1, sizes[i], ns);
     send_pause(log, ns);
   }
-  crd_log_close(log);
+  close_log(log);
   char *text = must_read(path);
   const char *at = behind_head(text);
   for (uint64_t i = 0; i < number; i++, at = strchr(at, '\n') + 1) {
@@ -167,14 +167,14 @@ static void every_size_lines_up(void **state) {
 static void look_after_a_stop(void *data) {
   struct stat status;
   long *sizes = data;
-  crd_log *log = open_log("line:", "-");
+  crd_link *log = open_log("line:", "-");
   send_sized_minor(log, CRADLE_CAUSE_FORK, 1, 4096, 500);
   fstat(STDERR_FILENO, &status);
   sizes[0] = (long)status.st_size;
   send_sized_minor(log, CRADLE_CAUSE_DETACH, 2, 4096, 600);
   fstat(STDERR_FILENO, &status);
   sizes[1] = (long)status.st_size;
-  crd_log_close(log);
+  close_log(log);
 }
 
 static void a_stop_that_is_no_pause_is_written_at_once(void **state) {
@@ -193,7 +193,7 @@ static void a_stop_that_is_no_pause_is_written_at_once(void **state) {
 static void two_major_collections_end_in_a_pause(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log("line:", path);
+  crd_link *log = open_log("line:", path);
   send_given_back(log, 1);
   send_sized_minor(log, CRADLE_CAUSE_MAJOR, 1, 4096, 1000);
   for (uint64_t i = 1; i <= 2; i++) {
@@ -206,7 +206,7 @@ static void two_major_collections_end_in_a_pause(void **state) {
   send_pause(log, 60000);
   send_given_back(log, 2);
   send_given_back(log, 9); /* of no collection yet */
-  crd_log_close(log);
+  close_log(log);
   char *text = must_read(path);
   assert_int_equal(read_lines(text, true).line_count, 3);
   assert_has(
@@ -225,7 +225,7 @@ static void increments_of_several_pauses_add_up(void **state) {
   static const uint64_t pauses[] = {5000, 9000, 7000, 8000};
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log("line,gc-collect:", path);
+  crd_link *log = open_log("line,gc-collect:", path);
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN});
   for (uint64_t i = 0; i < 4; i++) {
     if (i % 2 == 0) send_step(log, i == 0 ? CRADLE_PHASE_MARKING : CRADLE_PHASE_SWEEPING, 100, 600 * i, 1000);
@@ -236,7 +236,7 @@ static void increments_of_several_pauses_add_up(void **state) {
   send_major_end(log, 1, 1000, 900);
   send_pause(log, 6000);
   send_given_back(log, 0);
-  crd_log_close(log);
+  close_log(log);
   char *text = must_read(path);
   assert_int_equal(read_lines(text, true).line_count, 1);
   assert_has(text,
@@ -248,11 +248,11 @@ static void increments_of_several_pauses_add_up(void **state) {
 static void a_minor_collection_waits_for_its_pause(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log("line:", path);
+  crd_link *log = open_log("line:", path);
   send_sized_minor(log, CRADLE_CAUSE_NURSERY_FULL, 1, 4096, 100);
   send_given_back(log, 1);
   send_pause(log, 200);
-  crd_log_close(log);
+  close_log(log);
   char *text = must_read(path);
   assert_int_equal(read_lines(text, true).line_count, 1);
   assert_has(text, "   100 ns   200 ns  nursery full\n");
@@ -288,12 +288,12 @@ static void amounts_have_three_digits(void **state) {
   };
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log("line:", path);
+  crd_link *log = open_log("line:", path);
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     send_sized_minor(log, CRADLE_CAUSE_NURSERY_FULL, i + 1, cases[i].amount, cases[i].amount);
     send_pause(log, cases[i].amount);
   }
-  crd_log_close(log);
+  close_log(log);
   char *text = must_read(path);
   const char *at = behind_head(text);
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++, at = strchr(at, '\n') + 1) {
@@ -311,7 +311,7 @@ static void amounts_have_three_digits(void **state) {
 static void what_the_second_core_did_ends_the_line(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log("line:", path);
+  crd_link *log = open_log("line:", path);
   for (uint64_t i = 1; i <= 2; i++) {
     send_event(log, (cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN});
     send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {7, 200, 0, 5000, 40}});
@@ -321,7 +321,7 @@ static void what_the_second_core_did_ends_the_line(void **state) {
     send_pause(log, 60000);
     send_given_back(log, 0);
   }
-  crd_log_close(log);
+  close_log(log);
   char *text = must_read(path);
   assert_has(text, ", given back 0 B; second core 11.0 us, marked 500 B, stopped within 40 ns\n");
   assert_has(text, ", given back 0 B; second core 5.00 us, marked 200 B, stopped within 40 ns\n");
@@ -345,7 +345,7 @@ static void sections_select_lines(void **state) {
 }
 
 static void open_and_close(void *data) {
-  crd_log_close(crd_log_open(data, (cradle_listener){0}));
+  close_log(open_log_before(data, (cradle_listener){0}));
 }
 
 static void a_selection_without_lines_is_told(void **state) {
@@ -362,8 +362,8 @@ static void lines_are_whole_whatever_comes(void **state) {
   const char *path = fresh_name(".log");
   unsigned random = 4711;
   (void)state;
-  crd_log *log = open_log("line:", path);
-  crd_log_hand_over(log);
+  crd_link *log = open_log("line:", path);
+  give_heap(log);
   for (int i = 0; i < 20000; i++) {
     random = random * 1103515245u + 12345u;
     cradle_event event = {.kind = (cradle_event_kind)(1 + (random >> 16) % (CRADLE_EVENT_NOTE + 2))};
@@ -383,7 +383,7 @@ static void lines_are_whole_whatever_comes(void **state) {
 static void nothing_is_allocated(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log("line:", path);
+  crd_link *log = open_log("line:", path);
   send_example(log);
 #if defined(__GLIBC__) /* since 2.33, which is older than Debian 12 */
   struct mallinfo2 before = mallinfo2();
@@ -392,7 +392,7 @@ static void nothing_is_allocated(void **state) {
   assert_int_equal(after.uordblks, before.uordblks);
   assert_int_equal(after.fordblks, before.fordblks);
 #endif
-  crd_log_close(log);
+  close_log(log);
 }
 
 /* --- writers at once --- */
@@ -400,16 +400,16 @@ static void nothing_is_allocated(void **state) {
 enum { WRITERS = 4, COLLECTIONS = 1000 };
 
 static void *write_many(void *path) {
-  crd_log *log = open_log("line:", path);
+  crd_link *log = open_log("line:", path);
   for (uint64_t i = 1; i <= COLLECTIONS; i++) {
-    cradle_listener listener = crd_log_listener(log);
+    cradle_listener listener = (cradle_listener){crd_link_hear, log};
     cradle_event end = {.kind = CRADLE_EVENT_MINOR_END, .u.minor = {.number = i, .promoted_bytes = i}};
     listener.function(listener.data, &end);
     cradle_event pause = {.kind = CRADLE_EVENT_PAUSE,
                           .u.pause = {.cause = CRADLE_CAUSE_NURSERY_FULL, .duration_ns = i}};
     listener.function(listener.data, &pause);
   }
-  crd_log_close(log);
+  close_log(log);
   return NULL;
 }
 
@@ -471,14 +471,14 @@ static void threads_share_a_pipe(void **state) {
 static void look_after_each(void *data) {
   long *sizes = data;
   struct stat status;
-  crd_log *log = open_log("line:", "-");
+  crd_link *log = open_log("line:", "-");
   for (int i = 0; i < 3; i++) {
     fstat(STDERR_FILENO, &status);
     sizes[i] = (long)status.st_size;
     send_sized_minor(log, CRADLE_CAUSE_NURSERY_FULL, (uint64_t)i + 1, 4096, 100);
     send_pause(log, 200);
   }
-  crd_log_close(log);
+  close_log(log);
 }
 
 static void standard_error_has_each_line_at_once(void **state) {
@@ -502,13 +502,13 @@ static long bytes_in(const char *path) {
 static void lines_for_a_file_wait_in_the_buffer(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_log *log = open_log("line:", path);
+  crd_link *log = open_log("line:", path);
   long head = bytes_in(path);
   assert_true(head > 0);
   send_sized_minor(log, CRADLE_CAUSE_NURSERY_FULL, 1, 4096, 100);
   send_pause(log, 200);
   assert_int_equal(bytes_in(path), head);
-  crd_log_close(log);
+  close_log(log);
   char *text = must_read(path);
   assert_int_equal(behind_head(text) - text, head);
   assert_int_equal(read_lines(text, true).line_count, 1);
@@ -522,14 +522,14 @@ static void write_packets(void *data) {
   (void)data;
   assert_int_equal(pipe2(ends, O_DIRECT | O_NONBLOCK), 0);
   dup2(ends[1], STDERR_FILENO);
-  crd_log *log = open_log("line:", "-");
+  crd_link *log = open_log("line:", "-");
   for (uint64_t i = 1; i <= 300; i++) {
     send_sized_minor(log, CRADLE_CAUSE_NURSERY_FULL, i, 4096, 100);
     send_pause(log, 200);
     for (ssize_t length; (length = read(ends[0], packet, sizeof packet)) > 0; packets++)
       assert_int_equal(packet[length - 1], '\n');
   }
-  crd_log_close(log);
+  close_log(log);
   close(ends[0]);
   close(ends[1]);
   assert_int_equal(packets, 1 + 300);
@@ -541,7 +541,7 @@ static void a_line_is_one_write(void **state) {
 }
 
 static void fork_and_write(void *data) {
-  crd_log *log = open_log("line:", data);
+  crd_link *log = open_log("line:", data);
   for (int process = 0; process < 2; process++) {
     fflush(NULL);
     pid_t child = process == 0 ? fork() : -1;
@@ -554,7 +554,7 @@ static void fork_and_write(void *data) {
     send_pause(log, 200);
     if (child == 0) exit(0);
   }
-  crd_log_close(log);
+  close_log(log);
 }
 
 /* On standard error it goes on under its own label; into a file, its parent's lines alone are written. */

@@ -79,17 +79,17 @@ static void a_heaps_lock_is_left_to_the_process_that_holds_it(void **state) {
   crd_lock lock = {0};
   (void)state;
   yields = 0;
-  assert_true(crd_lock_try(&lock));
+  assert_true(crd_lock_try_here(&lock));
   assert_int_equal(lock.holder, getpid());
   assert_int_equal(yields, 0);
-  assert_false(crd_lock_try(&lock)); /* it gave up after a while */
+  assert_false(crd_lock_try_here(&lock)); /* it gave up after a while */
   assert_true(yields > 100);
   assert_int_equal(lock.holder, getpid());
   crd_lock_release(&lock);
   assert_int_equal(lock.holder, 0);
   lock.holder = getpid() + 1;
   yields = 0;
-  assert_false(crd_lock_try(&lock));
+  assert_false(crd_lock_try_here(&lock));
   assert_int_equal(yields, 0);
   assert_int_equal(lock.holder, getpid() + 1);
   crd_lock_take(&lock);
@@ -101,27 +101,27 @@ static void a_heaps_lock_is_left_to_the_process_that_holds_it(void **state) {
 }
 
 static void a_lock_of_the_process_is_taken_over_from_another(void **state) {
-  crd_process_lock lock = {getpid() + 1};
+  crd_lock lock = {getpid() + 1};
   (void)state;
   yields = 0;
-  assert_true(crd_process_lock_try(&lock));
+  assert_true(crd_lock_try(&lock));
   assert_int_equal(lock.holder, getpid());
   assert_int_equal(yields, 0);
-  assert_false(crd_process_lock_try(&lock));
+  assert_false(crd_lock_try(&lock));
   assert_true(yields > 100);
-  crd_process_lock_release(&lock);
+  crd_lock_release(&lock);
   assert_int_equal(lock.holder, 0);
   yields = 0;
-  crd_process_lock_take(&lock);
+  crd_lock_take(&lock);
   assert_int_equal(lock.holder, getpid());
   assert_int_equal(yields, 0);
 }
 
-static crd_process_lock held;
+static crd_lock held;
 static int taken;
 
 static void *take_held(void *unused) {
-  crd_process_lock_take(&held);
+  crd_lock_take(&held);
   __atomic_store_n(&taken, 1, __ATOMIC_RELEASE);
   return unused;
 }
@@ -131,11 +131,11 @@ static void who_takes_a_lock_waits_for_it(void **state) {
   pthread_t thread;
   (void)state;
   yields = 0;
-  crd_process_lock_take(&held);
+  crd_lock_take(&held);
   assert_int_equal(pthread_create(&thread, NULL, take_held, NULL), 0);
   while (__atomic_load_n(&yields, __ATOMIC_RELAXED) < 3000) usleep(100);
   assert_int_equal(__atomic_load_n(&taken, __ATOMIC_ACQUIRE), 0);
-  crd_process_lock_release(&held);
+  crd_lock_release(&held);
   pthread_join(thread, NULL);
   assert_int_equal(taken, 1);
   assert_int_equal(held.holder, getpid());
@@ -338,34 +338,33 @@ int isatty(int fd) {
 
 enum { BEGIN_S = 5000 };
 
-static void pause_at(const crd_stress_report *report, cradle_cause cause, double seconds) {
-  cradle_listener listener = crd_stress_report_listener((crd_stress_report *)(uintptr_t)report);
+static void pause_at(crd_link *report, cradle_cause cause, double seconds) {
   const cradle_event event = {.kind = CRADLE_EVENT_PAUSE, .u.pause = {.cause = cause, .duration_ns = 1000}};
   pretended_ns = BEGIN_S * UINT64_C(1000000000) + (uint64_t)(seconds * 1e9);
-  listener.function(listener.data, &event);
+  crd_link_hear(report, &event);
 }
 
-static void count_note(const crd_stress_report *report, const char *text, uint64_t wanted, uint64_t got) {
-  cradle_listener listener = crd_stress_report_listener((crd_stress_report *)(uintptr_t)report);
+static void count_note(crd_link *report, const char *text, uint64_t wanted, uint64_t got) {
   const cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text, wanted, got}};
-  listener.function(listener.data, &event);
+  crd_link_hear(report, &event);
 }
 
-static void note(const crd_stress_report *report, const char *text) {
+static void note(crd_link *report, const char *text) {
   count_note(report, text, 1, 2);
 }
 
-static crd_stress_report *begin_report_for(bool on_terminal, bool is_wanted) {
+static crd_link *begin_report_for(bool on_terminal, bool is_wanted) {
   events = 0;
   pretended_ns = BEGIN_S * UINT64_C(1000000000);
   pretends_terminal = on_terminal;
-  crd_stress_report *report = crd_stress_report_new((cradle_listener){count_event, NULL}, is_wanted);
+  cradle_options options = {.listener = {count_event, NULL}};
+  crd_link *report = crd_stress_report_open(&options, is_wanted);
   pretends_terminal = false;
   assert_non_null(report);
   return report;
 }
 
-static crd_stress_report *begin_report(bool on_terminal) {
+static crd_link *begin_report(bool on_terminal) {
   return begin_report_for(on_terminal, false);
 }
 
@@ -380,12 +379,12 @@ static void a_stress_run_says_how_much_took_place(void **state) {
                                     "all\n"};
   for (int is_wanted = 0; is_wanted <= 1; is_wanted++) {
     catch_errors();
-    crd_stress_report *report = begin_report_for(false, is_wanted);
+    crd_link *report = begin_report_for(false, is_wanted);
     pretended_ns = 0;
     count_note(report, "stress: collections", 868, 868);
     if (!is_wanted) count_note(report, "stress: verified collections", 481, 100);
     count_note(report, "stress: collections", 868, is_wanted ? 482 : 481);
-    crd_stress_report_free(report);
+    report->end(report->part);
     const char *said = caught_errors();
     if (is_wanted) {
       static const char whole[] = "cradle: stress: all 868 collections took place\n";
@@ -400,14 +399,14 @@ static void a_stress_run_says_how_much_took_place(void **state) {
 static void an_instrument_that_does_less_says_so(void **state) {
   (void)state;
   catch_errors();
-  crd_stress_report *report = begin_report(false);
+  crd_link *report = begin_report(false);
   pretended_ns = 0;
   for (int i = 0; i < 3; i++) {
     note(report, "quarantine: the system refuses to protect pages; what moved stays accessible");
     note(report, "the heap was verified in part: no memory for all of it");
     note(report, "the address space is small");
   }
-  crd_stress_report_free(report);
+  report->end(report->part);
   assert_string_equal(caught_errors(),
                       "cradle: quarantine: the system refuses to protect pages; what moved stays accessible\n"
                       "cradle: the heap was verified in part: no memory for all of it\n");
@@ -417,7 +416,7 @@ static void an_instrument_that_does_less_says_so(void **state) {
 static void a_terminal_shows_how_far_a_stress_run_is(void **state) {
   (void)state;
   catch_errors();
-  crd_stress_report *report = begin_report(true);
+  crd_link *report = begin_report(true);
   pause_at(report, CRADLE_CAUSE_STRESS, 0);
   pause_at(report, CRADLE_CAUSE_STRESS, 1.999999999);
   pause_at(report, CRADLE_CAUSE_NURSERY_FULL, 2);
@@ -427,7 +426,7 @@ static void a_terminal_shows_how_far_a_stress_run_is(void **state) {
   pause_at(report, CRADLE_CAUSE_STRESS, 9.999);
   pause_at(report, CRADLE_CAUSE_STRESS, 10);
   pretended_ns = 0;
-  crd_stress_report_free(report);
+  report->end(report->part);
   assert_string_equal(caught_errors(), "cradle: stress: 3 collections in 2 s\n"
                                        "cradle: stress: 5 collections in 5 s\n"
                                        "cradle: stress: 7 collections in 10 s\n");
@@ -437,21 +436,21 @@ static void a_terminal_shows_how_far_a_stress_run_is(void **state) {
 static void a_file_gets_no_progress(void **state) {
   (void)state;
   catch_errors();
-  crd_stress_report *report = begin_report(false);
+  crd_link *report = begin_report(false);
   for (int i = 1; i < 10; i++) pause_at(report, CRADLE_CAUSE_STRESS, 100 * i);
   pretended_ns = 0;
-  crd_stress_report_free(report);
+  report->end(report->part);
   assert_string_equal(caught_errors(), "");
 }
 
 static void notes_of_no_instrument_are_not_reported(void **state) {
   (void)state;
   catch_errors();
-  crd_stress_report *report = begin_report(false);
+  crd_link *report = begin_report(false);
   pretended_ns = 0;
   note(report, "another note");
   note(report, "stress: a note of a stress run");
-  crd_stress_report_free(report);
+  report->end(report->part);
   assert_string_equal(caught_errors(), "cradle: stress: a note of a stress run (CRADLE_STRESS)\n");
   assert_int_equal(events, 2);
 }

@@ -574,9 +574,10 @@ static const char *summary_of(const cradle_statistics *statistics, uint64_t unit
   const cradle_event end = {.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed = {statistics}};
   cradle_options_init(&options);
   cradle_heap *of = cradle_heap_new(&options, NULL);
-  crd_summary *summary = crd_summary_new((cradle_listener){count_event, &passed_on});
-  cradle_listener listener = crd_summary_listener(summary);
-  crd_summary_hand_over(summary, of);
+  options.listener = (cradle_listener){count_event, &passed_on};
+  (void)crd_summary_open(&options);
+  cradle_listener listener = options.listener;
+  crd_chain_settle(listener, (cradle_listener){count_event, &passed_on}, of);
   if (unit_ns != 0) send_shared_pauses(listener, unit_ns);
   caught stream = catch_errors();
   listener.function(listener.data, &end); /* frees the summary */
@@ -706,14 +707,15 @@ static void a_heap_that_was_not_made_has_no_summary(void **state) {
   const cradle_statistics none = {.wall_ns = 0};
   const cradle_event end = {.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed = {&none}};
   size_t passed_on = 0;
-  crd_summary *summary = crd_summary_new((cradle_listener){count_event, &passed_on});
-  cradle_listener listener = crd_summary_listener(summary);
+  cradle_options options = {.listener = {count_event, &passed_on}};
+  (void)crd_summary_open(&options);
+  cradle_listener listener = options.listener;
   caught stream = catch_errors();
   send_pause_to(listener, 1, 2);
   listener.function(listener.data, &end);
   assert_string_equal(caught_errors(&stream), "");
   assert_int_equal(passed_on, 2);
-  crd_summary_free(summary);
+  crd_chain_settle(listener, (cradle_listener){count_event, &passed_on}, NULL);
 }
 
 /* Runs a heap in its own process; returns what the process wrote to standard error. */

@@ -8,31 +8,22 @@ static crd_list *list_of(const crd_death *death) {
   return &death->heap->services->lists[REGISTERED_WEAK];
 }
 
-/* Judges the weak slots of a holder; in a major collection, one piece of a large array. false: there is more. */
-static bool judge_holder(crd_death *death, cradle_word *holder) {
-  const crd_type_services *services = heap_services_of(death->heap, holder[0]);
-  for (uint64_t bitmap = services->weak; bitmap != 0; bitmap &= bitmap - 1)
-    death_judge(death, services->values, holder + __builtin_ctzll(bitmap));
-  if (services->items != CRADLE_ITEMS_WEAK) return true;
-  const crd_type *type = heap_type(death->heap, holder[0]);
-  uint64_t length = type_length(type, holder);
-  crd_piece piece = death_next_piece(death, length, !death->is_minor);
-  cradle_word *items = holder + type->size / 8;
-  for (uint64_t i = piece.first; i < piece.last; i++) death_judge(death, services->values, items + i);
-  return piece.last == length;
+static void judge_slot(void *death, bool values, cradle_word *slot) {
+  (void)death_judge(death, values, slot);
 }
 
-/* Whether a holder is as clearing leaves it [weak.1]. */
-static bool is_judged(const crd_death *death, const cradle_word *holder) {
-  const crd_type_services *services = heap_services_of(death->heap, holder[0]);
-  for (uint64_t bitmap = services->weak; bitmap != 0; bitmap &= bitmap - 1)
-    if (!death_is_judged(death, services->values, holder[__builtin_ctzll(bitmap)])) return false;
-  if (services->items != CRADLE_ITEMS_WEAK) return true;
-  const crd_type *type = heap_type(death->heap, holder[0]);
-  const cradle_word *items = holder + type->size / 8;
-  for (uint64_t i = 0; i < type_length(type, holder); i++)
-    if (!death_is_judged(death, services->values, items[i])) return false;
-  return true;
+/* Judges the weak slots of a holder; in a major collection, one piece of a large array. false: there is more. */
+static bool judge_holder(crd_death *death, cradle_word *holder) {
+  return death_visit(death, holder, CRADLE_ITEMS_WEAK, !death->is_minor, judge_slot);
+}
+
+/* For assertions: after clearing, a slot is as it was left [weak.1]. */
+static void check_slot(void *death, bool values, cradle_word *slot) {
+  ASSERT(death_is_judged(death, values, *slot), "[weak.1] a weak slot leads to an object that was found dead");
+}
+
+static void check_holder(crd_death *death, cradle_word *holder) {
+  if (CRADLE_ASSERTIONS) service_visit_all(death->heap, holder, CRADLE_ITEMS_WEAK, 0, check_slot, death);
 }
 
 /* --- minor collections --- */
@@ -63,7 +54,7 @@ void crd_weak_settle(crd_death *death) {
   for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
     uintptr_t place = death_find(death, *entry);
     if (place == 0) continue;
-    ASSERT(is_judged(death, object_at(place)), "[weak.1] a holder that came back has a slot that leads to the dead");
+    check_holder(death, object_at(place));
     *to++ = death_settle(place);
   }
   list_keep(list, to);
@@ -83,7 +74,7 @@ crd_verdict crd_weak_clear_entry(crd_death *death, cradle_word *entry) {
 
 crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry) {
   if (!old_is_marked(&death->heap->old, *entry)) return ENTRY_DROP;
-  ASSERT(is_judged(death, object_at(*entry)), "[weak.1] a weak slot leads to an object that was found dead");
+  check_holder(death, object_at(*entry));
   return ENTRY_KEEP;
 }
 

@@ -4,7 +4,7 @@
 #include "gc/instruments/describe.h"
 #include "gc/roots.h"
 
-static const char *name_of(cradle_holder holder) {
+const char *crd_holder_name(cradle_holder holder) {
   switch (holder) {
   case CRADLE_HOLDER_OBJECT: return "object";
   case CRADLE_HOLDER_SHADOW_STACK: return "shadow stack";
@@ -45,7 +45,7 @@ crd_root_names crd_root_names_begin(const cradle_heap *heap, const crd_walker *w
 
 static void set_root(cradle_referrer *referrer, cradle_holder holder, uint64_t index) {
   referrer->holder = holder;
-  referrer->name = name_of(holder);
+  referrer->name = crd_holder_name(holder);
   referrer->index = index;
 }
 

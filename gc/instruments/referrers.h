@@ -5,6 +5,9 @@
 #include "gc/instruments/walk.h"
 #include "gc/root_stack.h"
 
+/* The name of roots that have no name of their own. */
+const char *crd_holder_name(cradle_holder holder);
+
 /* Finds out which root a slot is. A walk reports only the slot's address. But it reports the roots in the order of
  * visit_roots: of each root stack the shadow stack, the scoped roots from the innermost, and its ranges; then the other
  * root ranges, the global roots, and those of the root callback. So each is looked for behind the last one, and not

@@ -324,47 +324,39 @@ static void verify_neighbours(crd_verification *verification) {
 
 /* --- roots --- */
 
-/* A word of the shadow stack below the watermark. The next minor collection skips it, and so does marking until its
- * end. So it may refer to no young object, and while marking to no unmarked one. */
-static void verify_unchanged(void *data, bool value, cradle_word *slot) {
-  crd_verification *verification = data;
+/* A root that minor collections skip may refer to no young object; one that marking skips, too, to no unmarked one while
+ * it goes on. young, unmarked: what is said if it does; unmarked NULL: marking does not skip it. */
+static void verify_skipped(crd_verification *verification, bool value, const cradle_word *slot, const char *young,
+                           const char *unmarked) {
   const cradle_heap *heap = verification->heap;
   uintptr_t address = heap_address_in(heap, value, *slot);
   if (heap_holds_young(heap, address))
-    crd_fault(verification,
-              "a shadow-stack word that counts as unchanged refers to a young object (no cradle_peek, or a top lowered "
-              "without the watermark?) [mutator.6]",
-              slot);
-  else if (heap->major.phase == MAJOR_MARKING && crd_old_is_object(&heap->old, address) &&
+    crd_fault(verification, young, slot);
+  else if (unmarked != NULL && heap->major.phase == MAJOR_MARKING && crd_old_is_object(&heap->old, address) &&
            !old_is_marked(&heap->old, address))
-    crd_fault(verification,
-              "a shadow-stack word that counts as unchanged refers to an object that marking has not seen (no "
-              "cradle_peek?) [mutator.6]",
-              slot);
+    crd_fault(verification, unmarked, slot);
 }
 
-/* A root of a root stack that did not run since the last minor collection. */
-static void verify_suspended(crd_verification *verification, cradle_word *slot, uintptr_t address, bool is_marked) {
-  const cradle_heap *heap = verification->heap;
-  if (heap_holds_young(heap, address))
-    crd_fault(verification,
-              "a root of a suspended root stack refers to a young object: it was written while the root stack was "
-              "suspended [root_stack.2]",
-              slot);
-  else if (is_marked && heap->major.phase == MAJOR_MARKING && crd_old_is_object(&heap->old, address) &&
-           !old_is_marked(&heap->old, address))
-    crd_fault(verification,
-              "a root of a suspended root stack refers to an object that marking has not seen: it was written while "
-              "the root stack was suspended [root_stack.3]",
-              slot);
+/* A word of the shadow stack below the watermark. */
+static void verify_unchanged(void *data, bool value, cradle_word *slot) {
+  verify_skipped(data, value, slot,
+                 "a shadow-stack word that counts as unchanged refers to a young object (no cradle_peek, or a top "
+                 "lowered without the watermark?) [mutator.6]",
+                 "a shadow-stack word that counts as unchanged refers to an object that marking has not seen (no "
+                 "cradle_peek?) [mutator.6]");
 }
+
+/* A root of a root stack that did not run since the last minor collection; the second function: which marking has not
+ * come to. */
+static const char suspended_young[] = "a root of a suspended root stack refers to a young object: it was written while "
+                                      "the root stack was suspended [root_stack.2]";
 static void verify_rested(void *data, bool value, cradle_word *slot) {
-  crd_verification *verification = data;
-  verify_suspended(verification, slot, heap_address_in(verification->heap, value, *slot), true);
+  verify_skipped(data, value, slot, suspended_young,
+                 "a root of a suspended root stack refers to an object that marking has not seen: it was written while "
+                 "the root stack was suspended [root_stack.3]");
 }
 static void verify_unmarked(void *data, bool value, cradle_word *slot) {
-  crd_verification *verification = data;
-  verify_suspended(verification, slot, heap_address_in(verification->heap, value, *slot), false);
+  verify_skipped(data, value, slot, suspended_young, NULL);
 }
 
 static void verify_root_stacks(crd_verification *verification) {

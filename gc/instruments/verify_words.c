@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "gc/heap.h"
+#include "gc/instruments/referrers.h"
 #include "gc/misuse.h"
 #include "gc/roots.h"
 
@@ -13,54 +14,27 @@ static void describe(crd_verification *verification, const cradle_word *object) 
 
 /* --- where a slot is --- */
 
-static bool describe_range_slot(crd_text *text, const cradle_root_range *range, const cradle_word *slot) {
-  for (; range != NULL; range = range->next) {
-    const cradle_word *base = range_base(range), *top = range_top(range);
-    if (slot < base || slot >= top) continue;
-    crd_text_format(text, "root range %s, index %zu", crd_show_name(range->name).buffer, (size_t)(slot - base));
-    return true;
-  }
-  return false;
-}
-
-static bool describe_stack_slot(crd_text *text, const cradle_root_stack *stack, const cradle_word *slot) {
-  if (slot >= stack->shadow.base && slot < stack->shadow.top) {
-    crd_text_format(text, "shadow stack, word %zu", (size_t)(slot - stack->shadow.base));
-    return true;
-  }
-  for (const cradle_word *at = stack->scoped.top; at > stack->scoped.base + 1;) {
-    crd_scoped_root root = scoped_root_next(&at);
-    if (root.variable != slot) continue;
-    crd_text_format(text, "scoped root %s", crd_show_name(root.name).buffer);
-    return true;
-  }
-  return describe_range_slot(text, stack->ranges, slot);
-}
-
-static bool describe_mutator_slot(crd_text *text, crd_mutator *mutator, const cradle_word *slot) {
-  crd_root_stack_store(mutator);
-  for (int ring = ROOT_STACKS_RAN; ring < ROOT_STACKS_RINGS; ring++)
-    for (EACH_ROOT_STACK(stack, mutator, ring)) {
-      if (!describe_stack_slot(text, stack, slot)) continue;
-      if (stack != &mutator->own) crd_text_format(text, " of the root stack at %p", (const void *)stack);
-      return true;
-    }
-  return describe_range_slot(text, mutator->ranges, slot);
-}
-
-static const char *name_root(const crd_verification *verification, const cradle_word *slot) {
-  const cradle_heap *heap = verification->heap;
-  for (size_t i = 0; i < heap->global_count; i++)
-    if (heap->globals[i].address == slot) return "the global root";
-  ASSERT(verification->holder.root != NULL, "a root that nothing names");
-  return verification->holder.root;
-}
-
+/* A root that no table has is one of the root callback or a handle; the holder says which. */
 static void describe_root(const crd_verification *verification, const cradle_word *slot) {
+  const cradle_heap *heap = verification->heap;
   crd_text *text = verification->text;
-  crd_mutator *mutator = verification->heap->mutator;
-  if (mutator == NULL || !describe_mutator_slot(text, mutator, slot))
-    crd_text_format(text, "%s", name_root(verification, slot));
+  const crd_walker nobody = {.root = CRADLE_HOLDER_OBJECT};
+  crd_root_names names = crd_root_names_begin(heap, &nobody);
+  cradle_referrer root = {.slot = slot};
+  uint32_t range;
+  crd_root_name(&names, &root, &range);
+  const char *kind = crd_holder_name(root.holder);
+  const crd_type_words name = crd_show_name(root.name == kind ? NULL : root.name);
+  ASSERT(root.holder != CRADLE_HOLDER_OTHER_ROOT || verification->holder.root != NULL, "a root that nothing names");
+  switch (root.holder) {
+  case CRADLE_HOLDER_SHADOW_STACK: crd_text_format(text, "%s, word %" PRIu64, kind, root.index); break;
+  case CRADLE_HOLDER_SCOPED_ROOT: crd_text_format(text, "%s %s", kind, name.buffer); break;
+  case CRADLE_HOLDER_ROOT_RANGE: crd_text_format(text, "%s %s, index %" PRIu64, kind, name.buffer, root.index); break;
+  case CRADLE_HOLDER_GLOBAL_ROOT: crd_text_format(text, "the global root"); break;
+  default: crd_text_format(text, "%s", verification->holder.root);
+  }
+  if (names.stack != NULL && names.stack != &heap->mutator->own)
+    crd_text_format(text, " of the root stack at %p", (const void *)names.stack);
   crd_text_format(text, " at %p", (const void *)slot);
 }
 

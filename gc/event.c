@@ -21,7 +21,11 @@ void crd_event_simple(cradle_heap *heap, cradle_event_kind kind) {
 }
 
 void crd_event_note(cradle_heap *heap, const char *text, uint64_t wanted, uint64_t got) {
-  cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text, wanted, got}};
+  crd_event_note_about(heap, CRADLE_NOTE_OTHER, text, wanted, got);
+}
+
+void crd_event_note_about(cradle_heap *heap, cradle_note about, const char *text, uint64_t wanted, uint64_t got) {
+  cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text, wanted, got, about}};
   crd_event_send(heap, &event);
 }
 

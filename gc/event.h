@@ -8,6 +8,7 @@
 void crd_event_send(cradle_heap *heap, cradle_event *event);
 void crd_event_simple(cradle_heap *heap, cradle_event_kind kind);
 void crd_event_note(cradle_heap *heap, const char *text, uint64_t wanted, uint64_t got);
+void crd_event_note_about(cradle_heap *heap, cradle_note about, const char *text, uint64_t wanted, uint64_t got);
 /* Reports how many arenas were taken and given back since the last such event, if any were. measured: reports even
  * if none were, and also what the kernel gave, which takes about 0.1 ms a GiB to ask. */
 void crd_event_arenas(cradle_heap *heap, bool measured);

@@ -63,65 +63,51 @@ static fault version_fault(const cradle_options *options) {
 
 #define FIELD(name) #name, offsetof(cradle_options, name)
 
+#define FACTOR_WHY "accepted are numbers above 1, at most 1000"
+
+/* A NUMBER is a size_t or a uint64_t, a CHOICE an enumeration, a FACTOR a double that must be above the least. */
 static const struct {
   const char *option;
   size_t offset;
+  enum { NUMBER, NUMBER_OR_ZERO, CHOICE, FACTOR } type;
   uint64_t least, most;
-  bool or_zero;
   const char *why;
-} numbers[] = {
-    {FIELD(nursery_bytes), CRADLE_NURSERY_MIN_BYTES, CRADLE_NURSERY_MAX_BYTES, true,
+} fields[] = {
+    {FIELD(nursery_bytes), NUMBER_OR_ZERO, CRADLE_NURSERY_MIN_BYTES, CRADLE_NURSERY_MAX_BYTES,
      "accepted are 4 KiB to 1 GiB, or 0 for a size from the L2 cache"},
-    {FIELD(reserve_bytes), CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES, true,
+    {FIELD(reserve_bytes), NUMBER_OR_ZERO, CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES,
      "accepted are 16 MiB to 8 TiB, or 0 for a size from the memory"},
-    {FIELD(shadow_stack_bytes), SHADOW_STACK_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES, false, "accepted are 4 KiB to 8 TiB"},
-    {FIELD(stress_times), 2, 1000, true, "accepted are 2 to 1000, or 0 for no bound"},
-    {FIELD(quarantine), 1, CRADLE_QUARANTINE_MAX, true, "accepted are 1 to 4096 nurseries, or 0 for none"},
+    {FIELD(shadow_stack_bytes), NUMBER, SHADOW_STACK_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES,
+     "accepted are 4 KiB to 8 TiB"},
+    {FIELD(stress_times), NUMBER_OR_ZERO, 2, 1000, "accepted are 2 to 1000, or 0 for no bound"},
+    {FIELD(quarantine), NUMBER_OR_ZERO, 1, CRADLE_QUARANTINE_MAX, "accepted are 1 to 4096 nurseries, or 0 for none"},
+    {FIELD(gc), CHOICE, 0, CRADLE_GC_OFF, "not a value of cradle_gc"},
+    {FIELD(gc_threads), CHOICE, 0, CRADLE_GC_THREADS_AUTO, "not a value of cradle_gc_threads"},
+    {FIELD(hugepages_nursery), CHOICE, 0, CRADLE_HUGEPAGES_1G_STRICT, "not a value of cradle_hugepages"},
+    {FIELD(hugepages_arenas), CHOICE, 0, CRADLE_HUGEPAGES_1G_STRICT, "not a value of cradle_hugepages"},
+    {FIELD(shadow_stack), CHOICE, 0, CRADLE_KIND_VALUE, "not a value of cradle_kind"},
+    {FIELD(fault_report), CHOICE, 0, CRADLE_FAULTS_OWN_STACK, "not a value of cradle_fault_report"},
+    {FIELD(stress_at), CHOICE, 0, CRADLE_STRESS_SAFEPOINTS, "not a value of cradle_stress"},
+    {FIELD(major_factor), FACTOR, 1, CRADLE_FACTOR_MAX, FACTOR_WHY},
+    {FIELD(major_growth), FACTOR, 1, CRADLE_FACTOR_MAX, FACTOR_WHY},
 };
 
-static fault number_fault(const cradle_options *options) {
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-    uint64_t number;
-    memcpy(&number, (const char *)options + numbers[i].offset, sizeof number);
-    if ((number == 0 && numbers[i].or_zero) || (number >= numbers[i].least && number <= numbers[i].most)) continue;
-    return (fault){numbers[i].option, numbers[i].why, number < numbers[i].least ? numbers[i].least : numbers[i].most,
-                   NULL, NULL};
+static fault field_fault(const cradle_options *options) {
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    const char *at = (const char *)options + fields[i].offset;
+    uint64_t number, least = fields[i].least, most = fields[i].most;
+    bool is_whole = fields[i].type == NUMBER || fields[i].type == NUMBER_OR_ZERO;
+    unsigned choice;
+    double factor;
+    memcpy(&number, at, sizeof number);
+    memcpy(&choice, at, sizeof choice);
+    memcpy(&factor, at, sizeof factor);
+    if (fields[i].type == CHOICE) number = choice;
+    bool accepted =
+        fields[i].type == FACTOR ? factor > (double)least && factor <= (double)most : number >= least && number <= most;
+    if (accepted || (fields[i].type == NUMBER_OR_ZERO && number == 0)) continue;
+    return (fault){fields[i].option, fields[i].why, !is_whole ? 0 : number < least ? least : most, NULL, NULL};
   }
-  return NONE;
-}
-
-static const struct {
-  const char *option;
-  size_t offset;
-  unsigned last;
-  const char *why;
-} enumerations[] = {
-    {FIELD(gc), CRADLE_GC_OFF, "not a value of cradle_gc"},
-    {FIELD(gc_threads), CRADLE_GC_THREADS_AUTO, "not a value of cradle_gc_threads"},
-    {FIELD(hugepages_nursery), CRADLE_HUGEPAGES_1G_STRICT, "not a value of cradle_hugepages"},
-    {FIELD(hugepages_arenas), CRADLE_HUGEPAGES_1G_STRICT, "not a value of cradle_hugepages"},
-    {FIELD(shadow_stack), CRADLE_KIND_VALUE, "not a value of cradle_kind"},
-    {FIELD(fault_report), CRADLE_FAULTS_OWN_STACK, "not a value of cradle_fault_report"},
-    {FIELD(stress_at), CRADLE_STRESS_SAFEPOINTS, "not a value of cradle_stress"},
-};
-
-static fault enumeration_fault(const cradle_options *options) {
-  for (size_t i = 0; i < sizeof enumerations / sizeof *enumerations; i++) {
-    unsigned value;
-    memcpy(&value, (const char *)options + enumerations[i].offset, sizeof value);
-    if (value > enumerations[i].last) return (fault){enumerations[i].option, enumerations[i].why, 0, NULL, NULL};
-  }
-  return NONE;
-}
-
-static bool is_factor(double factor) {
-  return factor > 1.0 && factor <= CRADLE_FACTOR_MAX;
-}
-
-static fault factor_fault(const cradle_options *options) {
-  static const char why[] = "accepted are numbers above 1, at most 1000";
-  if (!is_factor(options->major_factor)) return (fault){"major_factor", why, 0, NULL, NULL};
-  if (!is_factor(options->major_growth)) return (fault){"major_growth", why, 0, NULL, NULL};
   return NONE;
 }
 
@@ -272,8 +258,8 @@ bool cradle_options_check(const cradle_options *options, cradle_error *error) {
   /* The version comes first, because the fields of another version's structure lie elsewhere. Rules for single
    * fields come before those that compare fields. */
   static fault (*const rules[])(const cradle_options *options) = {
-      version_fault,  number_fault,  enumeration_fault, factor_fault, sampler_fault, hardware_fault,
-      encoding_fault, maximum_fault, collection_fault,  stress_fault, base_fault,    quarantine_fault,
+      version_fault, field_fault,      sampler_fault, hardware_fault, encoding_fault,
+      maximum_fault, collection_fault, stress_fault,  base_fault,     quarantine_fault,
   };
   if (error != NULL) *error = (cradle_error){.message = ""};
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {

@@ -92,8 +92,8 @@ static crd_faults *find(const crd_fault_signal *fault, cradle_explanation *expla
     crd_faults *faults = __atomic_load_n(&heaps[i], __ATOMIC_SEQ_CST);
     if (faults == NULL) continue;
     if (cradle_explain_address(faults->link.heap, fault->address, explanation, sizeof *explanation)) return faults;
-    for (size_t j = 0; fault->address == NULL && j < fault->register_count; j++)
-      if (cradle_explain_address(faults->link.heap, (void *)fault->registers[j], explanation, sizeof *explanation) &&
+    for (size_t j = 0; fault->address == NULL && j < fault->registers.count; j++)
+      if (cradle_explain_address(faults->link.heap, (void *)fault->registers.of[j], explanation, sizeof *explanation) &&
           explanation->collection == 0)
         return faults;
   }
@@ -105,10 +105,10 @@ static CRADLE_NOINLINE void write_stack(const crd_fault_signal *fault) {
   size_t first = 0;
   cradle_backtrace_take(&trace);
   for (size_t i = 0; i < trace.depth; i++)
-    if (trace.calls[i] + 1 == fault->counter) first = i;
+    if (trace.calls[i] + 1 == fault->registers.counter) first = i;
   trace.depth -= first;
   memmove(trace.calls, trace.calls + first, trace.depth * sizeof *trace.calls);
-  if (first != 0) trace.calls[0] = fault->counter; /* not a call: the faulting instruction itself */
+  if (first != 0) trace.calls[0] = fault->registers.counter; /* not a call: the faulting instruction itself */
   cradle_backtrace_write(&trace);
 }
 
@@ -129,14 +129,15 @@ static CRADLE_NOINLINE void write_explanation(const cradle_explanation *explanat
 /* Whether the last word of the program's stack, or the next word, is memory that the heap knows to be dead: an unwinder
  * would read it and fault. scratch is overwritten. */
 static bool runs_on_what_died(const crd_faults *faults, const crd_fault_signal *fault, cradle_explanation *scratch) {
-  return cradle_explain_address(faults->link.heap, (void *)fault->stack, scratch, sizeof *scratch) ||
-         cradle_explain_address(faults->link.heap, (void *)(fault->stack - sizeof(void *)), scratch, sizeof *scratch);
+  return cradle_explain_address(faults->link.heap, (void *)fault->registers.stack, scratch, sizeof *scratch) ||
+         cradle_explain_address(faults->link.heap, (void *)(fault->registers.stack - sizeof(void *)), scratch,
+                                sizeof *scratch);
 }
 
 /* An unwinder reads the code at the program counter, which faults if the program jumped to unreadable memory. */
 static void write_user(const crd_fault_signal *fault) {
-  if (fault->counter != 0 && fault->counter == (uintptr_t)fault->address) {
-    uintptr_t caller = fault->calls_push ? *(uintptr_t *)fault->stack : fault->link;
+  if (fault->registers.counter != 0 && fault->registers.counter == (uintptr_t)fault->address) {
+    uintptr_t caller = fault->registers.calls_push ? *(uintptr_t *)fault->registers.stack : fault->registers.link;
     write_fault(fault, ", where the program jumped; a call there came from:");
     cradle_backtrace_write(&(cradle_backtrace){.depth = 1, .calls = {caller - 1}});
   } else {
@@ -157,8 +158,8 @@ static CRADLE_NOINLINE void report(const crd_fault_signal *fault) {
   const crd_faults *faults = find(fault, &explanation);
   if (faults == NULL) return;
   uintptr_t address = (uintptr_t)fault->address;
-  if (reported_at[0] == address && reported_at[1] == fault->counter && fault->counter != 0) return;
-  reported_at[0] = address, reported_at[1] = fault->counter;
+  if (reported_at[0] == address && reported_at[1] == fault->registers.counter && fault->registers.counter != 0) return;
+  reported_at[0] = address, reported_at[1] = fault->registers.counter;
   uint64_t collection = explanation.collection;
   write_explanation(&explanation);
   if (!has_room(fault)) {

@@ -21,8 +21,8 @@
 #define NO_FIELD {NULL, 0}
 #define NONE {NO_FIELD, NO_FIELD}
 
-enum { CHOICE_GC, CHOICE_PLACE, CHOICE_FAULTS, CHOICE_THREADS, CHOICES };
-#define CHOICE_NAMES 3
+enum { CHOICE_GC, CHOICE_PLACE, CHOICE_FAULTS, CHOICE_THREADS, CHOICE_PAGES, CHOICES };
+#define CHOICE_NAMES 6
 static const struct {
   const char *names[CHOICE_NAMES];
   const char *accepted;
@@ -38,6 +38,13 @@ static const struct {
     [CHOICE_THREADS] =
         {{[CRADLE_GC_THREADS_NONE] = "0", [CRADLE_GC_THREADS_ONE] = "1", [CRADLE_GC_THREADS_AUTO] = "auto"},
          "0, 1 or auto"},
+    [CHOICE_PAGES] = {{[CRADLE_HUGEPAGES_AUTO] = "auto",
+                       [CRADLE_HUGEPAGES_HUGETLB] = "hugetlb",
+                       [CRADLE_HUGEPAGES_1G] = "1g",
+                       [CRADLE_HUGEPAGES_OFF] = "off",
+                       [CRADLE_HUGEPAGES_HUGETLB_STRICT] = "hugetlb!",
+                       [CRADLE_HUGEPAGES_1G_STRICT] = "1g!"},
+                      "auto, hugetlb, hugetlb!, 1g, 1g! or off, or such for nursery= and arenas="},
 };
 
 const crd_option crd_options[] = {
@@ -75,7 +82,7 @@ const crd_option crd_options[] = {
     {"CRADLE_HUGEPAGES",
      CRD_OPTION_POLICY,
      {FIELD(hugepages_nursery), FIELD(hugepages_arenas)},
-     0,
+     CHOICE_PAGES,
      0,
      "nursery=auto,arenas=hugetlb",
      "auto",
@@ -120,15 +127,6 @@ const crd_option crd_options[] = {
      "1: checks the whole heap before and after every collection."},
 };
 const size_t crd_option_count = sizeof crd_options / sizeof crd_options[0];
-
-static const char *const policy_names[] = {
-    [CRADLE_HUGEPAGES_AUTO] = "auto",
-    [CRADLE_HUGEPAGES_HUGETLB] = "hugetlb",
-    [CRADLE_HUGEPAGES_1G] = "1g",
-    [CRADLE_HUGEPAGES_OFF] = "off",
-    [CRADLE_HUGEPAGES_HUGETLB_STRICT] = "hugetlb!",
-    [CRADLE_HUGEPAGES_1G_STRICT] = "1g!",
-};
 
 /* --- finding rows --- */
 
@@ -285,7 +283,7 @@ static bool set_choice(const crd_option *option, const char *text, void *field) 
   for (int i = 0; i < CHOICE_NAMES; i++) {
     const char *name = choices[option->minimum].names[i];
     if (name == NULL || !crd_equal_in_any_case(text, name)) continue;
-    *(int *)field = i;
+    memcpy(field, &i, sizeof i);
     return true;
   }
   return false;
@@ -303,53 +301,35 @@ static bool set_bool(const crd_option *option, const char *text, void *field) {
   return true;
 }
 
-/* The first length bytes of text. */
-static bool parse_policy(const char *text, size_t length, cradle_hugepages *policy) {
-  char name[16] = {0};
-  if (length >= sizeof name) return false;
-  memcpy(name, text, length);
-  for (size_t i = 0; i < sizeof policy_names / sizeof policy_names[0]; i++) {
-    if (!crd_equal_in_any_case(name, policy_names[i])) continue;
-    *policy = (cradle_hugepages)i;
-    return true;
-  }
-  return false;
-}
-
-/* region=policy, up to the comma or the end. */
-static bool parse_region(const char *text, size_t length, cradle_hugepages *nursery, cradle_hugepages *arenas) {
-  static const char nursery_name[] = "nursery=", arenas_name[] = "arenas=";
-  if (strncmp(text, nursery_name, sizeof nursery_name - 1) == 0)
-    return parse_policy(text + sizeof nursery_name - 1, length - (sizeof nursery_name - 1), nursery);
-  if (strncmp(text, arenas_name, sizeof arenas_name - 1) == 0)
-    return parse_policy(text + sizeof arenas_name - 1, length - (sizeof arenas_name - 1), arenas);
-  return false;
-}
-
-/* Stores one policy for both regions, or one for each region that is named. */
-static bool set_policies(const char *text, cradle_hugepages *nursery, cradle_hugepages *arenas) {
-  cradle_hugepages of_nursery = *nursery, of_arenas = *arenas;
-  if (strchr(text, '=') == NULL) {
-    if (!parse_policy(text, strlen(text), &of_nursery)) return false;
-    of_arenas = of_nursery;
-  } else {
-    for (;;) {
-      size_t length = strcspn(text, ",");
-      if (!parse_region(text, length, &of_nursery, &of_arenas)) return false;
-      if (text[length] == '\0') break;
-      text += length + 1;
+/* Stores one policy for both regions, or one for each region that is named: region=policy,region=policy. */
+static bool set_policies(const crd_option *option, const char *text, cradle_options *options) {
+  static const char *const regions[CRD_OPTION_FIELDS] = {"nursery=", "arenas="};
+  cradle_options changed = *options;
+  bool by_region = strchr(text, '=') != NULL;
+  for (bool more = true; more;) {
+    char part[32] = "";
+    size_t length = by_region ? strcspn(text, ",") : strlen(text), stored = 0;
+    if (length >= sizeof part) return false;
+    memcpy(part, text, length);
+    for (size_t i = 0; i < CRD_OPTION_FIELDS; i++) {
+      size_t skip = by_region ? strlen(regions[i]) : 0;
+      if (strncmp(part, regions[i], skip) != 0) continue;
+      if (!set_choice(option, part + skip, (char *)&changed + option->fields[i].offset)) return false;
+      stored++;
     }
+    if (stored == 0) return false;
+    more = text[length] == ',';
+    text += length + more;
   }
-  *nursery = of_nursery;
-  *arenas = of_arenas;
+  *options = changed;
   return true;
 }
 
 size_t crd_option_bytes(const crd_option *option) {
   switch (option->type) {
   case CRD_OPTION_BOOL: return sizeof(bool);
-  case CRD_OPTION_CHOICE: return sizeof(int);
-  case CRD_OPTION_POLICY: return sizeof(cradle_hugepages);
+  case CRD_OPTION_CHOICE:
+  case CRD_OPTION_POLICY: return sizeof(int);
   default: return sizeof(uint64_t);
   }
 }
@@ -365,8 +345,7 @@ bool crd_option_set(const crd_option *option, const char *text, cradle_options *
   case CRD_OPTION_BOOL: return set_bool(option, text, field);
   case CRD_OPTION_SEED: return set_seed(option, text, field);
   case CRD_OPTION_CHOICE: return set_choice(option, text, field);
-  case CRD_OPTION_POLICY:
-    return set_policies(text, field, (cradle_hugepages *)((char *)options + option->fields[1].offset));
+  case CRD_OPTION_POLICY: return set_policies(option, text, options);
   case CRD_OPTION_SWITCH: return is_switch(option, text);
   case CRD_OPTION_LOG:
   case CRD_OPTION_FILE: return true;
@@ -406,10 +385,8 @@ void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES
   case CRD_OPTION_SWITCH:
   case CRD_OPTION_BOOL: strcpy(words, "0 or 1"); break;
   case CRD_OPTION_SEED: strcpy(words, "a whole number or random"); break;
-  case CRD_OPTION_CHOICE: strcpy(words, choices[option->minimum].accepted); break;
-  case CRD_OPTION_POLICY:
-    strcpy(words, "auto, hugetlb, hugetlb!, 1g, 1g! or off, or such for nursery= and arenas=");
-    break;
+  case CRD_OPTION_CHOICE:
+  case CRD_OPTION_POLICY: strcpy(words, choices[option->minimum].accepted); break;
   case CRD_OPTION_FILE: strcpy(words, "FILE"); break;
   case CRD_OPTION_LOG: strcpy(words, "FILE or WORD,WORD:FILE"); break;
   }

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* When the first line of progress comes; the next one comes after twice as long, and so on. */
 #define FIRST_PROGRESS_S 2
@@ -47,32 +46,23 @@ static void tell(const crd_stress_report *report, uint64_t wanted, uint64_t took
     crd_report("stress: all %" PRIu64 " collections took place%s", took_place, about_verify);
 }
 
-static bool begins(const char *text, const char *word) {
-  return strncmp(text, word, strlen(word)) == 0;
-}
-
-/* Quarantine or verifier did less than asked. It may happen at every collection; a line is reported once. */
-static bool is_about_less(const char *text) {
-  return begins(text, "quarantine:") || begins(text, "the heap was");
-}
-
-static void hear_note(crd_stress_report *report, const char *text, uint64_t wanted, uint64_t got) {
-  if (is_about_less(text)) crd_report("%s", text);
-  if (!begins(text, "stress:")) return;
-  if (strcmp(text, "stress: verified collections") == 0) {
-    report->verified_of = wanted;
-    report->verified = got;
-  } else if (strcmp(text, "stress: collections") == 0) {
-    tell(report, wanted, got);
-  } else {
-    crd_report("%s (CRADLE_STRESS)", text);
+/* That quarantine or verifier did less than asked may happen at every collection; a line is reported once. */
+static void hear_note(crd_stress_report *report, const cradle_event *event) {
+  const char *text = event->u.note.text;
+  uint64_t wanted = event->u.note.wanted, got = event->u.note.got;
+  switch (event->u.note.about) {
+  case CRADLE_NOTE_OTHER: break;
+  case CRADLE_NOTE_LESS_CHECKED: crd_report("%s", text); break;
+  case CRADLE_NOTE_STRESS: crd_report("%s (CRADLE_STRESS)", text); break;
+  case CRADLE_NOTE_STRESS_COLLECTIONS: tell(report, wanted, got); break;
+  case CRADLE_NOTE_STRESS_VERIFIED: report->verified_of = wanted, report->verified = got; break;
   }
 }
 
 static void hear(void *data, const cradle_event *event) {
   crd_stress_report *report = data;
   if (event->kind == CRADLE_EVENT_PAUSE && event->u.pause.cause == CRADLE_CAUSE_STRESS) count_collection(report);
-  if (event->kind == CRADLE_EVENT_NOTE) hear_note(report, event->u.note.text, event->u.note.wanted, event->u.note.got);
+  if (event->kind == CRADLE_EVENT_NOTE) hear_note(report, event);
 }
 
 crd_link *crd_stress_report_open(cradle_options *options, bool is_wanted) {

@@ -245,25 +245,25 @@ static void test_a_child_is_known_by_either_sign(void **state) {
   (void)state;
   shared s;
   begin(&s);
-  size_t *kept = s.thread->kept;
+  char *mark = s.thread->mark;
 #ifdef MADV_WIPEONFORK
   void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   assert_ptr_not_equal(page, MAP_FAILED);
-  bool can_empty = madvise(page, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK) == 0;
+  bool can_empty = madvise(page, 1, -1) != 0 && madvise(page, 1, MADV_WIPEONFORK) == 0; /* qemu takes any advice */
   munmap(page, (size_t)sysconf(_SC_PAGESIZE));
-  assert_int_equal(kept != NULL, can_empty);
+  assert_int_equal(mark != NULL, can_empty);
 #endif
-  if (kept != NULL) {
-    *kept = 0;
+  if (mark != NULL) {
+    *mark = 0;
     assert_false(crd_thread_is_here(s.thread));
-    *kept = 1;
+    *mark = 1;
   }
   assert_true(crd_thread_is_here(s.thread));
-  s.thread->kept = NULL;
+  s.thread->mark = NULL;
   assert_true(crd_thread_is_here(s.thread));
   s.thread->process++;
   assert_false(crd_thread_is_here(s.thread));
-  s.thread->kept = kept;
+  s.thread->mark = mark;
   assert_false(crd_thread_is_here(s.thread));
   s.thread->process--;
   end(&s);
@@ -271,7 +271,7 @@ static void test_a_child_is_known_by_either_sign(void **state) {
 
 static bool forget_whole(crd_thread *thread) {
   long pages = address_pages();
-  bool has_page = thread->kept != NULL && pages != 0;
+  bool has_page = thread->mark != NULL && pages != 0;
   volatile uintptr_t block = (uintptr_t)thread; /* volatile: the compiler would warn of its use after free */
   size_t size = sizeof *thread;
   crd_thread_forget(thread);

@@ -344,13 +344,13 @@ static void pause_at(crd_link *report, cradle_cause cause, double seconds) {
   crd_link_hear(report, &event);
 }
 
-static void count_note(crd_link *report, const char *text, uint64_t wanted, uint64_t got) {
-  const cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text, wanted, got}};
+static void count_note(crd_link *report, cradle_note about, const char *text, uint64_t wanted, uint64_t got) {
+  const cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text, wanted, got, about}};
   crd_link_hear(report, &event);
 }
 
-static void note(crd_link *report, const char *text) {
-  count_note(report, text, 1, 2);
+static void note(crd_link *report, cradle_note about, const char *text) {
+  count_note(report, about, text, 1, 2);
 }
 
 static crd_link *begin_report_for(bool on_terminal, bool is_wanted) {
@@ -381,9 +381,9 @@ static void a_stress_run_says_how_much_took_place(void **state) {
     catch_errors();
     crd_link *report = begin_report_for(false, is_wanted);
     pretended_ns = 0;
-    count_note(report, "stress: collections", 868, 868);
-    if (!is_wanted) count_note(report, "stress: verified collections", 481, 100);
-    count_note(report, "stress: collections", 868, is_wanted ? 482 : 481);
+    count_note(report, CRADLE_NOTE_STRESS_COLLECTIONS, "stress: collections", 868, 868);
+    if (!is_wanted) count_note(report, CRADLE_NOTE_STRESS_VERIFIED, "stress: verified collections", 481, 100);
+    count_note(report, CRADLE_NOTE_STRESS_COLLECTIONS, "stress: collections", 868, is_wanted ? 482 : 481);
     report->end(report->part);
     const char *said = caught_errors();
     if (is_wanted) {
@@ -402,9 +402,10 @@ static void an_instrument_that_does_less_says_so(void **state) {
   crd_link *report = begin_report(false);
   pretended_ns = 0;
   for (int i = 0; i < 3; i++) {
-    note(report, "quarantine: the system refuses to protect pages; what moved stays accessible");
-    note(report, "the heap was verified in part: no memory for all of it");
-    note(report, "the address space is small");
+    note(report, CRADLE_NOTE_LESS_CHECKED,
+         "quarantine: the system refuses to protect pages; what moved stays accessible");
+    note(report, CRADLE_NOTE_LESS_CHECKED, "the heap was verified in part: no memory for all of it");
+    note(report, CRADLE_NOTE_OTHER, "the address space is small");
   }
   report->end(report->part);
   assert_string_equal(caught_errors(),
@@ -448,8 +449,8 @@ static void notes_of_no_instrument_are_not_reported(void **state) {
   catch_errors();
   crd_link *report = begin_report(false);
   pretended_ns = 0;
-  note(report, "another note");
-  note(report, "stress: a note of a stress run");
+  note(report, CRADLE_NOTE_OTHER, "stress: a sentence decides nothing");
+  note(report, CRADLE_NOTE_STRESS, "stress: a note of a stress run");
   report->end(report->part);
   assert_string_equal(caught_errors(), "cradle: stress: a note of a stress run (CRADLE_STRESS)\n");
   assert_int_equal(events, 2);

@@ -20,7 +20,7 @@ from misuse_messages import FUNCTION, Function, arguments_of, words_in
 
 CHECK = re.compile(r"\bcrd_\w+_check\b")
 # Messages that report no broken heap, or that cannot occur, such as the default of a switch.
-NOTES = r"crd_event_note|ASSERT"
+NOTES = r"crd_event_note(?:_about)?|ASSERT"
 # Messages that no test can cause, with the reason.
 NOT_MET = {}
 

@@ -80,7 +80,8 @@ static void close_pages(cradle_heap *heap, char *from, char *filled) {
   sanitize_unused(from, (size_t)(to - from));
   if (!crd_pages_protect(from, (size_t)(to - from), false) && !quarantine->refused) {
     quarantine->refused = true;
-    crd_event_note(heap, "quarantine: the system refuses to protect pages; what moved stays accessible", 0, 0);
+    crd_event_note_about(heap, CRADLE_NOTE_LESS_CHECKED,
+                         "quarantine: the system refuses to protect pages; what moved stays accessible", 0, 0);
   }
 }
 
@@ -127,7 +128,8 @@ bool crd_quarantine_advance(cradle_heap *heap, char *filled) {
   ASSERT(page_end(quarantine, from) == from, "[quarantine.1] the window begins inside a page");
   if ((size_t)(quarantine->base + quarantine->bytes - next) < window) next = clean = quarantine->base;
   if (!open_pages(quarantine, clean, next + window)) {
-    crd_event_note(heap, "quarantine: the system refuses to open pages; the nursery stays where it is", 0, 0);
+    crd_event_note_about(heap, CRADLE_NOTE_LESS_CHECKED,
+                         "quarantine: the system refuses to open pages; the nursery stays where it is", 0, 0);
     return false;
   }
   close_pages(heap, from, filled);

@@ -212,8 +212,9 @@ static void tell(cradle_heap *heap) {
   double allocated = (double)heap->stats.allocated_bytes, looked_at = allocated - (double)stress->gap_bytes;
   uint64_t points = looked_at <= 0 ? stress->number : (uint64_t)((double)stress->number * allocated / looked_at + 0.5);
   if (heap->options.verify && stress->verified != stress->collections)
-    crd_event_note(heap, "stress: verified collections", stress->collections, stress->verified);
-  crd_event_note(heap, "stress: collections", points, stress->collections);
+    crd_event_note_about(heap, CRADLE_NOTE_STRESS_VERIFIED, "stress: verified collections", stress->collections,
+                         stress->verified);
+  crd_event_note_about(heap, CRADLE_NOTE_STRESS_COLLECTIONS, "stress: collections", points, stress->collections);
 }
 
 /* Judged once, if the heap was used and the run was not bounded by stress_first or stress_last. If nothing moved, no
@@ -226,13 +227,15 @@ void crd_stress_judge(cradle_heap *heap) {
   if (!stress_is_on(heap) || stats->allocated_bytes == 0 || stress->judged) return;
   heap->stress.judged = true;
   if (stress->number < heap->options.stress_first)
-    crd_event_note(heap, "stress: the run ends before the collection with the number stress_first", stress->number,
-                   heap->options.stress_first);
+    crd_event_note_about(heap, CRADLE_NOTE_STRESS,
+                         "stress: the run ends before the collection with the number stress_first", stress->number,
+                         heap->options.stress_first);
   if (bounded) return;
   tell(heap);
   if (stats->moved_objects != 0 || stats->moved_old_objects != 0) return;
   if (!heap->options.stress_strict) {
-    crd_event_note(heap, "stress: nothing moved, so that the run proves nothing", stress->collections, stress->majors);
+    crd_event_note_about(heap, CRADLE_NOTE_STRESS, "stress: nothing moved, so that the run proves nothing",
+                         stress->collections, stress->majors);
     return;
   }
   crd_misuse(heap,

@@ -67,9 +67,11 @@ static bool verify_stopped(cradle_heap *heap, crd_text *text) {
   if (prepared) verify_prepared(&verification);
   forget(&verification);
   if (!prepared)
-    crd_event_note(heap, "the heap was not verified: no memory for it", nursery_filled(heap) / 64, 0);
+    crd_event_note_about(heap, CRADLE_NOTE_LESS_CHECKED, "the heap was not verified: no memory for it",
+                         nursery_filled(heap) / 64, 0);
   else if (verification.young.incomplete)
-    crd_event_note(heap, "the heap was verified in part: no memory for all of it", 0, 0);
+    crd_event_note_about(heap, CRADLE_NOTE_LESS_CHECKED, "the heap was verified in part: no memory for all of it", 0,
+                         0);
   return !verify_failed(&verification);
 }
 

@@ -30,7 +30,7 @@ void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
 
 /* How many slots of an array may be recorded. The words before its items are counted as if they were slots, too: one
  * or two more or less do not matter. */
-static CRADLE_NOINLINE uint32_t budget_of(const cradle_heap *heap, const cradle_word *array) {
+static CRADLE_NOINLINE uint32_t recorded_most(const cradle_heap *heap, const cradle_word *array) {
   const crd_type *type = heap_type(heap, *array);
   uint64_t slots = type_object_bytes(type, array) / 8;
   if (type->items == CRADLE_ITEMS_STRUCTURES) slots = crd_type_item_slot_count(&heap->types, array);
@@ -71,7 +71,7 @@ static inline uint32_t *may_record(cradle_heap *heap, const cradle_word *array) 
   uint32_t now = (uint32_t)heap->stats.minor_collections;
   if (CRADLE_UNLIKELY(*at != now)) {
     *at = now;
-    *left = budget_of(heap, array);
+    *left = recorded_most(heap, array);
   }
   return left;
 }
@@ -80,22 +80,34 @@ static inline bool record(cradle_heap *heap, const cradle_word *slot, bool value
   return word_stack_push(&heap->recorded, slot_entry(slot, value));
 }
 
-/* Records the slots that need it among count words from words on, which are items of an array of structures. Returns
- * false as record_slots does. */
-static CRADLE_NOINLINE bool record_in_structures(cradle_heap *heap, const cradle_word *array, const cradle_word *words,
-                                                 size_t count) {
+/* Records those of the count words from words on that need it: slots of one kind, or items of an array of structures.
+ * Returns false if they are more than may be recorded, or memory was refused: the array is to be remembered as a
+ * whole. */
+CRD_ALWAYS_INLINE bool record_words(cradle_heap *heap, const cradle_word *array, bool structures, bool value,
+                                    const cradle_word *words, size_t count) {
   uint32_t *most = may_record(heap, array);
   bool marking = marking_sees(heap, array);
+  /* If more slots were copied than may be recorded, the first that needs it has the whole array remembered: to
+   * record up to the limit first would probably be in vain. But the next minor collection then scans the array, and if
+   * that takes long, it is worth to find out how many slots need a record. */
+  bool few = structures || count <= *most || (!marking && count > SCANNED_MAX_BYTES / 8);
   for (size_t i = 0; i < count; i++) {
-    cradle_items kind = crd_type_item_word(&heap->types, array, &words[i]);
-    if (kind == CRADLE_ITEMS_BYTES) continue;
-    bool value = kind == CRADLE_ITEMS_VALUES;
+    if (structures) {
+      cradle_items kind = crd_type_item_word(&heap->types, array, &words[i]);
+      if (kind == CRADLE_ITEMS_BYTES) continue;
+      value = kind == CRADLE_ITEMS_VALUES;
+    }
     uintptr_t address = heap_address_in(heap, value, words[i]);
     if (address == 0 || (!marking && !heap_holds_young(heap, address))) continue;
-    if (*most == 0 || !record(heap, &words[i], value)) return false;
+    if (!few || *most == 0 || !record(heap, &words[i], value)) return false;
     --*most;
   }
   return true;
+}
+
+static CRADLE_NOINLINE bool record_in_structures(cradle_heap *heap, const cradle_word *array, const cradle_word *words,
+                                                 size_t count) {
+  return record_words(heap, array, true, false, words, count);
 }
 
 /* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. Young large
@@ -159,25 +171,6 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   crd_remember(heap, object);
 }
 
-/* Records those of the slots that need it. Returns false if they are more than may be recorded, or memory was
- * refused: the array is to be remembered as a whole. */
-static bool record_slots(cradle_heap *heap, const cradle_word *array, bool value, const cradle_word *slots,
-                         size_t count) {
-  uint32_t *most = may_record(heap, array);
-  bool marking = marking_sees(heap, array);
-  /* If more slots were copied than may be recorded, the first that needs it has the whole array remembered: to
-   * record up to the limit first would probably be in vain. But the next minor collection then scans the array, and if
-   * that takes long, it is worth to find out how many slots need a record. */
-  bool few = count <= *most || (!marking && count > SCANNED_MAX_BYTES / 8);
-  for (size_t i = 0; i < count; i++) {
-    uintptr_t address = heap_address_in(heap, value, slots[i]);
-    if (address == 0 || (!marking && !heap_holds_young(heap, address))) continue;
-    if (!few || !record(heap, &slots[i], value)) return false;
-    --*most;
-  }
-  return true;
-}
-
 void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *slots, size_t count) {
   cradle_heap *heap = mutator->heap;
   heap_check(heap, "cradle_copy_slots"); /* [heap.4] */
@@ -186,7 +179,7 @@ void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *s
   ASSERT(header_has_barrier(header), "[remember.1] the barrier's slow path is for objects with the flag");
   bool recorded = false;
   if (header_records_one_kind(header))
-    recorded = record_slots(heap, object, header_holds_values(header), slots, count);
+    recorded = record_words(heap, object, false, header_holds_values(header), slots, count);
   else if (header_records_structures(header))
     recorded = record_in_structures(heap, object, slots, count);
   if (!recorded) crd_remember(heap, object);

@@ -71,6 +71,15 @@ typedef enum cradle_phase {
 /* The phase in words; never NULL. */
 CRADLE_API const char *cradle_phase_name(cradle_phase phase);
 
+/* What a note is about, where a program may want to act on it; its text is for people. */
+typedef enum cradle_note {
+  CRADLE_NOTE_OTHER = 0,
+  CRADLE_NOTE_LESS_CHECKED,       /* quarantine or verifier did less than the options ask for */
+  CRADLE_NOTE_STRESS,             /* a stress run proves little or nothing */
+  CRADLE_NOTE_STRESS_COLLECTIONS, /* at the heap's end: how many stress collections took place, of about how many */
+  CRADLE_NOTE_STRESS_VERIFIED,    /* before that: at how many of these the heap was verified, if not at all */
+} cradle_note;
+
 typedef struct cradle_event {
   cradle_event_kind kind;
   uint32_t size;    /* of this structure in the library; a listener with newer headers must not read beyond it */
@@ -159,6 +168,7 @@ typedef struct cradle_event {
     struct {
       const char *text;
       uint64_t wanted, got; /* the numbers that the text is about; 0 and 0: there are none */
+      cradle_note about;
     } note;
     struct {
       uint64_t objects, bytes; /* traced */

@@ -10,20 +10,24 @@
 
 #include <cradle/base.h>
 
-#define CRD_FAULT_REGISTERS 32
+/* The registers at the faulting instruction. They are the only way to find an address that the processor does not
+ * accept, such as poison: the system does not report it. All zero if they are not known. */
+typedef struct crd_registers {
+  uintptr_t of[32]; /* without the program counter */
+  size_t count;
+  uintptr_t counter; /* the program counter */
+  uintptr_t stack;   /* the stack pointer */
+  uintptr_t link;    /* the return address right after a call, */
+  bool calls_push;   /* unless calls push it: then it is at the stack pointer */
+} crd_registers;
 
 typedef struct crd_fault_signal {
-  const char *name;                         /* "SIGSEGV" */
-  const void *address;                      /* the accessed address; NULL: the system reports none */
-  uintptr_t registers[CRD_FAULT_REGISTERS]; /* at the faulting instruction, without the program counter */
-  size_t register_count;                    /* 0: the registers are not known */
-  uintptr_t counter;                        /* the program counter; 0: not known */
-  uintptr_t stack;                          /* the stack pointer */
-  uintptr_t link;                           /* the return address right after a call, */
-  bool calls_push;                          /* unless calls push it: then it is at the stack pointer */
-  bool is_handled;                          /* another handler comes afterwards: the process may go on */
-  uintptr_t handler_stack;                  /* the stack that handlers run on, */
-  size_t handler_stack_bytes;               /* if it is a stack of their own; else 0 */
+  const char *name;    /* "SIGSEGV" */
+  const void *address; /* the accessed address; NULL: the system reports none */
+  crd_registers registers;
+  bool is_handled;            /* another handler comes afterwards: the process may go on */
+  uintptr_t handler_stack;    /* the stack that handlers run on, */
+  size_t handler_stack_bytes; /* if it is a stack of their own; else 0 */
 } crd_fault_signal;
 
 typedef void crd_fault_reporter(const crd_fault_signal *fault);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 
 static const int signals[] = {SIGSEGV, SIGBUS};
 #define SIGNALS (sizeof signals / sizeof *signals)
@@ -26,16 +25,8 @@ static bool is_handler(const struct sigaction *action) {
 
 /* Not inlined, to keep its variables out of the caller's frame: on a small signal stack the report needs that room. */
 static CRADLE_NOINLINE void tell(int number, const siginfo_t *info, const ucontext_t *context) {
-  _Static_assert(sizeof((crd_fault_signal){0}.registers) == sizeof((crd_registers){0}.of), "as many registers");
   crd_fault_signal fault = {.name = number == SIGBUS ? "SIGBUS" : "SIGSEGV", .address = info->si_addr};
-  crd_registers registers = {.count = 0};
-  crd_registers_read(context, &registers);
-  memcpy(fault.registers, registers.of, sizeof fault.registers);
-  fault.register_count = registers.count;
-  fault.counter = registers.counter;
-  fault.stack = registers.stack;
-  fault.link = registers.link;
-  fault.calls_push = registers.calls_push;
+  crd_registers_read(context, &fault.registers);
   fault.is_handled = is_handler(&before[number == SIGBUS]);
   fault.handler_stack = (uintptr_t)context->uc_stack.ss_sp;
   fault.handler_stack_bytes = context->uc_stack.ss_size;

@@ -18,14 +18,14 @@ static const void *address_of_access(const EXCEPTION_RECORD *record) {
   return (const void *)record->ExceptionInformation[1];
 }
 
-static void read_registers(const CONTEXT *context, crd_fault_signal *fault) {
+static void read_registers(const CONTEXT *context, crd_registers *found) {
   const DWORD64 all[] = {context->Rax, context->Rcx, context->Rdx, context->Rbx, context->Rbp,
                          context->Rsi, context->Rdi, context->R8,  context->R9,  context->R10,
                          context->R11, context->R12, context->R13, context->R14, context->R15};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++) fault->registers[fault->register_count++] = (uintptr_t)all[i];
-  fault->counter = (uintptr_t)context->Rip;
-  fault->stack = (uintptr_t)context->Rsp;
-  fault->calls_push = true;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) found->of[found->count++] = (uintptr_t)all[i];
+  found->counter = (uintptr_t)context->Rip;
+  found->stack = (uintptr_t)context->Rsp;
+  found->calls_push = true;
 }
 
 /* It is not known here whether another handler comes afterwards, so the process may go on. */
@@ -38,7 +38,7 @@ static LONG CALLBACK on_exception(EXCEPTION_POINTERS *exception) {
     fault.name = "in-page error";
   else
     return EXCEPTION_CONTINUE_SEARCH;
-  read_registers(exception->ContextRecord, &fault);
+  read_registers(exception->ContextRecord, &fault.registers);
   reporter(&fault);
   return EXCEPTION_CONTINUE_SEARCH;
 }

@@ -178,12 +178,6 @@ static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) CRADL
   return object;
 }
 
-void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
-  crd_mutator_check(mutator, "cradle_try_new");
-  crd_check_size(mutator->heap, type, size, "cradle_try_new");
-  return allocate(mutator, type, size);
-}
-
 void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
   crd_mutator_check(mutator, "cradle_new");
   crd_check_size(mutator->heap, type, size, "cradle_new");
@@ -192,16 +186,16 @@ void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
   return object;
 }
 
-cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, bool may_fail) {
-  const char *what = may_fail ? "cradle_try_reserve" : "cradle_reserve";
+cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size) {
+  const char *what = "cradle_reserve";
   crd_mutator_check(mutator, what);
   if (size > CRADLE_NURSERY_OBJECT_MAX_BYTES)
     crd_misuse(mutator->heap, "%s: more than CRADLE_NURSERY_OBJECT_MAX_BYTES (32768)", what);
   size_t bytes = (size + 7) & ~(size_t)7;
   PROBE2(reserve_slow, mutator->heap, bytes);
   if (!make_room(mutator, bytes)) {
-    if (may_fail) return (cradle_reservation){NULL, NULL, mutator};
     crd_out_of_memory(mutator->heap, what, size);
+    return (cradle_reservation){NULL, NULL, mutator};
   }
   char *start = mutator->free;
   ASSERT(start + bytes <= mutator->heap->nursery.slack_end, "[nursery.1] a reservation goes beyond the nursery");
@@ -212,19 +206,19 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, boo
   return (cradle_reservation){start, start + bytes, mutator};
 }
 
-static CRADLE_COLD _Noreturn void out_of_arrays(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
+static CRADLE_COLD void out_of_arrays(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
   size_t bytes = type_array_bytes(&heap->types.types[type], length);
   crd_out_of_memory(heap, what, bytes != 0 ? bytes : SIZE_MAX); /* 0: more than any address space has */
 }
 
-/* The new array with its length, or NULL if it may fail. what: the public function. */
+/* The new array with its length. NULL: memory ran out, which the handler was told. what: the public function. */
 CRD_ALWAYS_INLINE void *end_array(cradle_mutator *mutator, uint32_t type, cradle_word *object, size_t length,
-                                  const char *what, bool may_fail) {
+                                  const char *what) {
   const crd_type *descriptor = &mutator->heap->types.types[type];
   ASSERT(descriptor->length_offset + 8 <= descriptor->size, "[type.1] the length lies outside of the fixed part");
   if (CRADLE_LIKELY(object != NULL))
     object[descriptor->length_offset / 8] = length;
-  else if (!may_fail)
+  else
     out_of_arrays(mutator->heap, type, length, what);
   return object;
 }
@@ -235,31 +229,25 @@ static bool has_place(const cradle_mutator *mutator, size_t bytes) {
   return bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && fits_below(mutator, bytes, cradle_top(mutator));
 }
 
-static void *new_array(cradle_mutator *mutator, uint32_t type, size_t length, const char *what, bool may_fail)
-    CRADLE_MAY_COLLECT {
+static void *new_array(cradle_mutator *mutator, uint32_t type, size_t length, const char *what) CRADLE_MAY_COLLECT {
   crd_mutator_check(mutator, what);
   size_t bytes = crd_check_array(mutator->heap, type, length, what);
   mutator->reserved_end = NULL;
   cradle_word *object = NULL;
   if (CRADLE_LIKELY(bytes != 0))
     object = has_place(mutator, bytes) ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
-  return end_array(mutator, type, object, length, what, may_fail);
-}
-
-void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  return new_array(mutator, type, length, "cradle_try_new_array", true);
+  return end_array(mutator, type, object, length, what);
 }
 
 void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  return new_array(mutator, type, length, "cradle_new_array", false);
+  return new_array(mutator, type, length, "cradle_new_array");
 }
 
-void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
-                            bool may_fail) {
-  const char *what = may_fail ? "CRADLE_TRY_NEW_ARRAY" : "CRADLE_NEW_ARRAY";
+void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count) {
+  const char *what = "CRADLE_NEW_ARRAY";
   crd_mutator_check(mutator, what);
   crd_check_layout(mutator->heap, type, layout, what);
-  return new_array(mutator, type, count, what, may_fail);
+  return new_array(mutator, type, count, what);
 }
 
 /* --- registered objects --- */
@@ -285,37 +273,29 @@ static size_t registered_bytes(cradle_mutator *mutator, uint32_t type, size_t si
   return crd_check_registered_size(mutator->heap, type, size, what);
 }
 
-void *cradle_try_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
-  return new_registered(mutator, type, registered_bytes(mutator, type, size, "cradle_try_new_registered"));
-}
-
 void *cradle_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
   void *object = new_registered(mutator, type, registered_bytes(mutator, type, size, "cradle_new_registered"));
   if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator->heap, "cradle_new_registered", size);
   return object;
 }
 
-static void *new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length, const char *what,
-                                  bool may_fail) CRADLE_MAY_COLLECT {
+static void *new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length, const char *what)
+    CRADLE_MAY_COLLECT {
   crd_mutator_check(mutator, what);
   size_t bytes = crd_check_registered_array(mutator->heap, type, length, what);
-  return end_array(mutator, type, bytes == 0 ? NULL : new_registered(mutator, type, bytes), length, what, may_fail);
-}
-
-void *cradle_try_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  return new_registered_array(mutator, type, length, "cradle_try_new_registered_array", true);
+  return end_array(mutator, type, bytes == 0 ? NULL : new_registered(mutator, type, bytes), length, what);
 }
 
 void *cradle_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  return new_registered_array(mutator, type, length, "cradle_new_registered_array", false);
+  return new_registered_array(mutator, type, length, "cradle_new_registered_array");
 }
 
-void *cradle_new_registered_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
-                                       bool may_fail) {
-  const char *what = may_fail ? "CRADLE_TRY_NEW_REGISTERED_ARRAY" : "CRADLE_NEW_REGISTERED_ARRAY";
+void *cradle_new_registered_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
+                                       size_t count) {
+  const char *what = "CRADLE_NEW_REGISTERED_ARRAY";
   crd_mutator_check(mutator, what);
   crd_check_layout(mutator->heap, type, layout, what);
-  return new_registered_array(mutator, type, count, what, may_fail);
+  return new_registered_array(mutator, type, count, what);
 }
 
 void cradle_safepoint_slow(cradle_mutator *mutator) {

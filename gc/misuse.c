@@ -145,7 +145,7 @@ static void add_limit(const cradle_heap *heap, size_t bytes, crd_text *text) {
 }
 
 /* Adds to the message what holds the memory and what limits it, and hands the message over. */
-static CRADLE_COLD _Noreturn void tell_shortage(cradle_heap *heap, size_t size, const crd_text *text) {
+static CRADLE_COLD void tell_shortage(cradle_heap *heap, size_t size, const crd_text *text) {
   const crd_old *old = &heap->old;
   size_t arenas = old->arenas.committed_count * ARENA_BYTES;
   uint32_t kept = old->arenas.free_count < old->reserve ? old->arenas.free_count : old->reserve;
@@ -159,7 +159,6 @@ static CRADLE_COLD _Noreturn void tell_shortage(cradle_heap *heap, size_t size, 
   if (heap->options.on_out_of_memory == NULL) crd_abort("cradle: ", message.words);
   cradle_mutator *mutator = heap->mutator == NULL ? NULL : &heap->mutator->public;
   heap->options.on_out_of_memory(heap->options.handler_data, mutator, size, message.words);
-  crd_misuse(NULL, "the out-of-memory handler returned; it must not");
 }
 
 void crd_out_of_memory(cradle_heap *heap, const char *what, size_t size) {

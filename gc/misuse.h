@@ -1,4 +1,5 @@
-/* How the embedder learns that a call is refused. Misuse, and memory that ran out, do not return; errors do. */
+/* How the embedder learns that a call is refused. Misuse does not return; errors do, and memory that ran out does if
+ * the embedder's handler returns. */
 #ifndef CRADLE_GC_MISUSE_H
 #define CRADLE_GC_MISUSE_H
 
@@ -11,11 +12,12 @@ CRADLE_COLD _Noreturn void crd_misuse(cradle_heap *heap, const char *format, ...
 /* The same for a fault that the verifier found. before: as a collection was about to begin; otherwise after one. */
 CRADLE_COLD _Noreturn void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before);
 
-/* Hands size and a message to the heap's out-of-memory handler, and aborts if that returns. what: the public
- * function. size: bytes of the object. The heap is consistent, so the handler may longjmp. */
-CRADLE_COLD _Noreturn void crd_out_of_memory(cradle_heap *heap, const char *what, size_t size);
+/* Hands size and a message to the heap's out-of-memory handler; aborts if there is none. what: the public function.
+ * size: bytes of the object. The handler may longjmp, so the caller has left the heap as it was. It may also return:
+ * the caller then returns NULL, 0 or false. */
+CRADLE_COLD void crd_out_of_memory(cradle_heap *heap, const char *what, size_t size);
 /* The same for memory beside the objects. thing: what there is no room for, such as "pin". */
-CRADLE_COLD _Noreturn void crd_out_of_room(cradle_heap *heap, const char *what, const char *thing);
+CRADLE_COLD void crd_out_of_room(cradle_heap *heap, const char *what, const char *thing);
 
 /* The place in the source of the library call that runs on this thread, such as "reader.c:12". NULL: its caller was
  * not compiled with CRADLE_CHECKED. */

@@ -9,14 +9,17 @@
 #include "gc/mutator.h"
 #include "gc/tables/pin.h"
 
-/* what: the public function. NULL: no memory. */
-static void *pin(cradle_mutator *mutator, void *object, const char *what) CRADLE_MAY_COLLECT {
+void *cradle_pin(cradle_mutator *mutator, void *object) {
+  static const char what[] = "cradle_pin";
   cradle_heap *heap = mutator->heap;
   crd_mutator_check(mutator, what);
   if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
   if (collection_is_off(heap) && heap_holds_young(heap, address_of(object))) return object;
   /* Room comes first: after the collection nothing may fail. */
-  if (!crd_pins_reserve(&heap->pins)) return NULL;
+  if (!crd_pins_reserve(&heap->pins)) {
+    crd_out_of_room(heap, what, "pin");
+    return NULL;
+  }
   CRADLE_ROOT(mutator, object);
   if (heap_holds_young(heap, address_of(object))) crd_collect(heap, CRADLE_CAUSE_PIN);
   ASSERT(!heap_holds_young(heap, address_of(object)), "[pin.2] an object is pinned where it cannot stay");
@@ -27,16 +30,6 @@ static void *pin(cradle_mutator *mutator, void *object, const char *what) CRADLE
   else
     heap->pins.pins[index].count++;
   return object;
-}
-
-void *cradle_try_pin(cradle_mutator *mutator, void *object) {
-  return pin(mutator, object, "cradle_try_pin");
-}
-
-void *cradle_pin(cradle_mutator *mutator, void *object) {
-  void *pinned = pin(mutator, object, "cradle_pin");
-  if (CRADLE_UNLIKELY(pinned == NULL)) crd_out_of_room(mutator->heap, "cradle_pin", "pin");
-  return pinned;
 }
 
 /* --- allocated pinned --- */
@@ -52,30 +45,25 @@ static void *allocate_pinned(cradle_mutator *mutator, uint32_t type, size_t size
   return object;
 }
 
-static void *new_pinned(cradle_mutator *mutator, uint32_t type, size_t size, const char *what, bool may_fail)
-    CRADLE_MAY_COLLECT {
+static void *new_pinned(cradle_mutator *mutator, uint32_t type, size_t size, const char *what) CRADLE_MAY_COLLECT {
   crd_mutator_check(mutator, what);
   crd_check_size(mutator->heap, type, size, what);
   void *object = allocate_pinned(mutator, type, size);
-  if (CRADLE_UNLIKELY(object == NULL) && !may_fail) crd_out_of_memory(mutator->heap, what, size);
+  if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator->heap, what, size);
   return object;
 }
 
 void *cradle_new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) {
-  return new_pinned(mutator, type, size, "cradle_new_pinned", false);
+  return new_pinned(mutator, type, size, "cradle_new_pinned");
 }
 
-void *cradle_try_new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) {
-  return new_pinned(mutator, type, size, "cradle_try_new_pinned", true);
-}
-
-static void *new_pinned_array(cradle_mutator *mutator, uint32_t type, size_t length, const char *what, bool may_fail)
+static void *new_pinned_array(cradle_mutator *mutator, uint32_t type, size_t length, const char *what)
     CRADLE_MAY_COLLECT {
   crd_mutator_check(mutator, what);
   size_t bytes = crd_check_array(mutator->heap, type, length, what);
   cradle_word *object = bytes == 0 ? NULL : allocate_pinned(mutator, type, bytes);
   if (CRADLE_UNLIKELY(object == NULL)) {
-    if (!may_fail) crd_out_of_memory(mutator->heap, what, bytes != 0 ? bytes : SIZE_MAX);
+    crd_out_of_memory(mutator->heap, what, bytes != 0 ? bytes : SIZE_MAX);
     return NULL;
   }
   object[mutator->heap->types.types[type].length_offset / 8] = length;
@@ -83,17 +71,12 @@ static void *new_pinned_array(cradle_mutator *mutator, uint32_t type, size_t len
 }
 
 void *cradle_new_pinned_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  return new_pinned_array(mutator, type, length, "cradle_new_pinned_array", false);
+  return new_pinned_array(mutator, type, length, "cradle_new_pinned_array");
 }
 
-void *cradle_try_new_pinned_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  return new_pinned_array(mutator, type, length, "cradle_try_new_pinned_array", true);
-}
-
-void *cradle_new_pinned_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
-                              bool may_fail) {
-  const char *what = may_fail ? "CRADLE_TRY_NEW_PINNED_ARRAY" : "CRADLE_NEW_PINNED_ARRAY";
+void *cradle_new_pinned_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count) {
+  const char *what = "CRADLE_NEW_PINNED_ARRAY";
   crd_mutator_check(mutator, what);
   crd_check_layout(mutator->heap, type, layout, what);
-  return new_pinned_array(mutator, type, count, what, may_fail);
+  return new_pinned_array(mutator, type, count, what);
 }

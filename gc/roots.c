@@ -212,27 +212,20 @@ void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_range *range)
 
 /* --- global roots --- */
 
-/* false: no memory. what: the public function. */
-static bool add_global(cradle_heap *heap, void *address, cradle_kind kind, const char *what) {
+bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) {
+  static const char what[] = "cradle_global_root_add";
   crd_heap_check_thread(heap, what);
   if (!is_slot(address) || !is_kind(kind))
     crd_misuse(heap, "%s: wants a variable's address, which is a multiple of 8, and a cradle_kind", what);
   if (crd_address_map_find(&heap->global_of, address_of(address)) != NULL)
     crd_misuse(heap, "%s: the address is registered already", what);
-  if (!crd_address_map_reserve(&heap->global_of) || !GROW(heap->globals, heap->global_count, heap->global_capacity))
+  if (!crd_address_map_reserve(&heap->global_of) || !GROW(heap->globals, heap->global_count, heap->global_capacity)) {
+    crd_out_of_room(heap, what, "global root");
     return false;
+  }
   crd_address_map_insert(&heap->global_of, address_of(address), heap->global_count);
   heap->globals[heap->global_count++] = (crd_global_root){address, kind};
   return true;
-}
-
-bool cradle_try_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) {
-  return add_global(heap, address, kind, "cradle_try_global_root_add");
-}
-
-void cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) {
-  if (!add_global(heap, address, kind, "cradle_global_root_add"))
-    crd_out_of_room(heap, "cradle_global_root_add", "global root");
 }
 
 /* The last takes the place: the order of global roots means nothing. */

@@ -24,8 +24,8 @@ bool crd_types_init(cradle_heap *heap) {
   return true;
 }
 
-/* Returns the id, or CRADLE_TYPE_ID_END if there is no memory or no id left. what: the public function. */
-static uint32_t add_checked(cradle_heap *heap, const cradle_type *type, const char *what) {
+uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
+  static const char what[] = "cradle_type_add";
   crd_heap_check_thread(heap, what);
   const char *fault = crd_type_fault(type);
   uint32_t id = heap->types.count;
@@ -33,17 +33,8 @@ static uint32_t add_checked(cradle_heap *heap, const cradle_type *type, const ch
   /* The new type may need lists of registered objects that do not exist yet. */
   crd_registry_close(heap);
   if (heap->types.count == heap->types.capacity) (void)crd_marker_stop(heap); /* [marker.7] */
-  bool added = add(heap, type);
-  ASSERT(heap->types.count == id + added, "[type.3] an id was not given to the type that was added");
-  return added ? id : CRADLE_TYPE_ID_END;
-}
-
-uint32_t cradle_try_type_add(cradle_heap *heap, const cradle_type *type) {
-  return add_checked(heap, type, "cradle_try_type_add");
-}
-
-uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
-  uint32_t id = add_checked(heap, type, "cradle_type_add");
-  if (id == CRADLE_TYPE_ID_END) crd_out_of_room(heap, "cradle_type_add", "type");
-  return id;
+  if (add(heap, type)) return id;
+  ASSERT(heap->types.count == id, "[type.3] a type that was not added has an id");
+  crd_out_of_room(heap, what, "type");
+  return CRADLE_TYPE_ID_END;
 }

@@ -29,8 +29,9 @@ void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32_t first_ty
 uint32_t cradle_kit_add_types(cradle_heap *heap) {
   static const cradle_type rows[CRADLE_KIT_TYPES] = {CRADLE_KIT_ROWS(0)};
   uint32_t first = cradle_type_add(heap, &rows[0]);
-  for (int i = 1; i < CRADLE_KIT_TYPES; i++) cradle_type_add(heap, &rows[i]);
-  return first;
+  bool added = first != CRADLE_TYPE_ID_END;
+  for (int i = 1; added && i < CRADLE_KIT_TYPES; i++) added = cradle_type_add(heap, &rows[i]) != CRADLE_TYPE_ID_END;
+  return added ? first : CRADLE_TYPE_ID_END;
 }
 
 void cradle_kit_no_item(const cradle_kit *kit, const char *function, size_t index, size_t count) {

@@ -97,22 +97,25 @@ static void move_entries(const cradle_kit_map *map, cradle_kit_entries *entries,
   }
 }
 
-/* Gives the map room for count keys, without holes. */
-static void set_room(const cradle_kit *kit, cradle_kit_map *map, size_t count) CRADLE_MAY_COLLECT {
+/* Gives the map room for count keys, without holes. false: memory ran out. */
+static bool set_room(const cradle_kit *kit, cradle_kit_map *map, size_t count) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, map);
-  if (count > CRADLE_KIT_MAP_MAX) cradle_kit_array_new(kit, SIZE_MAX); /* out of memory: does not return */
+  if (count > CRADLE_KIT_MAP_MAX) return cradle_kit_array_new(kit, SIZE_MAX) != NULL; /* it is NULL: out of memory */
   uint64_t slots = SLOTS_LEAST;
   while (slots / ROOM_SHARE < count) slots *= 2;
   size_t room = slots / ROOM_SHARE;
   cradle_kit_index *index =
       CRADLE_NEW_ARRAY(kit->mutator, cradle_kit_index, kit->first_type + CRADLE_KIT_INDEX, words, length, slots + room);
+  if (CRADLE_UNLIKELY(index == NULL)) return false;
   index->mask = slots - 1;
   CRADLE_ROOT(kit->mutator, index);
   cradle_kit_entries *entries = cradle_new_array(kit->mutator, kit->first_type + CRADLE_KIT_ENTRIES, room);
+  if (CRADLE_UNLIKELY(entries == NULL)) return false;
   if (map->index != NULL) move_entries(map, entries, index);
   map->used = map->count;
   cradle_store(kit->mutator, map, &map->entries, entries);
   cradle_store(kit->mutator, map, &map->index, index);
+  return true;
 }
 
 static bool is_full(const cradle_kit_map *map) {
@@ -131,21 +134,23 @@ CRADLE_INLINE void add(const cradle_kit *kit, cradle_kit_map *map, cradle_value 
 
 /* Makes room for one and a half times the keys. So a map with many removed entries does not grow, and a map that lost
  * most of its keys shrinks. */
-static CRADLE_NOINLINE void grow_and_add(const cradle_kit *kit, cradle_kit_map *map, cradle_value key,
+static CRADLE_NOINLINE bool grow_and_add(const cradle_kit *kit, cradle_kit_map *map, cradle_value key,
                                          cradle_value value, uint32_t hash) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, map);
   CRADLE_ROOT_VALUE(kit->mutator, key);
   CRADLE_ROOT_VALUE(kit->mutator, value);
   size_t count = map->count + map->count / 2 + 1;
-  set_room(kit, map, map->count < CRADLE_KIT_MAP_MAX && count > CRADLE_KIT_MAP_MAX ? CRADLE_KIT_MAP_MAX : count);
+  if (map->count < CRADLE_KIT_MAP_MAX && count > CRADLE_KIT_MAP_MAX) count = CRADLE_KIT_MAP_MAX;
+  if (!set_room(kit, map, count)) return false;
   add(kit, map, key, value, hash, free_slot(map->index, hash));
+  return true;
 }
 
 /* --- the interface --- */
 
 cradle_kit_map *cradle_kit_map_new(const cradle_kit *kit, const cradle_kit_keys *keys) {
   cradle_kit_map *map = CRADLE_NEW(kit->mutator, cradle_kit_map, kit->first_type + CRADLE_KIT_MAP);
-  map->keys = keys;
+  if (CRADLE_LIKELY(map != NULL)) map->keys = keys;
   return map;
 }
 
@@ -160,10 +165,10 @@ bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, cradle_value
   if (entry != CRADLE_KIT_MAP_NONE)
     cradle_kit_map_set_at(kit, map, entry, value);
   else if (CRADLE_UNLIKELY(is_full(map)))
-    grow_and_add(kit, map, key, value, hash);
+    return grow_and_add(kit, map, key, value, hash);
   else
     add(kit, map, key, value, hash, slot);
-  return entry == CRADLE_KIT_MAP_NONE;
+  return true;
 }
 
 bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map, cradle_value key) {
@@ -183,9 +188,10 @@ void cradle_kit_map_clear(cradle_kit_map *map) {
   map->count = map->used = 0;
 }
 
-void cradle_kit_map_reserve(const cradle_kit *kit, cradle_kit_map *map, size_t count) {
+bool cradle_kit_map_reserve(const cradle_kit *kit, cradle_kit_map *map, size_t count) {
   if (count < map->count) count = map->count;
-  if (map->index == NULL || room_of(map->index) - map->used < count - map->count) set_room(kit, map, count);
+  bool has_room = map->index != NULL && room_of(map->index) - map->used >= count - map->count;
+  return has_room || set_room(kit, map, count);
 }
 
 size_t cradle_kit_map_next(const cradle_kit_map *map, size_t entry) {

@@ -28,23 +28,23 @@ uint64_t cradle_kit_string_hash_slow(cradle_kit_string *string) {
 
 /* --- making strings --- */
 
-/* A string with undefined bytes. */
+/* A string with undefined bytes. NULL: memory ran out. */
 static cradle_kit_string *allocate(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT {
   cradle_kit_string *string = CRADLE_NEW_ARRAY_UNINITIALIZED(
       kit->mutator, cradle_kit_string, kit->first_type + CRADLE_KIT_STRING, bytes, length, length);
-  string->hash = 0;
+  if (CRADLE_LIKELY(string != NULL)) string->hash = 0;
   return string;
 }
 
 cradle_kit_string *cradle_kit_string_new(const cradle_kit *kit, const char *bytes, size_t length) {
   cradle_kit_string *string = allocate(kit, length);
-  if (length > 0) memcpy(string->bytes, bytes, length);
+  if (string != NULL && length > 0) memcpy(string->bytes, bytes, length);
   return string;
 }
 
 cradle_kit_string *cradle_kit_string_blank(const cradle_kit *kit, size_t length) {
   cradle_kit_string *string = allocate(kit, length);
-  memset(string->bytes, 0, length);
+  if (string != NULL) memset(string->bytes, 0, length);
   return string;
 }
 
@@ -52,6 +52,7 @@ cradle_kit_string *cradle_kit_string_join(const cradle_kit *kit, cradle_kit_stri
   CRADLE_ROOT(kit->mutator, left);
   CRADLE_ROOT(kit->mutator, right);
   cradle_kit_string *joined = allocate(kit, left->length + right->length);
+  if (joined == NULL) return NULL;
   memcpy(joined->bytes, left->bytes, left->length);
   memcpy(joined->bytes + left->length, right->bytes, right->length);
   return joined;
@@ -62,7 +63,7 @@ cradle_kit_string *cradle_kit_string_slice(const cradle_kit *kit, cradle_kit_str
   if (CRADLE_UNLIKELY(start > end)) cradle_kit_no_item(kit, "cradle_kit_string_slice", start, end);
   CRADLE_ROOT(kit->mutator, string);
   cradle_kit_string *slice = allocate(kit, end - start);
-  memcpy(slice->bytes, string->bytes + start, end - start);
+  if (slice != NULL) memcpy(slice->bytes, string->bytes + start, end - start);
   return slice;
 }
 

@@ -16,15 +16,15 @@ static cradle_kit_symbol *find(cradle_weak_set *symbols, uint64_t hash, const ch
   return cradle_weak_set_find(symbols, hash, is_named, &(name_bytes){bytes, length});
 }
 
-/* Makes the symbol of a name that is not in the table. */
+/* Makes the symbol of a name that is not in the table. NULL: memory ran out. */
 static cradle_kit_symbol *add(const cradle_kit *kit, cradle_weak_set *symbols, cradle_kit_string *name)
     CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, name);
   cradle_kit_symbol *symbol = CRADLE_NEW(kit->mutator, cradle_kit_symbol, kit->first_type + CRADLE_KIT_SYMBOL);
+  if (CRADLE_UNLIKELY(symbol == NULL)) return NULL;
   symbol->name = name;
   symbol->hash = cradle_kit_string_hash(name);
-  cradle_weak_set_add(symbols, symbol->hash, symbol);
-  return symbol;
+  return cradle_weak_set_add(symbols, symbol->hash, symbol) ? symbol : NULL;
 }
 
 cradle_kit_symbol *cradle_kit_symbol_find(cradle_weak_set *symbols, const char *bytes, size_t length) {
@@ -36,7 +36,7 @@ cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_weak_set *sym
   cradle_kit_symbol *known = cradle_kit_symbol_find(symbols, bytes, length);
   if (known != NULL) return known;
   cradle_kit_string *name = cradle_kit_string_new(kit, bytes, length);
-  return add(kit, symbols, name);
+  return name == NULL ? NULL : add(kit, symbols, name);
 }
 
 cradle_kit_symbol *cradle_kit_intern_string(const cradle_kit *kit, cradle_weak_set *symbols, cradle_kit_string *name) {

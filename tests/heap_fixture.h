@@ -62,6 +62,7 @@ typedef struct fixture {
   bool armed; /* landing is set */
   bool stressed;
   char message[800];
+  size_t shortages; /* calls of fixture_shortage */
   /* For heaps with the listener fixture_listen: who receives events, and of which kinds (bit k: kind k). */
   void (*listener)(void *data, const cradle_event *event);
   void *listener_data;
@@ -104,6 +105,12 @@ static inline void fixture_misuse(void *data, const char *message) {
   longjmp(f->landing, 1);
 }
 
+/* Returns, so the call that was refused returns NULL, 0 or false. */
+static inline void fixture_shortage(void *data, cradle_mutator *mutator, size_t size, const char *message) {
+  (void)mutator, (void)size, (void)message;
+  if (data != NULL) ((fixture *)data)->shortages++;
+}
+
 static inline void fixture_options(fixture *f, cradle_options *options) {
   cradle_options_init(options);
   options->types = fixture_types;
@@ -111,6 +118,7 @@ static inline void fixture_options(fixture *f, cradle_options *options) {
   options->nursery_bytes = (size_t)64 << 10;
   options->verify = true;
   options->on_misuse = fixture_misuse;
+  options->on_out_of_memory = fixture_shortage;
   options->handler_data = f;
   cradle_options_from_environment(options); /* the suite runs again under stress */
   f->stressed = options->stress_period != 0;
@@ -132,6 +140,7 @@ CRADLE_UNCHECKED_COLLECTION static inline void fixture_open_with(fixture *f, con
   f->checkpoint = cradle_checkpoint_save(f->m);
   f->message[0] = '\0';
   f->armed = false;
+  f->shortages = 0;
   f->stressed = options->stress_period != 0;
 }
 

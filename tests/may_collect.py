@@ -17,9 +17,8 @@ from pathlib import Path
 HEAD = "#include <cradle/cradle.h>\n#include <cradle/kit.h>\n"
 
 STRING = "typedef struct { uint64_t header, length; char bytes[]; } string; "
-FIXED_FORMS = ["CRADLE_NEW", "CRADLE_TRY_NEW", "CRADLE_NEW_UNINITIALIZED", "CRADLE_NEW_REGISTERED", "CRADLE_TRY_NEW_REGISTERED"]
-ARRAY_FORMS = ["CRADLE_NEW_ARRAY", "CRADLE_TRY_NEW_ARRAY", "CRADLE_NEW_ARRAY_UNINITIALIZED", "CRADLE_NEW_REGISTERED_ARRAY",
-               "CRADLE_TRY_NEW_REGISTERED_ARRAY"]
+FIXED_FORMS = ["CRADLE_NEW", "CRADLE_NEW_UNINITIALIZED", "CRADLE_NEW_REGISTERED"]
+ARRAY_FORMS = ["CRADLE_NEW_ARRAY", "CRADLE_NEW_ARRAY_UNINITIALIZED", "CRADLE_NEW_REGISTERED_ARRAY"]
 SNIPPETS = [
     ("a function that says it may collect", None,
      "void *f(cradle_mutator *m) CRADLE_MAY_COLLECT { return cradle_new(m, 0, 16); }"),

@@ -185,6 +185,7 @@ typedef struct world {
   size_t final_count;
   uint64_t deliveries;
   cradle_out_of_memory_function out_of_memory; /* NULL, or where an operation jumps whose allocation was refused */
+  uint64_t shortages;                          /* calls of it by the library */
   bool was_refused;                /* memory was refused: operations may end early, and finalizers come in any order */
   bool has_finals;                 /* every other seed; without them, pairs are walked over */
   struct identity_world *identity; /* tests/model_identity.h */

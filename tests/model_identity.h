@@ -31,6 +31,7 @@ typedef struct identity_root {
 } identity_root;
 
 static object *random_object(world *w, uint32_t *number);
+static void granted(world *w, bool is_granted);
 static bool is_kept(const world *w, uint32_t number);
 
 static void identity_open(world *w) {
@@ -127,6 +128,7 @@ static void op_ask(world *w) {
     return;
   }
   uint64_t id = cradle_id(w->m, real);
+  granted(w, id != 0);
   if (id == 0 || (model->id != 0 && model->id != id)) differ(w, "an id changed");
   if (model->id == 0) w->identity->ids[w->identity->id_count++ % IDS_MAX] = number;
   model->id = id;
@@ -158,6 +160,7 @@ static void op_pin(world *w) CRADLE_MAY_COLLECT {
   object *real = random_object(w, &number);
   if (real == NULL || w->identity->pin_count == PINS_MAX) return;
   real = cradle_pin(w->m, real);
+  granted(w, real != NULL);
   add_pin(w, real, number);
 }
 
@@ -167,6 +170,7 @@ static void op_new_pinned(world *w) CRADLE_MAY_COLLECT {
   bool is_array = below(w, 2);
   object *real =
       is_array ? cradle_new_pinned_array(w->m, T_ARRAY, length) : cradle_new_pinned(w->m, T_NODE, sizeof(node));
+  granted(w, real != NULL);
   uint32_t number = model_new(w, is_array ? T_ARRAY : T_NODE, is_array ? length : NODE_SLOTS, is_array ? length : 0);
   real->identity = number;
   add_pin(w, real, number);
@@ -192,8 +196,10 @@ static void op_handle(world *w) {
   if (real == NULL) number = 0;
   size_t i = below(w, HANDLES_MAX);
   if (i >= own->handle_count) {
+    cradle_handle handle = cradle_handle_new(w->m, real);
+    granted(w, handle.number != 0);
     i = own->handle_count++;
-    own->handles[i] = cradle_handle_new(w->m, real);
+    own->handles[i] = handle;
     own->handle_numbers[i] = number;
   } else if (below(w, 3) != 0) {
     cradle_handle_set(w->m, own->handles[i], real);

@@ -80,27 +80,32 @@ static void write_raw(const world *w, object *real, uint32_t number, uint64_t fi
     if (i % stride == 0) ((table *)real)->item[i].raw = raw_of(w, number, i);
 }
 
+/* Ends the operation if a call was refused and the out-of-memory handler returned. */
+static void granted(world *w, bool is_granted) {
+  if (!is_granted && w->out_of_memory != NULL) w->out_of_memory(w, w->m, 0, "");
+  if (!is_granted) differ(w, "memory ran out");
+}
+
 static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   uint32_t type = (uint32_t)below(w, below(w, 2) ? T_FINAL : T_COUNT);
   if (type == T_FINAL && !w->has_finals) type = T_NODE;
   uint64_t length = type == T_BYTES || is_array(type) ? random_length(w, type) : 0;
   object *real;
   if (types[type].finalizer != 0 || types[type].destructor != NULL) {
-    real = below(w, 2) ? cradle_new_registered(w->m, type, sizeof(node))
-                       : cradle_try_new_registered(w->m, type, sizeof(node));
+    real = cradle_new_registered(w->m, type, sizeof(node));
   } else if (type == T_WEAKS || type == T_PAIRS) {
     real = cradle_new_registered_array(w->m, type, length);
   } else if (type == T_BYTES || type == T_ARRAY || type == T_TABLE) {
-    real = below(w, 2) ? cradle_new_array(w->m, type, length) : cradle_try_new_array(w->m, type, length);
+    real = cradle_new_array(w->m, type, length);
   } else if (below(w, 4) == 0) {
     cradle_reservation room = cradle_reserve(w->m, 2 * sizeof(node));
+    granted(w, room.free != NULL);
     real = cradle_new_reserved(&room, type, sizeof(node));
     memset(((node *)real)->slot, 0, sizeof((node *)real)->slot);
   } else {
     real = cradle_new(w->m, type, sizeof(node));
   }
-  if (real == NULL && w->out_of_memory != NULL) w->out_of_memory(w, w->m, 0, "");
-  if (real == NULL) differ(w, "memory ran out");
+  granted(w, real != NULL);
   model_object shape = {.type = type, .length = length};
   *number = model_new(w, type, words_of(&shape), length);
   real->identity = *number;
@@ -218,7 +223,7 @@ static void op_weak_set(world *w) {
   const object *found = cradle_weak_set_find(w->set, identity, has_identity, &identity);
   if (model->in_set && found == NULL && model->revived) model->in_set = false;
   if (model->in_set && found != real) differ(w, "an object that is used is not in the weak set");
-  if (!model->in_set) cradle_weak_set_add(w->set, identity, real);
+  if (!model->in_set) granted(w, cradle_weak_set_add(w->set, identity, real));
   if (model->in_set && !cradle_weak_set_remove(w->set, identity, real)) differ(w, "an object was not in the weak set");
   model->in_set = !model->in_set;
 }
@@ -343,6 +348,7 @@ static void op_take(world *w) {
 static object *new_node(world *w, uint32_t type, uint32_t *number) CRADLE_MAY_COLLECT {
   object *real =
       type == T_FINAL ? cradle_new_registered(w->m, type, sizeof(node)) : cradle_new(w->m, type, sizeof(node));
+  granted(w, real != NULL);
   *number = model_new(w, type, NODE_SLOTS, 0);
   real->identity = *number;
   if (type == T_FINAL) list_final(w, *number);
@@ -365,6 +371,7 @@ static void op_secret(world *w) CRADLE_MAY_COLLECT {
     w->range[at] = real, w->range_model[at] = number;
   }
   array *holder = cradle_new_registered_array(w->m, T_PAIRS, 1);
+  granted(w, holder != NULL);
   number = model_new(w, T_PAIRS, 2, 1);
   holder->base.identity = number;
   store_word(w, &holder->base, number, 0, w->range[at], w->range_model[at]);
@@ -391,7 +398,7 @@ static void op_register(world *w) {
   object *real = random_object(w, &number);
   if (!w->has_finals || real == NULL || w->objects[number].type != T_NODE || w->objects[number].is_final) return;
   if (identity_is_prebuilt(w, real)) return;
-  if (!cradle_try_finalizer_register(w->m, real, QUEUE)) {
+  if (!cradle_finalizer_register(w->m, real, QUEUE)) {
     if (!w->was_refused) differ(w, "a finalizer was refused");
     return;
   }
@@ -450,6 +457,7 @@ static void op_copy(world *w) CRADLE_MAY_COLLECT {
   object *to = from;
   if (which == 0) {
     to = cradle_new_array(w->m, T_ARRAY, length + 1);
+    granted(w, to != NULL);
     to_number = model_new(w, T_ARRAY, length + 1, length + 1);
     to->identity = to_number;
   } else if (which == 1) {

@@ -54,13 +54,13 @@ static void *make(cradle_mutator *m, uint32_t type, size_t size) CRADLE_MAY_COLL
   void *object = cradle_new_fast(m, type, size);
   if (object != NULL) return object;
   SAY("allocate_slow", " %" PRIu32 " %zu", type, size);
-  return cradle_try_new_slow(m, type, size);
+  return cradle_new_slow(m, type, size);
 }
 /* Too large for the nursery. */
 static void *make_bytes(cradle_mutator *m, size_t size) CRADLE_MAY_COLLECT {
   SAY("allocate_slow", " %d %zu", BYTES, size);
   SAY("allocate_large", " %d %zu", BYTES, size);
-  return cradle_try_new_array(m, BYTES, size - types[BYTES].size);
+  return cradle_new_array(m, BYTES, size - types[BYTES].size);
 }
 
 static void store(cradle_mutator *m, pair *object, void *slot, pair *to) {
@@ -85,7 +85,7 @@ static void work(cradle_mutator *m) CRADLE_MAY_COLLECT {
   pair *young = make(m, PAIR, sizeof(pair));
   store(m, list, &list->first, young);
   SAY("reserve_slow", " %d", 30000);
-  (void)cradle_reserve_slow(m, 30000, false);
+  (void)cradle_reserve_slow(m, 30000);
   cradle_safepoint_request(m);
   SAY("safepoint_slow", "%s", "");
   cradle_safepoint(m);

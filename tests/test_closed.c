@@ -26,6 +26,7 @@ static void prepare(void) {
   options.verify = true;
   options.hugepages_arenas = CRADLE_HUGEPAGES_OFF;
   options.on_misuse = fixture_misuse;
+  options.on_out_of_memory = fixture_shortage;
   options.handler_data = &f;
 }
 
@@ -156,11 +157,11 @@ static void what_is_closed_is_no_reason_to_fail(void **state) {
   for (size_t bytes = MIB / 2; bytes <= 5 * MIB; bytes += 900 * PAGE) {
     open_quarantined(16 * MIB);
     for (size_t i = 0; i < 100; i++) {
-      string *text = cradle_try_new_array(f.m, T_STRING, bytes);
+      string *text = cradle_new_array(f.m, T_STRING, bytes);
       assert_non_null(text);
       text->byte[bytes - 1] = 1;
     }
-    string *most = cradle_try_new_array(f.m, T_STRING, 9 * MIB);
+    string *most = cradle_new_array(f.m, T_STRING, 9 * MIB);
     assert_non_null(most);
     assert_true(cradle_heap_verify(f.heap, NULL));
     fixture_close(&f);

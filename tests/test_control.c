@@ -119,7 +119,7 @@ static void the_maximum_collects_although_disabled(void **state) {
   assert_true(cradle_heap_set_max(f.m, 12 * MIB, NULL));
   cradle_major_disable(f.m);
   churn(100 * MIB);
-  for (int i = 0; i < 100; i++) assert_non_null(cradle_try_new_array(f.m, T_STRING, 2 * MIB));
+  for (int i = 0; i < 100; i++) assert_non_null(cradle_new_array(f.m, T_STRING, 2 * MIB));
   assert_true(fixture_stats(&f).major_collections > 0);
   cradle_major_enable(f.m);
 }
@@ -144,13 +144,13 @@ static void below_what_lives_is_refused(void **state) {
       strstr(error.message, named) == NULL)
     fail_msg("the message is \"%s\"", error.message);
   assert_string_equal(error.option, "heap_max_bytes");
-  string *more = cradle_try_new_array(f.m, T_STRING, 40 * MIB); /* as before: there is no maximum */
+  string *more = cradle_new_array(f.m, T_STRING, 40 * MIB); /* as before: there is no maximum */
   assert_non_null(more);
   assert_in_range(least, 20 * MIB, 30 * MIB);
   assert_true(cradle_heap_set_max(f.m, least, &error));
   assert_string_equal(error.message, "");
   assert_false(cradle_heap_set_max(f.m, least - 2 * MIB, NULL));
-  assert_null(cradle_try_new_array(f.m, T_STRING, 5 * MIB));
+  assert_null(cradle_new_array(f.m, T_STRING, 5 * MIB));
   assert_int_equal(text->length, 20 * MIB);
 }
 
@@ -169,7 +169,7 @@ static void what_is_dead_goes_first(void **state) {
   assert_true(cradle_heap_set_max(f.m, 10 * MIB, NULL));
   cradle_statistics stats = fixture_stats(&f);
   assert_true(stats.arenas_committed * stats.arena_bytes <= 10 * MIB);
-  assert_null(cradle_try_new_array(f.m, T_STRING, 10 * MIB));
+  assert_null(cradle_new_array(f.m, T_STRING, 10 * MIB));
   churn(20 * MIB);
   stats = fixture_stats(&f);
   assert_true(stats.arenas_committed * stats.arena_bytes <= 10 * MIB);
@@ -202,14 +202,14 @@ static void it_bounds_the_threshold_and_what_is_kept(void **state) {
 static void it_can_be_raised_and_lifted(void **state) {
   (void)state;
   assert_true(cradle_heap_set_max(f.m, 12 * MIB, NULL));
-  assert_null(cradle_try_new_array(f.m, T_STRING, 16 * MIB));
+  assert_null(cradle_new_array(f.m, T_STRING, 16 * MIB));
   assert_true(cradle_heap_set_max(f.m, 40 * MIB, NULL));
   assert_int_equal(fixture_stats(&f).heap_max_bytes, 40 * MIB);
-  assert_non_null(cradle_try_new_array(f.m, T_STRING, 16 * MIB));
-  assert_null(cradle_try_new_array(f.m, T_STRING, 60 * MIB));
+  assert_non_null(cradle_new_array(f.m, T_STRING, 16 * MIB));
+  assert_null(cradle_new_array(f.m, T_STRING, 60 * MIB));
   assert_true(cradle_heap_set_max(f.m, 0, NULL));
   assert_int_equal(fixture_stats(&f).heap_max_bytes, 0);
-  assert_non_null(cradle_try_new_array(f.m, T_STRING, 60 * MIB));
+  assert_non_null(cradle_new_array(f.m, T_STRING, 60 * MIB));
   assert_false(cradle_heap_set_max(f.m, 1, NULL));
   ASSERT_MISUSE(&f, "cradle_heap_set_max: may collect, but a no-collection region is open",
                 cradle_no_collect_begin(f.m);
@@ -249,9 +249,9 @@ static void it_can_be_lifted_where_all_addresses_are_used(void **state) {
   options.reserve_bytes = (size_t)16 << 20;
   fixture_open_with(&full, &options);
   size_t count = 0;
-  for (void *large; (large = cradle_try_new_array(full.m, T_STRING, (size_t)1 << 20)) != NULL; count++)
+  for (void *large; (large = cradle_new_array(full.m, T_STRING, (size_t)1 << 20)) != NULL; count++)
     cradle_push(full.m, large);
-  for (void *small; (small = cradle_try_new_array(full.m, T_STRING, 8000)) != NULL; count++) cradle_push(full.m, small);
+  for (void *small; (small = cradle_new_array(full.m, T_STRING, 8000)) != NULL; count++) cradle_push(full.m, small);
   uint64_t before = fixture_stats(&full).major_collections;
   assert_true(cradle_heap_set_max(full.m, (size_t)1 << 40, &error));
   assert_true(cradle_heap_set_max(full.m, 0, &error));

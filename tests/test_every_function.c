@@ -49,32 +49,20 @@ static cradle_checkpoint checkpoint(void) {
  * of macros have the name of these in their messages. */
 #define ROWS(ROW) \
   ROW("cradle_new", COLLECTS, cradle_new_slow, (void)cradle_new_slow(f.m, T_PAIR, sizeof(pair))) \
-  ROW("cradle_try_new", COLLECTS, cradle_try_new_slow, (void)cradle_try_new_slow(f.m, T_PAIR, sizeof(pair))) \
-  ROW("cradle_reserve", COLLECTS, cradle_reserve_slow, (void)cradle_reserve_slow(f.m, 16, false)) \
+  ROW("cradle_reserve", COLLECTS, cradle_reserve_slow, (void)cradle_reserve_slow(f.m, 16)) \
   ROW("cradle_new_array", COLLECTS, cradle_new_array, (void)cradle_new_array(f.m, T_VECTOR, 1)) \
-  ROW("cradle_try_new_array", COLLECTS, cradle_try_new_array, (void)cradle_try_new_array(f.m, T_VECTOR, 1)) \
-  ROW("CRADLE_NEW_ARRAY", COLLECTS, cradle_new_items_slow, \
-      (void)cradle_new_items_slow(f.m, T_VECTOR, layout, 1, false)) \
+  ROW("CRADLE_NEW_ARRAY", COLLECTS, cradle_new_items_slow, (void)cradle_new_items_slow(f.m, T_VECTOR, layout, 1)) \
   ROW("cradle_new_registered", COLLECTS, cradle_new_registered_slow, \
       (void)cradle_new_registered_slow(f.m, T_PAIR, 24)) \
-  ROW("cradle_try_new_registered", COLLECTS, cradle_try_new_registered_slow, \
-      (void)cradle_try_new_registered_slow(f.m, T_PAIR, 24)) \
   ROW("cradle_new_registered_array", COLLECTS, cradle_new_registered_array, \
       (void)cradle_new_registered_array(f.m, T_VECTOR, 1)) \
-  ROW("cradle_try_new_registered_array", COLLECTS, cradle_try_new_registered_array, \
-      (void)cradle_try_new_registered_array(f.m, T_VECTOR, 1)) \
   ROW("CRADLE_NEW_REGISTERED_ARRAY", COLLECTS, cradle_new_registered_items_slow, \
-      (void)cradle_new_registered_items_slow(f.m, T_VECTOR, layout, 1, false)) \
+      (void)cradle_new_registered_items_slow(f.m, T_VECTOR, layout, 1)) \
   ROW("cradle_new_pinned", COLLECTS, cradle_new_pinned, (void)cradle_new_pinned(f.m, T_PAIR, sizeof(pair))) \
-  ROW("cradle_try_new_pinned", COLLECTS, cradle_try_new_pinned, \
-      (void)cradle_try_new_pinned(f.m, T_PAIR, sizeof(pair))) \
   ROW("cradle_new_pinned_array", COLLECTS, cradle_new_pinned_array, (void)cradle_new_pinned_array(f.m, T_VECTOR, 1)) \
-  ROW("cradle_try_new_pinned_array", COLLECTS, cradle_try_new_pinned_array, \
-      (void)cradle_try_new_pinned_array(f.m, T_VECTOR, 1)) \
-  ROW("CRADLE_TRY_NEW_PINNED_ARRAY", COLLECTS, cradle_new_pinned_items, \
-      (void)cradle_new_pinned_items(f.m, T_VECTOR, layout, 1, true)) \
+  ROW("CRADLE_NEW_PINNED_ARRAY", COLLECTS, cradle_new_pinned_items, \
+      (void)cradle_new_pinned_items(f.m, T_VECTOR, layout, 1)) \
   ROW("cradle_pin", COLLECTS, cradle_pin, (void)!cradle_pin(f.m, kept)) \
-  ROW("cradle_try_pin", COLLECTS, cradle_try_pin, (void)!cradle_try_pin(f.m, kept)) \
   ROW("cradle_unpin", CHECKS, cradle_unpin, cradle_unpin(f.m, kept)) \
   ROW("cradle_new", COLLECTS, cradle_check_new, cradle_check_new(f.m, T_PAIR, 24)) \
   ROW("cradle_new_fast", THREAD, cradle_check_new_fast, cradle_check_new_fast(f.m, T_PAIR, 24)) \
@@ -118,40 +106,30 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_store", CHECKS, cradle_check_slot, cradle_check_slot(f.m, kept, kept->item, 0)) \
   ROW("cradle_copy_slots", CHECKS, cradle_check_slots, cradle_check_slots(f.m, kept, kept->item, kept->item, 1)) \
   ROW("cradle_handle_new", CHECKS, cradle_handle_new, (void)!cradle_handle_new(f.m, kept).number) \
-  ROW("cradle_try_handle_new", CHECKS, cradle_try_handle_new, (void)!cradle_try_handle_new(f.m, kept).number) \
   ROW("cradle_handle_get", CHECKS, cradle_handle_get, (void)cradle_handle_get(f.m, handle)) \
   ROW("cradle_handle_set", CHECKS, cradle_handle_set, cradle_handle_set(f.m, handle, NULL)) \
   ROW("cradle_handle_free", CHECKS, cradle_handle_free, cradle_handle_free(f.m, handle)) \
   ROW("cradle_identity_hash", CHECKS, cradle_identity_hash_slow, (void)cradle_identity_hash_slow(f.m, kept)) \
   ROW("cradle_id", CHECKS, cradle_id, (void)cradle_id(f.m, kept)) \
-  ROW("cradle_try_id", CHECKS, cradle_try_id, (void)!cradle_try_id(f.m, kept)) \
   ROW("cradle_object_of_id", CHECKS, cradle_object_of_id, (void)cradle_object_of_id(f.m, 1)) \
   ROW("cradle_finalizer_register", CHECKS, cradle_finalizer_register, cradle_finalizer_register(f.m, kept, 1)) \
-  ROW("cradle_try_finalizer_register", CHECKS, cradle_try_finalizer_register, \
-      (void)!cradle_try_finalizer_register(f.m, kept, 1)) \
   ROW("cradle_finalizer_next", CHECKS, cradle_finalizer_next, (void)cradle_finalizer_next(f.m, 1)) \
   ROW("cradle_finalizer_waiting", CHECKS, cradle_finalizer_waiting, (void)cradle_finalizer_waiting(f.m, 1)) \
   ROW("cradle_weak_get", CHECKS, cradle_weak_is_dead, (void)cradle_weak_is_dead(f.m, 0, false)) \
   ROW("cradle_weak_set_new", CHECKS, cradle_weak_set_new, (void)cradle_weak_set_new(f.m, NULL, NULL)) \
-  ROW("cradle_try_weak_set_new", CHECKS, cradle_try_weak_set_new, (void)cradle_try_weak_set_new(f.m, NULL, NULL)) \
   ROW("cradle_weak_set_free", CHECKS, cradle_weak_set_free, cradle_weak_set_free(set)) \
   ROW("cradle_weak_set_find", CHECKS, cradle_weak_set_find, (void)cradle_weak_set_find(set, 1, NULL, NULL)) \
   ROW("cradle_weak_set_add", CHECKS, cradle_weak_set_add, cradle_weak_set_add(set, 1, kept)) \
-  ROW("cradle_try_weak_set_add", CHECKS, cradle_try_weak_set_add, (void)!cradle_try_weak_set_add(set, 1, kept)) \
   ROW("cradle_weak_set_remove", CHECKS, cradle_weak_set_remove, (void)cradle_weak_set_remove(set, 1, kept)) \
   ROW("cradle_weak_set_next", CHECKS, cradle_weak_set_next, cradle_weak_cursor cursor = {0, 0}; \
       (void)cradle_weak_set_next(set, &cursor)) \
   ROW("cradle_type_add", CHECKS, cradle_type_add, cradle_type_add(f.heap, &plain)) \
-  ROW("cradle_try_type_add", CHECKS, cradle_try_type_add, (void)!cradle_try_type_add(f.heap, &plain)) \
   ROW("cradle_type_add", CHECKS, cradle_kit_add_types, (void)!cradle_kit_add_types(f.heap)) \
   ROW("cradle_global_root_add", CHECKS, cradle_global_root_add, \
       cradle_global_root_add(f.heap, outside, CRADLE_KIND_REFERENCE)) \
-  ROW("cradle_try_global_root_add", CHECKS, cradle_try_global_root_add, \
-      (void)!cradle_try_global_root_add(f.heap, outside, CRADLE_KIND_REFERENCE)) \
   ROW("cradle_global_root_remove", CHECKS, cradle_global_root_remove, cradle_global_root_remove(f.heap, &kept)) \
   ROW("cradle_root_callback_set", CHECKS, cradle_root_callback_set, cradle_root_callback_set(f.heap, NULL, NULL)) \
   ROW("cradle_prebuilt_add", CHECKS, cradle_prebuilt_add, cradle_prebuilt_add(f.heap, outside)) \
-  ROW("cradle_try_prebuilt_add", CHECKS, cradle_try_prebuilt_add, (void)!cradle_try_prebuilt_add(f.heap, outside)) \
   ROW("cradle_prebuilt_remove", CHECKS, cradle_prebuilt_remove, cradle_prebuilt_remove(f.heap, outside)) \
   ROW("cradle_release_memory", CHECKS, cradle_release_memory, (void)cradle_release_memory(f.heap)) \
   ROW("cradle_heap_prepare", CHECKS, cradle_heap_prepare, cradle_heap_prepare(f.heap)) \

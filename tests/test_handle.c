@@ -196,7 +196,7 @@ static void without_room_there_is_no_handle(void **state) {
   (void)state;
   pair *p = cradle_new(f.m, T_PAIR, sizeof(pair));
   f.heap->handles.used = f.heap->handles.capacity = UINT32_MAX;
-  cradle_handle handle = cradle_try_handle_new(f.m, p);
+  cradle_handle handle = cradle_handle_new(f.m, p);
   f.heap->handles.used = f.heap->handles.capacity = 0;
   assert_int_equal(handle.number, 0);
   assert_int_equal(fixture_stats(&f).handles, 0);

@@ -413,9 +413,12 @@ static void symbols_that_are_dropped_die(void **state) {
 
 static size_t refused_bytes; /* SIZE_MAX: more than there can be */
 
+static bool returns; /* the handler does; otherwise it lands */
+
 static void land(void *data, cradle_mutator *mutator, size_t size, const char *message) {
   (void)mutator, (void)message;
   refused_bytes = size;
+  if (returns) return;
   longjmp(((kit_fixture *)data)->out_of_memory, 1);
 }
 
@@ -480,6 +483,62 @@ static void what_memory_fails_stays_whole(void **state) {
   fixture_close(&k.f);
 }
 
+/* Each function returns NULL or false, and leaves its object as it was. Two texts do not fit into the heap. */
+enum { HEAP_MAX = 12 << 20, TEXT_BYTES = 13 << 19, MOST = HEAP_MAX / 8 };
+CRADLE_MAY_COLLECT static void ask_for_too_much(kit_fixture *k) {
+  static const char bytes[HEAP_MAX];
+  cradle_kit_string *text = cradle_kit_string_blank(&k->kit, TEXT_BYTES);
+  CRADLE_ROOT(k->f.m, text);
+  cradle_kit_list *list = cradle_kit_list_new(&k->kit, 0);
+  CRADLE_ROOT(k->f.m, list);
+  cradle_kit_map *map = cradle_kit_map_new(&k->kit, NULL);
+  CRADLE_ROOT(k->f.m, map);
+  cradle_weak_set *symbols = new_symbols(k, NULL);
+  returns = true;
+  refused_bytes = 0;
+  assert_null(cradle_kit_string_new(&k->kit, bytes, HEAP_MAX));
+  assert_int_equal(refused_bytes, sizeof *text + HEAP_MAX);
+  assert_null(cradle_kit_string_blank(&k->kit, TEXT_BYTES));
+  assert_null(cradle_kit_string_join(&k->kit, text, text));
+  assert_null(cradle_kit_string_slice(&k->kit, text, 0, TEXT_BYTES));
+  assert_null(cradle_kit_array_new(&k->kit, MOST));
+  assert_null(cradle_kit_list_new(&k->kit, MOST));
+  assert_null(cradle_kit_intern(&k->kit, symbols, bytes, HEAP_MAX));
+  assert_int_equal(set_count(symbols), 0);
+  size_t items = 0, keys = 0;
+  while (cradle_kit_list_append(&k->kit, list, items << 3 | 1)) items++;
+  assert_int_equal(list->length, items);
+  assert_false(cradle_kit_list_insert(&k->kit, list, 0, 1));
+  assert_false(cradle_kit_list_reserve(&k->kit, list, MOST));
+  assert_int_equal(list->length, items);
+  assert_int_equal(list->room, items);
+  for (size_t i = 0; i < items; i++) assert_int_equal(cradle_kit_list_get(list, i), i << 3 | 1);
+  list = NULL;
+  while (cradle_kit_map_set(&k->kit, map, keys << 3 | 1, keys << 3 | 1)) keys++;
+  assert_false(cradle_kit_map_reserve(&k->kit, map, MOST));
+  assert_false(cradle_kit_map_reserve(&k->kit, map, CRADLE_KIT_MAP_MAX + 1));
+  assert_int_equal(map->count, keys);
+  for (size_t i = 0; i < keys; i++) assert_int_equal(cradle_kit_map_get(&k->kit, map, i << 3 | 1, 0), i << 3 | 1);
+  returns = false;
+  assert_heap_sound(k->f.heap);
+  cradle_weak_set_free(symbols);
+}
+
+CRADLE_UNCHECKED_COLLECTION static void a_handler_that_returns_gives_null(void **state) {
+  (void)state;
+  kit_fixture of;
+  cradle_options options;
+  fixture_options(&of.f, &options);
+  options.encoding = encoding_of(0);
+  options.heap_max_bytes = HEAP_MAX;
+  options.on_out_of_memory = land;
+  fixture_unstress(&options);
+  fixture_open_with(&of.f, &options);
+  cradle_kit_init(&of.kit, of.f.m, cradle_kit_add_types(of.f.heap));
+  ask_for_too_much(&of);
+  fixture_close(&of.f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(strings),
@@ -496,6 +555,7 @@ int main(void) {
       cmocka_unit_test(names_whose_hashes_agree_are_told_apart),
       cmocka_unit_test(symbols_that_are_dropped_die),
       cmocka_unit_test(what_memory_fails_stays_whole),
+      cmocka_unit_test(a_handler_that_returns_gives_null),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

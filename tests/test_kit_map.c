@@ -5,6 +5,12 @@
 
 /* --- maps --- */
 
+/* Sets a key. true: it is new. map: a rooted variable. */
+static size_t count_before;
+#define set_new(kit, map, key, value) \
+  (count_before = (map)->count, assert_true(cradle_kit_map_set((kit), (map), (key), (value))), \
+   (map)->count != count_before)
+
 /* The keys of a test are made once and rooted, so that each has an identity: key i is objects[i]. */
 typedef struct map_model {
   size_t keys;
@@ -81,7 +87,7 @@ CRADLE_MAY_COLLECT static void map_step(kit_fixture *k, cradle_kit_map *map, map
   if (below(k, 3) > 0) {
     uint64_t value = numbered(k, next(k));
     model->value[i] = number_of(k, value);
-    assert_int_equal(cradle_kit_map_set(&k->kit, map, keys->items[i], value), !model->present[i]);
+    assert_int_equal(set_new(&k->kit, map, keys->items[i], value), !model->present[i]);
     if (!model->present[i]) model->since[i] = ++model->clock, model->count++;
     model->present[i] = true;
   } else {
@@ -316,13 +322,13 @@ static void keys_of_one_name_are_kept_apart(void **state) {
     name = cradle_kit_string_new(&k.kit, "name", 4);
     symbol = cradle_kit_intern(&k.kit, symbols, "name", 4);
     map = cradle_kit_map_new(&k.kit, &cradle_kit_keys_strings);
-    assert_true(cradle_kit_map_set(&k.kit, map, (uintptr_t)name | TAG_1, VALUE));
-    assert_true(cradle_kit_map_set(&k.kit, map, (uintptr_t)symbol | TAG_1, VALUE));
-    assert_true(cradle_kit_map_set(&k.kit, map, (uintptr_t)name | TAG_7, VALUE));
+    assert_true(set_new(&k.kit, map, (uintptr_t)name | TAG_1, VALUE));
+    assert_true(set_new(&k.kit, map, (uintptr_t)symbol | TAG_1, VALUE));
+    assert_true(set_new(&k.kit, map, (uintptr_t)name | TAG_7, VALUE));
     const cradle_kit_string *again = cradle_kit_string_new(&k.kit, "name", 4);
-    assert_false(cradle_kit_map_set(&k.kit, map, (uintptr_t)again | TAG_1, VALUE));
+    assert_false(set_new(&k.kit, map, (uintptr_t)again | TAG_1, VALUE));
     again = cradle_kit_string_new(&k.kit, "name", 4);
-    assert_false(cradle_kit_map_set(&k.kit, map, (uintptr_t)again | TAG_7, VALUE));
+    assert_false(set_new(&k.kit, map, (uintptr_t)again | TAG_7, VALUE));
     assert_int_equal(map->count, 3);
     cradle_weak_set_free(symbols);
   }
@@ -339,7 +345,7 @@ static void equality_of_one(kit_fixture *k) {
   CRADLE_ROOT(k->f.m, map);
   keys = new_keys(k, COUNT);
   map = cradle_kit_map_new(&k->kit, &keys_of_one_hash);
-  for (size_t i = 0; i < COUNT; i++) assert_true(cradle_kit_map_set(&k->kit, map, keys->items[i], 0));
+  for (size_t i = 0; i < COUNT; i++) assert_true(set_new(&k->kit, map, keys->items[i], 0));
   for (size_t i = 0; i < COUNT; i++) assert_int_equal(cradle_kit_map_find(&k->kit, map, keys->items[i]), i);
   uint64_t again = reference(k, cradle_kit_string_new(&k->kit, "key 1", 5));
   assert_int_equal(cradle_kit_map_find(&k->kit, map, again), 1);
@@ -375,7 +381,7 @@ static void many_of_one(kit_fixture *k) {
   cradle_kit_map *map = cradle_kit_map_new(&k->kit, NULL);
   CRADLE_ROOT(k->f.m, map);
   for (uint64_t i = 0; i < many; i++) {
-    assert_true(cradle_kit_map_set(&k->kit, map, i * 17 << 3 | 1, i << 3 | 1));
+    assert_true(set_new(&k->kit, map, i * 17 << 3 | 1, i << 3 | 1));
     if (i % 3 == 0) assert_true(cradle_kit_map_remove(&k->kit, map, i / 3 * 17 << 3 | 1));
   }
   uint64_t first = (many - 1) / 3 + 1;
@@ -386,7 +392,7 @@ static void many_of_one(kit_fixture *k) {
   assert_int_equal(cradle_kit_map_next(map, 0), CRADLE_KIT_MAP_NONE);
   /* Removed entries make no room for more: one key at a time in an empty map, and it becomes small. */
   for (uint64_t i = 0; i < 2 * many; i++) {
-    assert_true(cradle_kit_map_set(&k->kit, map, i << 3 | 1, 1));
+    assert_true(set_new(&k->kit, map, i << 3 | 1, 1));
     assert_true(cradle_kit_map_remove(&k->kit, map, i << 3 | 1));
   }
   assert_true(map->entries->length <= 16);
@@ -406,7 +412,7 @@ static void comes_and_goes(kit_fixture *k) {
   CRADLE_ROOT(k->f.m, map);
   cradle_kit_map_reserve(&k->kit, map, 1000);
   for (int i = 0; i < 500; i++) {
-    assert_true(cradle_kit_map_set(&k->kit, map, 17 << 3 | 1, 1));
+    assert_true(set_new(&k->kit, map, 17 << 3 | 1, 1));
     assert_true(cradle_kit_map_remove(&k->kit, map, 17 << 3 | 1));
   }
   size_t taken = 0;

@@ -39,6 +39,7 @@ static int in_child(int (*body)(void)) {
 
 static void default_options(cradle_options *options) {
   cradle_options_init(options);
+  options->on_out_of_memory = fixture_shortage;
   options->types = fixture_types;
   options->type_count = T_COUNT;
 }
@@ -58,7 +59,7 @@ CRADLE_UNCHECKED_COLLECTION static int many_heaps(void) {
   for (int i = 0; i < HEAPS; i++) {
     cradle_heap *heap = cradle_heap_new(&options, NULL);
     cradle_mutator *m = heap == NULL ? NULL : cradle_mutator_new(heap);
-    if (m == NULL || cradle_try_new(m, T_PAIR, sizeof(pair)) == NULL) return 10;
+    if (m == NULL || cradle_new(m, T_PAIR, sizeof(pair)) == NULL) return 10;
     if (i == 0 && heap->old.arenas.bytes < (size_t)64 << 30) return 11;
     if (heap->old.arenas.bytes < 256 * MIB) return 12;
   }
@@ -85,15 +86,15 @@ CRADLE_UNCHECKED_COLLECTION static int works_under_addresses(void) {
   if (m == NULL) return 13;
   cradle_push(m, NULL);
   for (size_t made = 0; made < MIB / 2; made += 1024) { /* lives, beside garbage */
-    vector *fresh = cradle_try_new_array(m, T_VECTOR, 126);
+    vector *fresh = cradle_new_array(m, T_VECTOR, 126);
     if (fresh == NULL) return 14;
     fresh->item[0] = (void *)(uintptr_t)cradle_pop(m);
     cradle_push(m, fresh);
     for (int i = 0; i < 64; i++)
-      if (cradle_try_new_array(m, T_STRING, 1000) == NULL) return 15;
+      if (cradle_new_array(m, T_STRING, 1000) == NULL) return 15;
   }
-  void *ephemeral = cradle_try_new(m, T_PAIR, sizeof(pair));
-  if (ephemeral == NULL || !cradle_try_finalizer_register(m, ephemeral, 1)) return 16;
+  void *ephemeral = cradle_new(m, T_PAIR, sizeof(pair));
+  if (ephemeral == NULL || !cradle_finalizer_register(m, ephemeral, 1)) return 16;
   cradle_collect(m, CRADLE_COLLECT_FULL);
   if (!cradle_heap_verify(heap, &error)) return 17;
   return malloc(limit_bytes / 16) == NULL ? 18 : 0;

@@ -70,6 +70,7 @@ static void take_note(void *data, const cradle_event *event) {
 /* Ignores the environment: these tests choose pages and sizes themselves. */
 static void memory_options(cradle_options *options) {
   cradle_options_init(options);
+  options->on_out_of_memory = fixture_shortage;
   options->types = fixture_types;
   options->type_count = T_COUNT;
   options->nursery_bytes = 4 * MIB;
@@ -81,11 +82,11 @@ static void memory_options(cradle_options *options) {
 /* A list of strings of 2 KiB, each full of its number; the list is the word on the shadow stack at depth 0. */
 CRADLE_UNCHECKED_COLLECTION static bool grow(cradle_mutator *m, size_t bytes) {
   for (size_t made = 0; made < bytes; made += CHUNK_BYTES) {
-    string *text = cradle_try_new_array(m, T_STRING, CHUNK_BYTES - 64);
+    string *text = cradle_new_array(m, T_STRING, CHUNK_BYTES - 64);
     if (text == NULL) return false;
     memset(text->byte, (int)(made / CHUNK_BYTES % 251), text->length);
     cradle_push(m, text);
-    pair *fresh = cradle_try_new(m, T_PAIR, sizeof(pair));
+    pair *fresh = cradle_new(m, T_PAIR, sizeof(pair));
     if (fresh == NULL) return cradle_pop_many(m, 1), false;
     fresh->first = cradle_pop(m);
     fresh->rest = (pair *)(uintptr_t)*cradle_peek(m, 0);
@@ -645,7 +646,7 @@ CRADLE_UNCHECKED_COLLECTION static int services_under_an_address_limit(void) {
     for (size_t kind = 0; kind < 3; kind++) {
       uint32_t type = cradle_type_add(f.heap, &kinds[kind]);
       for (int n = 0; n < 20000; n++)
-        if (cradle_try_new_registered(f.m, type, kinds[kind].size) == NULL) return 30 + (int)kind;
+        if (cradle_new_registered(f.m, type, kinds[kind].size) == NULL) return 30 + (int)kind;
     }
     void *own = malloc(16 * MIB);
     if (own == NULL) return 33;

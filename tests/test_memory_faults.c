@@ -127,13 +127,14 @@ static void life_options(fixture *f, cradle_options *options, cradle_hugepages p
   options->quarantine = nurseries;
   options->hugepages_nursery = options->hugepages_arenas = policy;
   options->on_misuse = fixture_misuse;
+  options->on_out_of_memory = fixture_shortage;
   options->handler_data = f;
 }
 
 /* A list of vectors, the word on the shadow stack; false when memory ran out. */
 CRADLE_UNCHECKED_COLLECTION static bool grow(cradle_mutator *m, size_t bytes) {
   for (size_t made = 0; made < bytes; made += 1024) {
-    vector *fresh = cradle_try_new_array(m, T_VECTOR, 1024 / 8 - 2);
+    vector *fresh = cradle_new_array(m, T_VECTOR, 1024 / 8 - 2);
     if (fresh == NULL) return false;
     fresh->item[0] = (void *)(uintptr_t)*cradle_peek(m, 0);
     *cradle_peek(m, 0) = (cradle_word)(uintptr_t)fresh;
@@ -161,8 +162,8 @@ CRADLE_UNCHECKED_COLLECTION static void use(fixture *f) {
   *cradle_peek(f->m, 0) = 0;
   cradle_collect(f->m, CRADLE_COLLECT_FULL);
   assert_sound(f->heap);
-  (void)cradle_try_new_array(f->m, T_STRING, 5 * MIB);
-  (void)cradle_try_new_array(f->m, T_STRING, MIB);
+  (void)cradle_new_array(f->m, T_STRING, 5 * MIB);
+  (void)cradle_new_array(f->m, T_STRING, MIB);
   (void)grow(f->m, 2 * MIB);
   (void)crd_arenas_prepare(&f->heap->old.arenas, f->heap->old.arenas.free_count + 1);
   clock_ns += 3000000000u;
@@ -429,7 +430,7 @@ static void a_full_ring_bears_refusals(void **state) {
   for (unsigned i = 0; i < 300; i++) {
     if (i == 100) refuse("mprotect", 1, 1);
     if (i == 180) heal();
-    (void)cradle_try_new_array(f.m, T_STRING, (40 + i % 9) << 10);
+    (void)cradle_new_array(f.m, T_STRING, (40 + i % 9) << 10);
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_sound(f.heap);
     if (i == 99 || i == 299) assert_int_equal(arenas->closed->count, 64);
@@ -532,8 +533,8 @@ CRADLE_UNCHECKED_COLLECTION static uint64_t register_all(cradle_mutator *m, unsi
   uint64_t files = 0;
   for (unsigned i = 0; i < times; i++) {
     for (uint32_t type = 0; type < 3; type++)
-      files += cradle_try_new_registered(m, type, sizeof(pair)) != NULL && type == 2;
-    (void)cradle_try_new_registered_array(m, 3, 2);
+      files += cradle_new_registered(m, type, sizeof(pair)) != NULL && type == 2;
+    (void)cradle_new_registered_array(m, 3, 2);
   }
   return files;
 }
@@ -545,7 +546,7 @@ CRADLE_UNCHECKED_COLLECTION static bool finalizers_come_in_order(cradle_mutator 
   bool made = true;
   cradle_push(m, NULL);
   for (uintptr_t i = 0; i < LINKS && made; i++) {
-    pair *final = cradle_try_new_registered(m, 1, sizeof(pair));
+    pair *final = cradle_new_registered(m, 1, sizeof(pair));
     made = final != NULL;
     if (!made) break;
     final->first = cradle_pop(m);
@@ -587,7 +588,7 @@ CRADLE_UNCHECKED_COLLECTION static void the_dead_leave_the_list(void **state) {
   options.reserve_bytes = 16 * MIB; /* a list for 256 Ki */
   options.nursery_bytes = 7 * MIB;
   fixture_open_with(&f, &options);
-  for (size_t i = 0; i < 600000; i++) assert_non_null(cradle_try_new_registered(f.m, 0, sizeof(pair)));
+  for (size_t i = 0; i < 600000; i++) assert_non_null(cradle_new_registered(f.m, 0, sizeof(pair)));
   fixture_close(&f);
 }
 

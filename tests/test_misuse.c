@@ -47,27 +47,25 @@ static void reservations_that_cannot_be(void **state) {
   (void)state;
   ASSERT_MISUSE(&f, "more than CRADLE_NURSERY_OBJECT_MAX_BYTES",
                 (void)cradle_reserve(f.m, CRADLE_NURSERY_OBJECT_MAX_BYTES + 1));
-  ASSERT_MISUSE(&f, "cradle_try_reserve: more than CRADLE_NURSERY_OBJECT_MAX_BYTES",
-                (void)cradle_try_reserve(f.m, CRADLE_NURSERY_OBJECT_MAX_BYTES + 1));
-  cradle_reservation room = cradle_reserve_slow(f.m, 64, false);
+  cradle_reservation room = cradle_reserve_slow(f.m, 64);
   cradle_check_reserved(&room, T_PAIR, sizeof(pair));
   (void)cradle_new_reserved(&room, T_PAIR, sizeof(pair));
   memset((char *)room.free - 16, 0, 16);
   (void)cradle_new_reserved(&room, T_PAIR, sizeof(pair));
   memset((char *)room.free - 16, 0, 16);
   ASSERT_MISUSE(&f, "goes beyond the reservation", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
-  room = cradle_reserve_slow(f.m, 64, false);
+  room = cradle_reserve_slow(f.m, 64);
   cradle_check_new_fast(f.m, T_PAIR, sizeof(pair)); /* does not collect, so that it does not end it */
   (void)cradle_new_fast(f.m, T_PAIR, sizeof(pair));
   cradle_check_reserved(&room, T_PAIR, sizeof(pair));
-  room = cradle_reserve_slow(f.m, 64, false);
+  room = cradle_reserve_slow(f.m, 64);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
   uint32_t weak = cradle_type_add(f.heap, &(cradle_type){.name = "weak", .size = 16, .weak = 1 << 1});
-  room = cradle_reserve_slow(f.m, 64, false);
+  room = cradle_reserve_slow(f.m, 64);
   (void)cradle_new_registered_slow(f.m, weak, 16);
   ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
-  room = cradle_reserve_slow(f.m, 64, false);
+  room = cradle_reserve_slow(f.m, 64);
   /* a call that may collect ends the reservation, even if it does not collect */
   (void)cradle_new_array(f.m, T_STRING, 2 * CRADLE_NURSERY_OBJECT_MAX_BYTES);
   ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
@@ -76,7 +74,7 @@ static void reservations_that_cannot_be(void **state) {
 /* The size is wrong whatever room there is, so the message names the type and not the reservation. */
 static void a_wrong_size_beyond_a_reservation(void **state) {
   (void)state;
-  cradle_reservation room = cradle_reserve_slow(f.m, 32, false);
+  cradle_reservation room = cradle_reserve_slow(f.m, 32);
   ASSERT_MISUSE(&f, "cradle_new_reserved: allocation of 64 bytes for type 0 (pair), whose descriptor says 24",
                 cradle_check_reserved(&room, T_PAIR, 64));
 }
@@ -86,13 +84,13 @@ static void a_region_is_named_before_a_wrong_layout(void **state) {
   (void)state;
   static const cradle_array_layout wrong = {8, 1, 0};
   ASSERT_MISUSE(&f, "CRADLE_NEW_ARRAY: may collect, but a no-collection region is open", cradle_no_collect_begin(f.m);
-                (void)cradle_new_items_slow(f.m, T_VECTOR, wrong, 1, false));
+                (void)cradle_new_items_slow(f.m, T_VECTOR, wrong, 1));
   ASSERT_MISUSE(&f, "CRADLE_NEW_REGISTERED_ARRAY: may collect, but a no-collection region is open",
                 cradle_no_collect_begin(f.m);
-                (void)cradle_new_registered_items_slow(f.m, T_VECTOR, wrong, 1, false));
+                (void)cradle_new_registered_items_slow(f.m, T_VECTOR, wrong, 1));
   ASSERT_MISUSE(&f, "CRADLE_NEW_PINNED_ARRAY: may collect, but a no-collection region is open",
                 cradle_no_collect_begin(f.m);
-                (void)cradle_new_pinned_items(f.m, T_VECTOR, wrong, 1, false));
+                (void)cradle_new_pinned_items(f.m, T_VECTOR, wrong, 1));
 }
 
 static void assert_no_object(void *address) {
@@ -271,18 +269,15 @@ static void remove_range(cradle_mutator *m) {
 static const cradle_array_layout no_layout = {0, 0, 0};
 static cradle_reservation reserved;
 WRONG(new, (void)cradle_new_slow(m, T_PAIR, 1000))
-WRONG(try_new, (void)cradle_try_new_slow(m, T_PAIR, 1000))
 WRONG(new_registered, (void)cradle_new_registered_slow(m, T_PAIR, 1000))
-WRONG(try_new_registered, (void)cradle_try_new_registered_slow(m, T_PAIR, 1000))
 WRONG(new_pinned, (void)cradle_new_pinned(m, T_PAIR, 1000))
-WRONG(try_new_pinned, (void)cradle_try_new_pinned(m, T_PAIR, 1000))
 WRONG(new_array, (void)cradle_new_array(m, T_PAIR, 1))
 WRONG(new_registered_array, (void)cradle_new_registered_array(m, T_PAIR, 1))
 WRONG(new_pinned_array, (void)cradle_new_pinned_array(m, T_PAIR, 1))
-WRONG(new_items, (void)cradle_new_items_slow(m, T_VECTOR, no_layout, 1, false))
-WRONG(new_registered_items, (void)cradle_new_registered_items_slow(m, T_VECTOR, no_layout, 1, false))
-WRONG(new_pinned_items, (void)cradle_new_pinned_items(m, T_VECTOR, no_layout, 1, false))
-WRONG(reserve, (void)cradle_reserve_slow(m, CRADLE_NURSERY_OBJECT_MAX_BYTES + 1, false))
+WRONG(new_items, (void)cradle_new_items_slow(m, T_VECTOR, no_layout, 1))
+WRONG(new_registered_items, (void)cradle_new_registered_items_slow(m, T_VECTOR, no_layout, 1))
+WRONG(new_pinned_items, (void)cradle_new_pinned_items(m, T_VECTOR, no_layout, 1))
+WRONG(reserve, (void)cradle_reserve_slow(m, CRADLE_NURSERY_OBJECT_MAX_BYTES + 1))
 WRONG(check_reserved, cradle_check_reserved(&reserved, T_PAIR, 1000))
 WRONG(check_room, cradle_check_room(&reserved, 1000))
 WRONG(check_new, cradle_check_new(m, T_PAIR, 1000))
@@ -306,11 +301,8 @@ CRADLE_UNCHECKED_COLLECTION static void another_thread(void **state) {
               {remove_range, "cradle_root_range_remove"},
               {cradle_safepoint_slow, "cradle_safepoint"},
               {new_wrong, "cradle_new"},
-              {try_new_wrong, "cradle_try_new"},
               {new_registered_wrong, "cradle_new_registered"},
-              {try_new_registered_wrong, "cradle_try_new_registered"},
               {new_pinned_wrong, "cradle_new_pinned"},
-              {try_new_pinned_wrong, "cradle_try_new_pinned"},
               {new_array_wrong, "cradle_new_array"},
               {new_registered_array_wrong, "cradle_new_registered_array"},
               {new_pinned_array_wrong, "cradle_new_pinned_array"},
@@ -323,7 +315,7 @@ CRADLE_UNCHECKED_COLLECTION static void another_thread(void **state) {
               {check_new_wrong, "cradle_new"},
               {check_items_wrong, "CRADLE_NEW_ARRAY"},
               {check_items_fast_wrong, "CRADLE_NEW_ARRAY"}};
-  reserved = cradle_reserve_slow(f.m, 64, false);
+  reserved = cradle_reserve_slow(f.m, 64);
   for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
     pthread_t thread;
     char wanted[128];
@@ -478,31 +470,24 @@ CRADLE_UNCHECKED_COLLECTION static void scopes_of_a_frame_that_is_gone(void **st
   fixture_close(&f);
 }
 
-static void return_from_out_of_memory(void *data, cradle_mutator *mutator, size_t size, const char *message) {
-  (void)data, (void)mutator, (void)size, (void)message;
-}
 static void return_from_misuse(void *data, const char *message) {
   (void)data, (void)message;
 }
 
-CRADLE_UNCHECKED_COLLECTION static void exhaust(cradle_out_of_memory_function handler, size_t length) {
+CRADLE_UNCHECKED_COLLECTION static void exhaust(size_t length) {
   cradle_options options;
   cradle_options_init(&options);
   options.types = fixture_types;
   options.type_count = T_COUNT;
-  options.on_out_of_memory = handler;
   options.heap_max_bytes = (size_t)64 << 20;
   cradle_heap *heap = cradle_heap_new(&options, NULL);
   if (heap != NULL) (void)cradle_new_array(cradle_mutator_new(heap), T_STRING, length);
 }
-static void exhaust_with_a_handler(void) {
-  exhaust(return_from_out_of_memory, (size_t)1 << 40);
-}
 static void exhaust_without_a_handler(void) {
-  exhaust(NULL, (size_t)1 << 40);
+  exhaust((size_t)1 << 40);
 }
 static void exhaust_without_a_size(void) {
-  exhaust(NULL, SIZE_MAX);
+  exhaust(SIZE_MAX);
 }
 CRADLE_UNCHECKED_COLLECTION static void register_without_a_size(void) {
   cradle_options options;
@@ -519,7 +504,7 @@ static void misuse_on(void) {
   cradle_external_memory(cradle_mutator_new(cradle_heap_new(&options, NULL)), -1);
 }
 
-/* A child without a handler, or whose handler returns, must print the message and then abort. */
+/* A child without a handler, or whose misuse handler returns, must print the message and then abort. */
 static void assert_aborts(void (*child)(void), const char *words) {
   char said[1024];
   int ends[2], status;
@@ -576,9 +561,8 @@ static void reports_of_what_is_no_slot(void **state) {
   cradle_root_callback_set(f.heap, NULL, NULL);
 }
 
-static void handlers_that_return(void **state) {
+static void a_misuse_handler_that_returns(void **state) {
   (void)state;
-  assert_aborts(exhaust_with_a_handler, "cradle: misuse: the out-of-memory handler returned; it must not\n");
   assert_aborts(misuse_on, "cradle: the misuse handler returned after: cradle_external_memory: more bytes are removed");
 }
 
@@ -954,7 +938,7 @@ int main(void) {
       WITH_FIXTURE(unwinding_upwards),
       cmocka_unit_test(a_heap_without_types),
       cmocka_unit_test(scopes_of_a_frame_that_is_gone),
-      cmocka_unit_test(handlers_that_return),
+      cmocka_unit_test(a_misuse_handler_that_returns),
       cmocka_unit_test(no_memory_without_a_handler),
       cmocka_unit_test(last_words_that_nobody_reads),
       cmocka_unit_test(options_that_contradict),

@@ -318,16 +318,16 @@ static void at_the_maximum_one_allocation_fails_and_the_heap_stays_usable(void *
     CRADLE_ROOT(f.m, keep);
     uint64_t held = 0;
     for (string *next; held < 64; held++) {
-      next = cradle_try_new_array(f.m, T_STRING, MIB);
+      next = cradle_new_array(f.m, T_STRING, MIB);
       if (next == NULL) break;
       cradle_store(f.m, keep, &keep->item[held], next);
     }
     assert_in_range(held, 8, 24);
-    assert_null(cradle_try_new_array(f.m, T_STRING, MIB));
+    assert_null(cradle_new_array(f.m, T_STRING, MIB));
     assert_true(s.compactions > 0); /* the collector compacted before giving up */
     verify(&f);
     cradle_store(f.m, keep, &keep->item[0], NULL);
-    assert_non_null(cradle_try_new_array(f.m, T_STRING, MIB));
+    assert_non_null(cradle_new_array(f.m, T_STRING, MIB));
     assert_int_equal(list_length(make_list(&f, 1000)), 1000);
     verify(&f);
   }

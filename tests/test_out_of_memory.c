@@ -9,6 +9,7 @@
 #include "gc/heap.h"
 
 static jmp_buf landing;
+static bool lands; /* the handler does; otherwise it returns */
 static size_t refused_size;
 static char refused_message[300];
 
@@ -16,8 +17,11 @@ static void land(void *data, cradle_mutator *mutator, size_t size, const char *m
   (void)data, (void)mutator;
   refused_size = size;
   strncpy(refused_message, message, sizeof refused_message - 1);
-  longjmp(landing, 1);
+  if (lands) longjmp(landing, 1);
 }
+
+/* True until the handler lands here. */
+#define LANDS() (lands = true, setjmp(landing) == 0 || (lands = false))
 
 static void small_options(fixture *f, cradle_options *options) {
   fixture_options(f, options);
@@ -28,7 +32,7 @@ static void small_options(fixture *f, cradle_options *options) {
 
 CRADLE_UNCHECKED_COLLECTION static size_t fill_with_pairs(fixture *f, pair *volatile *list) {
   volatile size_t count = 0;
-  if (setjmp(landing) != 0) {
+  if (!LANDS()) {
     cradle_checkpoint_restore(f->m, &f->checkpoint);
     return count;
   }
@@ -54,10 +58,10 @@ static void the_handler_is_called_and_the_heap_goes_on(void **state) {
     assert_true(count * sizeof(pair) > ((size_t)10 << 20));
     assert_int_equal(refused_size, sizeof(pair));
     assert_heap_sound(f.heap);
-    assert_null(cradle_try_new_array(f.m, T_STRING, (size_t)15 << 20));
+    assert_null(cradle_new_array(f.m, T_STRING, (size_t)15 << 20));
     cradle_collect(f.m, CRADLE_COLLECT_FULL); /* the list is not rooted any more */
     assert_true(fixture_stats(&f).old_bytes < 4096);
-    string *text = cradle_try_new_array(f.m, T_STRING, (size_t)4 << 20);
+    string *text = cradle_new_array(f.m, T_STRING, (size_t)4 << 20);
     assert_non_null(text);
     assert_int_equal(text->byte[((size_t)4 << 20) - 1], 0);
   }
@@ -68,17 +72,17 @@ static void fill_with_vectors(fixture *f) {
   vector *list = NULL;
   CRADLE_ROOT(f->m, list);
   size_t count = 0;
-  for (vector *fresh; (fresh = cradle_try_new_array(f->m, T_VECTOR, 100)) != NULL; count++) {
+  for (vector *fresh; (fresh = cradle_new_array(f->m, T_VECTOR, 100)) != NULL; count++) {
     fresh->item[0] = list;
     list = fresh;
   }
   size_t found = 0;
   for (vector *at = list; at != NULL; at = at->item[0]) found++;
   assert_int_equal(found, count);
-  cradle_reservation room = cradle_try_reserve(f->m, 32768);
+  cradle_reservation room = cradle_reserve(f->m, 32768);
   assert_null(room.free);
   list = NULL;
-  assert_non_null(cradle_try_new_array(f->m, T_VECTOR, 100));
+  assert_non_null(cradle_new_array(f->m, T_VECTOR, 100));
 }
 
 static void a_live_heap_at_its_maximum_says_null(void **state) {
@@ -100,15 +104,15 @@ static void lengths_that_overflow_are_refused(void **state) {
   static const size_t lengths[] = {SIZE_MAX,         SIZE_MAX / 2,    SIZE_MAX / 8,
                                    SIZE_MAX / 8 - 1, (size_t)1 << 61, (size_t)1 << 50};
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-    assert_null(cradle_try_new_array(f.m, T_VECTOR, lengths[i]));
-    assert_null(cradle_try_new_array(f.m, T_STRING, lengths[i]));
+    assert_null(cradle_new_array(f.m, T_VECTOR, lengths[i]));
+    assert_null(cradle_new_array(f.m, T_STRING, lengths[i]));
   }
-  if (setjmp(landing) == 0) {
+  if (LANDS()) {
     (void)cradle_new_array(f.m, T_VECTOR, SIZE_MAX / 8);
     fail_msg("an impossible array was made");
   }
   assert_int_equal(refused_size, SIZE_MAX);
-  if (setjmp(landing) == 0) {
+  if (LANDS()) {
     (void)cradle_new_array(f.m, T_VECTOR, (size_t)1 << 40);
     fail_msg("an array of 8 TiB was made");
   }
@@ -159,11 +163,11 @@ static const struct {
  * all. */
 CRADLE_UNCHECKED_COLLECTION static void refused_in_words(fixture *f, size_t i) {
   vector *volatile list = NULL;
-  if (setjmp(landing) == 0)
+  if (LANDS())
     for (;;) {
       cradle_push(f->m, list);
       says[i].call(f->m);
-      vector *fresh = cradle_try_new_array(f->m, T_VECTOR, 100);
+      vector *fresh = cradle_new_array(f->m, T_VECTOR, 100);
       vector *last = cradle_pop(f->m);
       if (fresh != NULL) fresh->item[0] = last;
       list = fresh != NULL ? fresh : last;
@@ -182,7 +186,7 @@ CRADLE_UNCHECKED_COLLECTION static void the_message_names_what_is_kept_for_promo
   small_options(&f, &options);
   options.nursery_bytes = (size_t)1 << 20;
   fixture_open_with(&f, &options);
-  if (setjmp(landing) == 0)
+  if (LANDS())
     for (;;) (void)cradle_new_pinned_array(f.m, T_STRING, (size_t)1 << 20);
   cradle_checkpoint_restore(f.m, &f.checkpoint);
   size_t kept = f.heap->old.reserve * ARENA_BYTES;
@@ -213,11 +217,11 @@ static void pinned_objects_at_the_maximum_are_refused(void **state) {
   small_options(&f, &options);
   fixture_open_with(&f, &options);
   size_t count = 0;
-  while (cradle_try_new_pinned_array(f.m, T_STRING, (size_t)1 << 20) != NULL) count++;
+  while (cradle_new_pinned_array(f.m, T_STRING, (size_t)1 << 20) != NULL) count++;
   assert_in_range(count, 4, 16);
-  assert_null(CRADLE_TRY_NEW_PINNED_ARRAY(f.m, string, T_STRING, byte, length, (size_t)1 << 20));
-  assert_null(cradle_try_new_pinned_array(f.m, T_STRING, SIZE_MAX));
-  assert_non_null(CRADLE_TRY_NEW_PINNED(f.m, pair, T_PAIR));
+  assert_null(CRADLE_NEW_PINNED_ARRAY(f.m, string, T_STRING, byte, length, (size_t)1 << 20));
+  assert_null(cradle_new_pinned_array(f.m, T_STRING, SIZE_MAX));
+  assert_non_null(CRADLE_NEW_PINNED(f.m, pair, T_PAIR));
   assert_heap_sound(f.heap);
   fixture_close(&f);
 }
@@ -244,6 +248,7 @@ CRADLE_UNCHECKED_COLLECTION static int fill_under(int resource, rlim_t limit) {
   cradle_options_init(&options);
   options.types = fixture_types;
   options.type_count = T_COUNT;
+  options.on_out_of_memory = fixture_shortage;
   cradle_error error;
   f.heap = cradle_heap_new(&options, &error);
   if (f.heap == NULL) return error.message[0] != '\0' ? 20 : 21;
@@ -255,14 +260,14 @@ CRADLE_UNCHECKED_COLLECTION static int fill_under(int resource, rlim_t limit) {
   free(program);
   size_t count = 0;
   cradle_push(f.m, NULL);
-  for (vector *fresh; count < 4000 && (fresh = cradle_try_new_array(f.m, T_VECTOR, 100000)) != NULL; count++) {
+  for (vector *fresh; count < 4000 && (fresh = cradle_new_array(f.m, T_VECTOR, 100000)) != NULL; count++) {
     fresh->item[0] = cradle_pop(f.m);
     cradle_push(f.m, fresh);
   }
   if (count == 0 || count == 4000) return 23;
   if (!cradle_heap_verify(f.heap, &error)) return 24;
   cradle_pop(f.m);
-  if (cradle_try_new_array(f.m, T_VECTOR, 100000) == NULL) return 25;
+  if (cradle_new_array(f.m, T_VECTOR, 100000) == NULL) return 25;
   cradle_mutator_free(f.m);
   cradle_heap_free(f.heap);
   return 0;

@@ -291,7 +291,7 @@ static void without_room_there_is_no_pin(void **state) {
   crd_pins *pins = &f.heap->pins;
   uint64_t collections = fixture_stats(&f).minor_collections;
   pins->count = pins->capacity = UINT32_MAX;
-  void *pinned = cradle_try_pin(f.m, p);
+  void *pinned = cradle_pin(f.m, p);
   pins->count = pins->capacity = 0;
   assert_null(pinned);
   assert_int_equal(fixture_stats(&f).minor_collections, collections);

@@ -152,8 +152,7 @@ CRADLE_UNCHECKED_COLLECTION static void samples_name_the_object(void **state) {
   open_sampled(64 * KIB, 4 * KIB, 3);
   for (int i = 0; i < 20000; i++) {
     size_t before = record.count;
-    void *object =
-        i % 3 == 0 ? cradle_try_new(f.m, T_PAIR, sizeof(pair)) : cradle_new_array(f.m, T_VECTOR, (size_t)i % 50);
+    void *object = i % 3 == 0 ? cradle_new(f.m, T_PAIR, sizeof(pair)) : cradle_new_array(f.m, T_VECTOR, (size_t)i % 50);
     if (record.count == before) continue;
     const cradle_sample *sample = &record.samples[before];
     assert_int_equal(record.count, before + 1);

@@ -357,11 +357,11 @@ static void an_array_that_is_too_long_is_none(void **state) {
   fixture f;
   services_open(&f);
   {
-    weaks *table = cradle_try_new_registered_array(f.m, T_WEAKS, 3);
+    weaks *table = cradle_new_registered_array(f.m, T_WEAKS, 3);
     CRADLE_ROOT(f.m, table);
     assert_int_equal(table->length, 3);
-    assert_null(cradle_try_new_registered_array(f.m, T_WEAKS, SIZE_MAX / 8 - 1)); /* overflows */
-    assert_null(cradle_try_new_registered_array(f.m, T_EPHEMERONS, (size_t)1 << 50));
+    assert_null(cradle_new_registered_array(f.m, T_WEAKS, SIZE_MAX / 8 - 1)); /* overflows */
+    assert_null(cradle_new_registered_array(f.m, T_EPHEMERONS, (size_t)1 << 50));
     assert_int_equal(((weaks *)cradle_new_registered_array(f.m, T_WEAKS, 0))->length, 0);
   }
   fixture_close(&f);

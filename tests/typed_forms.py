@@ -35,22 +35,16 @@ void f(cradle_mutator *m, cradle_reservation *r, size_t n) { %s }
 
 ACCEPTED = [
     "point *p = CRADLE_NEW(m, point, POINT); p->x = 1;",
-    "point *p = CRADLE_TRY_NEW(m, point, POINT); if (p != NULL) p->x = 1;",
     "CRADLE_NEW_UNINITIALIZED(m, point, POINT)->x = 1;",
     "point *p = CRADLE_NEW_FAST(m, point, (uint32_t)n + POINT); if (p != NULL) p->x = 1;",
     "CRADLE_NEW_REGISTERED(m, point, POINT)->x = 1;",
-    "point *p = CRADLE_TRY_NEW_REGISTERED(m, point, POINT); if (p != NULL) p->x = 1;",
     "CRADLE_NEW_RESERVED(r, point, POINT)->x = 1;",
     "CRADLE_NEW_PINNED(m, point, POINT)->x = 1;",
-    "point *p = CRADLE_TRY_NEW_PINNED(m, point, POINT); if (p != NULL) p->x = 1;",
     "CRADLE_NEW_PINNED_ARRAY(m, row, ROW, items, count, n)->name = NULL;",
-    "row *s = CRADLE_TRY_NEW_PINNED_ARRAY(m, row, ROW, items, count, n); if (s != NULL) s->name = NULL;",
     "string *s = CRADLE_NEW_ARRAY(m, string, STRING, bytes, length, n); s->bytes[0] = 'x';",
-    "row *s = CRADLE_TRY_NEW_ARRAY(m, row, ROW, items, count, n + 1); if (s != NULL) s->items[0] = s;",
     "CRADLE_NEW_ARRAY_UNINITIALIZED(m, row, ROW, items, count, 3)->name = NULL;",
     "row *s = CRADLE_NEW_ARRAY_FAST(m, row, ROW, items, count, n); if (s != NULL) s->name = NULL;",
     "CRADLE_NEW_REGISTERED_ARRAY(m, row, ROW, items, count, n)->name = NULL;",
-    "row *s = CRADLE_TRY_NEW_REGISTERED_ARRAY(m, row, ROW, items, count, n); if (s != NULL) s->name = NULL;",
     "cradle_reservation a = cradle_reserve(m, sizeof(point) + CRADLE_ARRAY_BYTES(string, bytes, n)); "
     "CRADLE_NEW_RESERVED_ARRAY(&a, string, STRING, bytes, length, n)->bytes[0] = 'x';",
     "static void *words[9], *base; static unsigned long *top; static cradle_root_range range; base = words; "

@@ -257,8 +257,8 @@ static crd_queue *queue_of(cradle_mutator *mutator, const char *what, uint32_t n
   return mutator->heap->services == NULL ? NULL : &mutator->heap->services->queues[number - 1];
 }
 
-/* false: no memory. what: the public function. */
-static bool register_finalizer(cradle_mutator *mutator, void *object, uint32_t queue, const char *what) {
+bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue) {
+  static const char what[] = "cradle_finalizer_register";
   (void)queue_of(mutator, what, queue);
   cradle_heap *heap = mutator->heap;
   uintptr_t address = address_of(object);
@@ -268,19 +268,12 @@ static bool register_finalizer(cradle_mutator *mutator, void *object, uint32_t q
    * made. */
   bool listed = heap->services != NULL && heap->services->kinds >> REGISTERED_FINALIZER & 1;
   if ((!listed || mutator->registered == mutator->registered_end) &&
-      !crd_registry_make_room(heap, 1u << REGISTERED_FINALIZER))
+      !crd_registry_make_room(heap, 1u << REGISTERED_FINALIZER)) {
+    crd_out_of_room(heap, what, "finalizer");
     return false;
+  }
   *mutator->registered++ = entry_of(address, queue);
   return true;
-}
-
-bool cradle_try_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue) {
-  return register_finalizer(mutator, object, queue, "cradle_try_finalizer_register");
-}
-
-void cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue) {
-  if (!register_finalizer(mutator, object, queue, "cradle_finalizer_register"))
-    crd_out_of_room(mutator->heap, "cradle_finalizer_register", "finalizer");
 }
 
 void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t number) {

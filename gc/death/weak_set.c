@@ -164,11 +164,6 @@ static cradle_weak_set *new_set(cradle_heap *heap, cradle_weak_swept_function sw
   return set;
 }
 
-cradle_weak_set *cradle_try_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data) {
-  crd_mutator_check_thread(mutator, "cradle_try_weak_set_new");
-  return new_set(mutator->heap, swept, data);
-}
-
 cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data) {
   crd_mutator_check_thread(mutator, "cradle_weak_set_new");
   cradle_weak_set *set = new_set(mutator->heap, swept, data);
@@ -211,8 +206,8 @@ void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equa
   }
 }
 
-/* false: no memory. what: the public function. */
-static bool add(cradle_weak_set *set, uint64_t hash, void *object, const char *what) {
+bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
+  static const char what[] = "cradle_weak_set_add";
   check(set, what);
   if (object == NULL) crd_misuse(set->heap, "%s: the object is NULL", what);
   /* The list of young places may name places that were emptied since. When it has as many entries as there are
@@ -223,21 +218,14 @@ static bool add(cradle_weak_set *set, uint64_t hash, void *object, const char *w
   bool emptied = set->capacity > FIRST_CAPACITY && set->count < set->capacity / EMPTY_SHARE;
   /* Room for the list comes first. Rebuilding needs no more of it, and an addition that is refused must not have
    * changed the order of the places. */
-  if (!GROW(set->young, set->young_count, set->young_capacity) || ((full || emptied) && !rebuild(set) && full))
+  if (!GROW(set->young, set->young_count, set->young_capacity) || ((full || emptied) && !rebuild(set) && full)) {
+    crd_out_of_room(set->heap, what, "object of a weak set");
     return false;
+  }
   recount(set);
   fill(set, hash, address_of(object));
   set->changes++;
   return true;
-}
-
-bool cradle_try_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
-  return add(set, hash, object, "cradle_try_weak_set_add");
-}
-
-void cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
-  if (!add(set, hash, object, "cradle_weak_set_add"))
-    crd_out_of_room(set->heap, "cradle_weak_set_add", "object of a weak set");
 }
 
 /* A freed place is not free: probes for other objects go on behind it. */

@@ -112,8 +112,7 @@ static CRADLE_COLD _Noreturn void handle_misuse(cradle_heap *heap, const char *w
   uint32_t index = handle_index(handle), generation = handle_generation(handle);
   bool was_open =
       index < heap->handles.used && (generation & 1) && generation < heap->handles.entries[index].generation;
-  if (handle.number == 0)
-    crd_misuse(heap, "%s: the handle is 0: it was never set, or cradle_try_handle_new failed", what);
+  if (handle.number == 0) crd_misuse(heap, "%s: the handle is 0: it was never set, or cradle_handle_new failed", what);
   crd_misuse(heap, "%s: the handle %#llx%s", what, (unsigned long long)handle.number,
              was_open ? " was freed" : " is not a handle of this heap");
 }
@@ -129,24 +128,16 @@ static inline uint32_t check_handle(cradle_mutator *mutator, const char *what, c
   return index;
 }
 
-/* Opens a handle; 0: no memory. what: the public function, for messages. */
-static cradle_handle new_handle(cradle_mutator *mutator, void *object, const char *what) {
-  crd_mutator_check_thread(mutator, what);
+cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object) {
+  crd_mutator_check_thread(mutator, "cradle_handle_new");
   cradle_heap *heap = mutator->heap;
   uint32_t index = open_entry(heap, object);
-  if (index == HANDLE_LIST_END) return (cradle_handle){0};
+  if (CRADLE_UNLIKELY(index == HANDLE_LIST_END)) {
+    crd_out_of_room(heap, "cradle_handle_new", "handle");
+    return (cradle_handle){0};
+  }
   heap->handles.open_count++;
   return (cradle_handle){(uint64_t)heap->handles.entries[index].generation << 32 | index};
-}
-
-cradle_handle cradle_try_handle_new(cradle_mutator *mutator, void *object) {
-  return new_handle(mutator, object, "cradle_try_handle_new");
-}
-
-cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object) {
-  cradle_handle handle = new_handle(mutator, object, "cradle_handle_new");
-  if (CRADLE_UNLIKELY(handle.number == 0)) crd_out_of_room(mutator->heap, "cradle_handle_new", "handle");
-  return handle;
 }
 
 void *cradle_handle_get(cradle_mutator *mutator, cradle_handle handle) {

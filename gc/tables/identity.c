@@ -90,16 +90,19 @@ static uint64_t id_of(const crd_ids *ids, uint32_t index) {
   return (uint64_t)ids->entries[index].generation << 32 | (index + 1);
 }
 
-/* The id of an object, a new one if it has none; 0: no memory. what: the public function, for messages. */
-static uint64_t give_id(cradle_mutator *mutator, void *object, const char *what) {
+uint64_t cradle_id(cradle_mutator *mutator, void *object) {
+  static const char what[] = "cradle_id";
   crd_mutator_check_thread(mutator, what);
   cradle_heap *heap = mutator->heap;
   crd_ids *ids = &heap->ids;
   cradle_word *header = object;
   if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
   if (header_has_id(*header)) return id_of(ids, index_of(ids, header));
-  if (!crd_address_map_reserve(&ids->by_address)) return 0;
-  if (ids->free == ID_LIST_END && !GROW(ids->entries, ids->used, ids->capacity)) return 0;
+  if (!crd_address_map_reserve(&ids->by_address) ||
+      (ids->free == ID_LIST_END && !GROW(ids->entries, ids->used, ids->capacity))) {
+    crd_out_of_room(heap, what, "id");
+    return 0;
+  }
   uint32_t index = take_entry(ids);
   crd_id_entry *entry = &ids->entries[index];
   entry->address = address_of(object);
@@ -111,16 +114,6 @@ static uint64_t give_id(cradle_mutator *mutator, void *object, const char *what)
   crd_address_map_insert(&ids->by_address, entry->address, index);
   object_set_flags(header, HEADER_ID_FLAG);
   return id_of(ids, index);
-}
-
-uint64_t cradle_try_id(cradle_mutator *mutator, void *object) {
-  return give_id(mutator, object, "cradle_try_id");
-}
-
-uint64_t cradle_id(cradle_mutator *mutator, void *object) {
-  uint64_t id = give_id(mutator, object, "cradle_id");
-  if (CRADLE_UNLIKELY(id == 0)) crd_out_of_room(mutator->heap, "cradle_id", "id");
-  return id;
 }
 
 /* --- dead objects --- */

@@ -76,28 +76,23 @@ static const char *fault_of(const cradle_heap *heap, const cradle_word *object) 
   return NULL;
 }
 
-/* Registers an object. If it refers into the heap already, it counts as written. false: no memory. what: the public
- * function, for messages. */
-static bool add(cradle_heap *heap, void *object, const char *what) {
+/* Registers an object. If it refers into the heap already, it counts as written. */
+bool cradle_prebuilt_add(cradle_heap *heap, void *object) {
+  static const char what[] = "cradle_prebuilt_add";
   crd_prebuilts *prebuilts = &heap->prebuilts;
   cradle_word *header = object;
   crd_heap_check_thread(heap, what);
   const char *fault = fault_of(heap, object);
   if (fault != NULL) crd_misuse(heap, "%s: %p: %s", what, object, fault);
-  if (!reserve(prebuilts)) return false;
+  if (!reserve(prebuilts)) {
+    crd_out_of_room(heap, what, "prebuilt object");
+    return false;
+  }
   crd_address_map_insert(&prebuilts->by_address, address_of(object), prebuilts->count);
   prebuilts->of[prebuilts->count++] = (crd_prebuilt){header, type_object_bytes(heap_type(heap, *header), header), 0};
   object_set_flags(header, HEADER_BARRIER_FLAG);
   if (search_slots((slot_search){.heap = heap}, object)) crd_remember(heap, object);
   return true;
-}
-
-bool cradle_try_prebuilt_add(cradle_heap *heap, void *object) {
-  return add(heap, object, "cradle_try_prebuilt_add");
-}
-
-void cradle_prebuilt_add(cradle_heap *heap, void *object) {
-  if (!add(heap, object, "cradle_prebuilt_add")) crd_out_of_room(heap, "cradle_prebuilt_add", "prebuilt object");
 }
 
 /* Makes plain memory of an object: no reference into the heap and no flag is left in it. */

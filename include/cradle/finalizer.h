@@ -45,10 +45,8 @@ CRADLE_BEGIN_DECLS
 
 /* Lets any object come back in a queue when it dies, whatever its type's descriptor says. An object that is registered
  * several times comes back as many times. When memory for the registration runs out the out-of-memory handler is
- * called, or false returned by the try variant. */
-CRADLE_API void cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue);
-CRADLE_API CRADLE_RESULT_MATTERS bool cradle_try_finalizer_register(cradle_mutator *mutator, void *object,
-                                                                    uint32_t queue);
+ * called, and false is returned if that returns. */
+CRADLE_API bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue);
 /* Takes the next object out of a queue and returns it; NULL: the queue is empty. */
 CRADLE_API void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t queue);
 /* Returns how many objects wait in a queue. */

@@ -21,10 +21,9 @@ CRADLE_API cradle_heap *cradle_heap_new(const cradle_options *options, cradle_er
 CRADLE_API void cradle_heap_free(cradle_heap *heap);
 
 /* Adds a type and returns its id, which is the number of types before it. A contradictory descriptor is misuse, and so
- * is a call from a callback. When memory or ids run out, the out-of-memory handler is called; the try variant returns
- * CRADLE_TYPE_ID_END. They do not collect. */
+ * is a call from a callback. When memory or ids run out, the out-of-memory handler is called, and
+ * CRADLE_TYPE_ID_END is returned if that returns. Does not collect. */
 CRADLE_API uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type);
-CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_try_type_add(cradle_heap *heap, const cradle_type *type);
 
 /* Returns how the heap's values are encoded; valid as long as the heap. Does not collect. */
 CRADLE_API const cradle_encoding *cradle_heap_encoding(const cradle_heap *heap);

@@ -28,16 +28,16 @@ CRADLE_INLINE cradle_array_layout cradle_array_layout_of(size_t size, size_t ite
   return layout;
 }
 
-/* Allocates an object with count items, zeroed after header and length. When memory runs out, or the size overflows,
- * the out-of-memory handler is called; with may_fail, NULL is returned instead. */
-CRADLE_INLINE void *cradle_new_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
-                                     bool may_fail) CRADLE_MAY_COLLECT {
+/* Allocates an object with count items, zeroed after header and length. A count whose size overflows counts as out of
+ * memory. */
+CRADLE_INLINE void *cradle_new_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count)
+    CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(cradle_items_exceed(layout.size, layout.item_size, count)))
-    return cradle_new_items_slow(mutator, type, layout, count, may_fail);
+    return cradle_new_items_slow(mutator, type, layout, count);
   size_t size = layout.size + count * layout.item_size, bytes = cradle_object_bytes(size);
   if (CRADLE_CHECKED) cradle_check_items(mutator, type, layout, true);
   char *object = mutator->free, *next = object + bytes;
-  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_new_items_slow(mutator, type, layout, count, may_fail);
+  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_new_items_slow(mutator, type, layout, count);
   CRADLE_UNPOISON(mutator, object, bytes);
   cradle_zero_object(object, bytes);
   cradle_label_items(object, type, layout.length_offset, count);
@@ -60,24 +60,23 @@ CRADLE_INLINE void *cradle_new_items_fast(cradle_mutator *mutator, uint32_t type
   return object;
 }
 
-/* As cradle_new_items_fast, but if there is no room the slow path allocates, and its objects are zeroed. When memory
- * runs out the handler is called. */
+/* As cradle_new_items_fast, but if there is no room the slow path allocates, and its objects are zeroed. */
 CRADLE_INLINE void *cradle_new_items_uninitialized(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
                                                    size_t count) CRADLE_MAY_COLLECT {
   void *object = cradle_new_items_fast(mutator, type, layout, count);
-  if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_items_slow(mutator, type, layout, count, false);
+  if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_items_slow(mutator, type, layout, count);
   return object;
 }
 
 /* As cradle_new_items, for types with services: weak or ephemeron slots or items, a finalizer, a destructor, an
  * external size. (It works for any other type as well.) */
 CRADLE_INLINE void *cradle_new_registered_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
-                                                size_t count, bool may_fail) CRADLE_MAY_COLLECT {
+                                                size_t count) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(cradle_items_exceed(layout.size, layout.item_size, count)))
-    return cradle_new_registered_items_slow(mutator, type, layout, count, may_fail);
+    return cradle_new_registered_items_slow(mutator, type, layout, count);
   size_t size = layout.size + count * layout.item_size;
   char *object = cradle_registered_place(mutator, type, size);
-  if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_registered_items_slow(mutator, type, layout, count, may_fail);
+  if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_registered_items_slow(mutator, type, layout, count);
   cradle_zero_object(object, cradle_object_bytes(size));
   cradle_label_items(object, type, layout.length_offset, count);
   return object;
@@ -86,7 +85,7 @@ CRADLE_INLINE void *cradle_new_registered_items(cradle_mutator *mutator, uint32_
 /* As cradle_new_items, but the object is old and pinned from the start (cradle/pin.h); for any type without services.
  * Out of line. */
 CRADLE_API void *cradle_new_pinned_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
-                                         size_t count, bool may_fail) CRADLE_MAY_COLLECT;
+                                         size_t count) CRADLE_MAY_COLLECT;
 
 /* Carves an object out of a reservation, without a check. Only header and length are written. The object must fit into
  * the rest of the reservation, which CRADLE_CHECKED=1 checks. Does not collect. */

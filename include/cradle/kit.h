@@ -8,8 +8,9 @@
  *
  *   [kit.1] A function that may collect says so. It roots its own arguments; the caller's variables are stale after it,
  *           as after any call that may collect. Everything else here does not collect and needs nothing rooted.
- *   [kit.2] A function that may collect gets all the memory it needs before it changes an object: an out-of-memory
- *           handler that longjmps finds the object as it was.
+ *   [kit.2] A function that may collect gets all the memory it needs before it changes an object. When memory runs
+ *           out, an out-of-memory handler that longjmps finds the object as it was; if the handler returns, so does the
+ *           function, with NULL or false and the object as it was.
  *   [kit.3] No bit of a value is reserved: every word can be a key, a value or an item, the zero word included.
  */
 #ifndef CRADLE_KIT_H
@@ -61,7 +62,8 @@ typedef struct cradle_kit {
 
 /* Fills *kit; data becomes NULL. Does not fail. */
 CRADLE_API void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32_t first_type);
-/* Adds the kit's types to the heap with cradle_type_add and returns the first id. */
+/* Adds the kit's types to the heap with cradle_type_add and returns the first id. CRADLE_TYPE_ID_END: memory or ids ran
+ * out, and the handler returned; types that were added by then stay. */
 CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_kit_add_types(cradle_heap *heap);
 
 /* false: the word is an immediate. A quick first test; cradle_value_object decides. */
@@ -142,15 +144,14 @@ typedef struct cradle_kit_list {
 
 /* An empty list with room for capacity items. */
 CRADLE_API cradle_kit_list *cradle_kit_list_new(const cradle_kit *kit, size_t capacity) CRADLE_MAY_COLLECT;
-CRADLE_INLINE void cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list *list, cradle_value value)
+/* Appends a value. false: memory ran out, and the handler returned. */
+CRADLE_INLINE bool cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list *list, cradle_value value)
     CRADLE_MAY_COLLECT {
   uint64_t length = list->length;
-  if (CRADLE_UNLIKELY(length == list->room)) {
-    cradle_kit_list_append_slow(kit, list, value);
-    return;
-  }
+  if (CRADLE_UNLIKELY(length == list->room)) return cradle_kit_list_append_slow(kit, list, value);
   cradle_kit_store(kit, list->array, &list->array->items[length], value);
   list->length = length + 1;
+  return true;
 }
 /* The next functions need an index < list->length. With CRADLE_CHECKED any other index is misuse; else it is an
  * assertion. */
@@ -170,15 +171,16 @@ CRADLE_INLINE cradle_value cradle_kit_list_pop(cradle_kit_list *list) {
   *last = 0; /* needs no barrier: a zero word is no reference */
   return value;
 }
-/* Inserts value before the item at index. It is misuse unless index <= list->length. */
-CRADLE_API void cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value)
+/* Inserts value before the item at index. It is misuse unless index <= list->length. false: memory ran out, and
+ * the handler returned. */
+CRADLE_API bool cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value)
     CRADLE_MAY_COLLECT;
 /* Removes the item at index and returns it; later items move down. It is misuse unless index < list->length. */
 CRADLE_API cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index);
 /* Drops all items from length on. It is misuse unless length <= list->length. The room stays. */
 CRADLE_API void cradle_kit_list_truncate(cradle_kit_list *list, size_t length);
-/* Makes room for capacity items in all. */
-CRADLE_API void cradle_kit_list_reserve(const cradle_kit *kit, cradle_kit_list *list, size_t capacity)
+/* Makes room for capacity items in all. false: memory ran out, and the handler returned. */
+CRADLE_API bool cradle_kit_list_reserve(const cradle_kit *kit, cradle_kit_list *list, size_t capacity)
     CRADLE_MAY_COLLECT;
 
 /* --- maps: from values to values, in the order of insertion --- */
@@ -266,16 +268,16 @@ CRADLE_INLINE cradle_value cradle_kit_map_get(const cradle_kit *kit, const cradl
   size_t entry = cradle_kit_map_find(kit, map, key);
   return entry == CRADLE_KIT_MAP_NONE ? absent : cradle_kit_map_value_at(map, entry);
 }
-/* Sets the value of a key. true: the key is new. A key that is in the map already keeps its place, and the map goes on
- * holding its first key object. More than CRADLE_KIT_MAP_MAX keys are out of memory. */
+/* Sets the value of a key. A key that is in the map already keeps its place, and the map goes on holding its first key
+ * object. More than CRADLE_KIT_MAP_MAX keys are out of memory. false: memory ran out, and the handler returned. */
 CRADLE_API bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, cradle_value key, cradle_value value)
     CRADLE_MAY_COLLECT;
 /* Removes a key. false: the map does not have it. */
 CRADLE_API bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map, cradle_value key);
 /* Removes all keys and drops the room. */
 CRADLE_API void cradle_kit_map_clear(cradle_kit_map *map);
-/* Makes room for count keys in all. */
-CRADLE_API void cradle_kit_map_reserve(const cradle_kit *kit, cradle_kit_map *map, size_t count) CRADLE_MAY_COLLECT;
+/* Makes room for count keys in all. false: memory ran out, and the handler returned. */
+CRADLE_API bool cradle_kit_map_reserve(const cradle_kit *kit, cradle_kit_map *map, size_t count) CRADLE_MAY_COLLECT;
 /* Returns the first entry at or after the given number, or CRADLE_KIT_MAP_NONE. In a loop like this one, keys may be
  * removed and values set:
  *     for (size_t e = cradle_kit_map_next(map, 0); e != CRADLE_KIT_MAP_NONE; e = cradle_kit_map_next(map, e + 1)) */

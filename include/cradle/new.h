@@ -2,6 +2,9 @@
  * these functions. Compilers and other generators of code have no C structures and call the functions themselves. Every
  * function here may collect unless it says otherwise.
  *
+ * When memory runs out, each calls the out-of-memory handler (cradle/options.h). If that returns, the function returns
+ * NULL and has done nothing; without a handler the program ends.
+ *
  * In a loop, cradle_new_uninitialized of a constant size compiles to: load free, add, compare with top, branch, store
  * the header, store free. docs/design/fast-path.md shows the machine code and its cost; a test counts its instructions.
  *
@@ -55,23 +58,15 @@ CRADLE_INLINE void *cradle_new_fast(cradle_mutator *mutator, uint32_t type, size
 }
 
 /* Allocates an object with every word after the header zero. With a constant size the zeroing is inline, and the
- * compiler drops the stores that the caller overwrites. When memory runs out the out-of-memory handler is called; NULL
- * is never returned. */
+ * compiler drops the stores that the caller overwrites. NULL: memory ran out, and the out-of-memory handler returned
+ * (cradle/options.h). */
 CRADLE_INLINE void *cradle_new(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
-  size_t bytes = cradle_object_bytes(size);
-  char *object = (char *)cradle_new_uninitialized(mutator, type, size);
-  if (bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES) memset(object + 8, 0, bytes - 8);
-  return object;
-}
-
-/* As cradle_new, but returns NULL when memory runs out; the out-of-memory handler is not called. */
-CRADLE_INLINE void *cradle_try_new(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
   size_t bytes = cradle_object_bytes(size);
   if (CRADLE_CHECKED) cradle_check_new(mutator, type, size);
   char *object = mutator->free;
-  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_try_new_slow(mutator, type, size);
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_new_slow(mutator, type, size);
   char *next = object + bytes;
-  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_try_new_slow(mutator, type, size);
+  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_new_slow(mutator, type, size);
   CRADLE_UNPOISON(mutator, object, bytes);
   *(cradle_word *)(void *)object = type;
   mutator->free = next; /* last: docs/design/fast-path.md */
@@ -81,50 +76,30 @@ CRADLE_INLINE void *cradle_try_new(cradle_mutator *mutator, uint32_t type, size_
 
 /* Allocates a zeroed object with length items and stores the length where the type's descriptor says. For callers that
  * do not know the layout at compile time; CRADLE_NEW_ARRAY is inline. A length whose size overflows counts as out of
- * memory: the handler is called, or the try variant returns NULL. */
+ * memory. */
 CRADLE_API void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
-CRADLE_API void *cradle_try_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 
 /* Allocates a zeroed object of a type with services: weak slots, ephemerons, a finalizer, a destructor or an external
  * size. (It works for any other type as well.) The object is registered, so that the collector knows of it while it is
  * young and when it dies. Takes about five instructions more than cradle_new. The other allocation functions are not
- * for these types: the slow path and CRADLE_CHECKED refuse them. When memory runs out, the handler is called, or the
- * try variants return NULL. */
+ * for these types: the slow path and CRADLE_CHECKED refuse them. */
 CRADLE_INLINE void *cradle_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
   char *object = cradle_registered_place(mutator, type, size);
   if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_registered_slow(mutator, type, size);
   memset(object + 8, 0, cradle_object_bytes(size) - 8);
   return object;
 }
-CRADLE_INLINE void *cradle_try_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
-  char *object = cradle_registered_place(mutator, type, size);
-  if (CRADLE_UNLIKELY(object == NULL)) return cradle_try_new_registered_slow(mutator, type, size);
-  memset(object + 8, 0, cradle_object_bytes(size) - 8);
-  return object;
-}
 /* As cradle_new_registered, with items; the length is stored. */
 CRADLE_API void *cradle_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
-CRADLE_API void *cradle_try_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length)
-    CRADLE_MAY_COLLECT;
 
 /* Reserves room for objects of size bytes in all, with one check. size is at most CRADLE_NURSERY_OBJECT_MAX_BYTES; more
  * is misuse. Carve the objects with cradle_new_reserved. The next call that may collect ends the reservation. You need
  * not use all of it: the rest is lost until the nursery is emptied. Keep the reservation in a local variable: the
- * compiler then holds it in registers. When memory runs out the handler is called. */
+ * compiler then holds it in registers. If memory ran out and the handler returned, its free is NULL. */
 CRADLE_INLINE cradle_reservation cradle_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
-  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_reserve_slow(mutator, size, false);
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_reserve_slow(mutator, size);
   cradle_reservation reservation = {mutator->free, mutator->free + ((size + 7) & ~(size_t)7), mutator};
-  if (CRADLE_UNLIKELY(reservation.end > cradle_top(mutator))) return cradle_reserve_slow(mutator, size, false);
-  mutator->free = reservation.end;
-  if (CRADLE_CHECKED) mutator->reserved_end = reservation.end;
-  CRADLE_UNPOISON(mutator, reservation.free, (size_t)(reservation.end - reservation.free));
-  return reservation;
-}
-/* As cradle_reserve, but when memory runs out the reservation's free is NULL. */
-CRADLE_INLINE cradle_reservation cradle_try_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
-  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_reserve_slow(mutator, size, true);
-  cradle_reservation reservation = {mutator->free, mutator->free + ((size + 7) & ~(size_t)7), mutator};
-  if (CRADLE_UNLIKELY(reservation.end > cradle_top(mutator))) return cradle_reserve_slow(mutator, size, true);
+  if (CRADLE_UNLIKELY(reservation.end > cradle_top(mutator))) return cradle_reserve_slow(mutator, size);
   mutator->free = reservation.end;
   if (CRADLE_CHECKED) mutator->reserved_end = reservation.end;
   CRADLE_UNPOISON(mutator, reservation.free, (size_t)(reservation.end - reservation.free));

@@ -128,9 +128,9 @@ typedef void (*cradle_misuse_function)(void *data, const char *message);
 /* Called when memory runs out: after a full collection, for an object of size bytes (SIZE_MAX: its length overflows
  * every size); or, with size 0, for something beside the objects, such as a pin or a type. message names the function,
  * what it asked for and what holds the memory. mutator: the heap's, or NULL when it has none. The heap is consistent,
- * so a handler may longjmp out; the refused call did nothing. The default writes the message and aborts; if a handler
- * returns, the library aborts too. Functions whose names begin with cradle_try_ return NULL, 0 or false instead and do
- * not call the handler. */
+ * and the refused call did nothing. So a handler may longjmp out, or return: then the call returns what its header
+ * says, which is NULL, 0 or false in most cases. A handler may let go of what the program can spare, but must not call
+ * what may collect. The default writes the message and aborts. */
 typedef void (*cradle_out_of_memory_function)(void *data, cradle_mutator *mutator, size_t size, const char *message);
 
 typedef struct cradle_options {

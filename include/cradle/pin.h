@@ -22,21 +22,18 @@ CRADLE_BEGIN_DECLS
 
 /* Pins the object and returns its address, which stays valid until the object was unpinned as often as it was pinned.
  * May collect if the object is young: object itself need not be rooted, all other references must be. When memory for
- * the pin runs out, nothing is done and nothing collected; the out-of-memory handler is called, or the try variant
- * returns NULL. A NULL object is misuse. */
+ * the pin runs out, nothing is done and nothing collected: the out-of-memory handler is called, and NULL is returned if
+ * that returns. A NULL object is misuse. */
 CRADLE_API CRADLE_RESULT_MATTERS void *cradle_pin(cradle_mutator *mutator, void *object) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_RESULT_MATTERS void *cradle_try_pin(cradle_mutator *mutator, void *object) CRADLE_MAY_COLLECT;
 /* Takes one pin back. It is misuse if the object is not pinned. Does not collect. */
 CRADLE_API void cradle_unpin(cradle_mutator *mutator, void *object);
 
 /* Allocate a zeroed object that is old and pinned from the start: one of a fixed size, with size as in cradle_new, or
- * one with length items. When memory runs out the handler is called, or the try variants return NULL. Even the first
- * store of a reference needs the barrier: use cradle_store. They may collect. CRADLE_NEW_PINNED and its kin
- * (cradle/typed.h) return a pointer to the structure. */
+ * one with length items. When memory runs out they do what cradle_new does. Even the first store of a reference needs
+ * the barrier: use cradle_store. They may collect. CRADLE_NEW_PINNED and its kin (cradle/typed.h) return a pointer to
+ * the structure. */
 CRADLE_API void *cradle_new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
-CRADLE_API void *cradle_try_new_pinned(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
 CRADLE_API void *cradle_new_pinned_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
-CRADLE_API void *cradle_try_new_pinned_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 
 CRADLE_END_DECLS
 

@@ -157,10 +157,9 @@ CRADLE_API cradle_root_stack *cradle_root_stack_switch(cradle_mutator *mutator, 
 
 /* Register the address of an 8-byte variable until it is removed or the heap is freed; both take constant time. It is
  * misuse to add an address twice, an address that is NULL or not a multiple of 8, or an unknown kind, and to remove an
- * address that is not registered. When memory for the registration runs out the out-of-memory handler is called, or the
- * try variant returns false. */
-CRADLE_API void cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind);
-CRADLE_API CRADLE_RESULT_MATTERS bool cradle_try_global_root_add(cradle_heap *heap, void *address, cradle_kind kind);
+ * address that is not registered. When memory for the registration runs out the out-of-memory handler is called,
+ * and false is returned if that returns. */
+CRADLE_API bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind);
 CRADLE_API void cradle_global_root_remove(cradle_heap *heap, void *address);
 
 /* --- root callback --- */

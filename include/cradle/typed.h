@@ -27,11 +27,8 @@
 
 /* --- objects of a fixed size --- */
 
-/* Zeroed after the header. When memory runs out the out-of-memory handler is called. May collect. */
+/* Zeroed after the header. May collect. */
 #define CRADLE_NEW(mutator, structure, type) ((structure *)cradle_new((mutator), (type), CRADLE_SIZE_(structure)))
-/* The same, with NULL when memory runs out. May collect. */
-#define CRADLE_TRY_NEW(mutator, structure, type) \
-  ((structure *)cradle_try_new((mutator), (type), CRADLE_SIZE_(structure)))
 /* Undefined after the header: every slot must be written before the next call that may collect. May collect. */
 #define CRADLE_NEW_UNINITIALIZED(mutator, structure, type) \
   ((structure *)cradle_new_uninitialized((mutator), (type), CRADLE_SIZE_(structure)))
@@ -41,15 +38,9 @@
 /* For types with weak slots, ephemerons, a finalizer, a destructor or an external size. Zeroed. May collect. */
 #define CRADLE_NEW_REGISTERED(mutator, structure, type) \
   ((structure *)cradle_new_registered((mutator), (type), CRADLE_SIZE_(structure)))
-/* The same, with NULL when memory runs out. May collect. */
-#define CRADLE_TRY_NEW_REGISTERED(mutator, structure, type) \
-  ((structure *)cradle_try_new_registered((mutator), (type), CRADLE_SIZE_(structure)))
 /* Old and pinned from the start, so store references with the barrier from the start. Zeroed. May collect. */
 #define CRADLE_NEW_PINNED(mutator, structure, type) \
   ((structure *)cradle_new_pinned((mutator), (type), CRADLE_SIZE_(structure)))
-/* The same, with NULL when memory runs out. May collect. */
-#define CRADLE_TRY_NEW_PINNED(mutator, structure, type) \
-  ((structure *)cradle_try_new_pinned((mutator), (type), CRADLE_SIZE_(structure)))
 /* Carved out of the reservation at the given address. Undefined after the header. Does not collect. */
 #define CRADLE_NEW_RESERVED(reservation, structure, type) \
   ((structure *)cradle_new_reserved((reservation), (type), CRADLE_SIZE_(structure)))
@@ -61,10 +52,7 @@
 
 /* Zeroed after header and length. A count whose size overflows is out of memory. May collect. */
 #define CRADLE_NEW_ARRAY(mutator, structure, type, items, length, count) \
-  ((structure *)cradle_new_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), false))
-/* The same, with NULL when memory runs out. May collect. */
-#define CRADLE_TRY_NEW_ARRAY(mutator, structure, type, items, length, count) \
-  ((structure *)cradle_new_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), true))
+  ((structure *)cradle_new_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count)))
 /* Undefined but for header and length: every slot must be written before the next call that may collect. Objects above
  * CRADLE_NURSERY_OBJECT_MAX_BYTES come zeroed. May collect. */
 #define CRADLE_NEW_ARRAY_UNINITIALIZED(mutator, structure, type, items, length, count) \
@@ -75,18 +63,11 @@
 /* For types with weak or ephemeron slots or items, a finalizer, a destructor or an external size. Zeroed after header
  * and length. May collect. */
 #define CRADLE_NEW_REGISTERED_ARRAY(mutator, structure, type, items, length, count) \
-  ((structure *)cradle_new_registered_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), \
-                                            false))
-/* The same, with NULL when memory runs out. May collect. */
-#define CRADLE_TRY_NEW_REGISTERED_ARRAY(mutator, structure, type, items, length, count) \
-  ((structure *)cradle_new_registered_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), true))
+  ((structure *)cradle_new_registered_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count)))
 /* Old and pinned from the start, so store references with the barrier from the start. Zeroed after header and length.
  * May collect. */
 #define CRADLE_NEW_PINNED_ARRAY(mutator, structure, type, items, length, count) \
-  ((structure *)cradle_new_pinned_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), false))
-/* The same, with NULL when memory runs out. May collect. */
-#define CRADLE_TRY_NEW_PINNED_ARRAY(mutator, structure, type, items, length, count) \
-  ((structure *)cradle_new_pinned_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), true))
+  ((structure *)cradle_new_pinned_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count)))
 /* Carved out of the reservation at the given address. Undefined but for header and length. Does not collect. */
 #define CRADLE_NEW_RESERVED_ARRAY(reservation, structure, type, items, length, count) \
   ((structure *)cradle_new_reserved_items((reservation), (type), CRADLE_LAYOUT_(structure, items, length), (count)))

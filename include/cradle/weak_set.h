@@ -29,21 +29,18 @@ typedef bool (*cradle_weak_equal_function)(const void *object, const void *key);
 /* Reports how many objects died and were removed since the last call; never 0. */
 typedef void (*cradle_weak_swept_function)(void *data, size_t removed);
 
-/* Makes an empty set of the heap. swept may be NULL. When memory runs out the out-of-memory handler is called, or NULL
- * returned by the try variant. */
+/* Makes an empty set of the heap. swept may be NULL. When memory runs out the out-of-memory handler is called, and NULL
+ * is returned if that returns. */
 CRADLE_API cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data);
-CRADLE_API cradle_weak_set *cradle_try_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept,
-                                                    void *data);
 /* Frees the set, which must come before cradle_heap_free. NULL is ignored. */
 CRADLE_API void cradle_weak_set_free(cradle_weak_set *set);
 
 /* Returns the object with this hash for which equal returns true, or NULL. */
 CRADLE_API void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equal_function equal,
                                       const void *key);
-/* Adds an object that is not in the set. When memory runs out nothing changes, and the out-of-memory handler is called,
- * or the try variant returns false. */
-CRADLE_API void cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object);
-CRADLE_API CRADLE_RESULT_MATTERS bool cradle_try_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object);
+/* Adds an object that is not in the set. When memory runs out nothing changes: the out-of-memory handler is called, and
+ * false is returned if that returns. */
+CRADLE_API bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object);
 /* Removes the object. false: it is not in the set. */
 CRADLE_API bool cradle_weak_set_remove(cradle_weak_set *set, uint64_t hash, const void *object);
 

@@ -321,7 +321,7 @@ void rooted_in_one_case(cradle_mutator *m, cradle_heap *heap, pair *a, int which
 }
 
 void rooted_on_a_condition(cradle_mutator *m, cradle_heap *heap, pair *a, int keep) {
-  if (keep && !cradle_try_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
+  if (keep && !cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE)) return;
   make(m);
   use(a); // expect: stale 'a'
 }

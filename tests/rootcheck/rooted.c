@@ -215,8 +215,8 @@ void global_root_in_a_block(cradle_mutator *m, cradle_heap *heap, int wanted) {
 
 void two_global_roots(cradle_mutator *m, cradle_heap *heap) {
   pair *a = make(m), *b = NULL;
-  if (!cradle_try_global_root_add(heap, &a, CRADLE_KIND_REFERENCE) ||
-      !cradle_try_global_root_add(heap, &b, CRADLE_KIND_REFERENCE))
+  if (!cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE) ||
+      !cradle_global_root_add(heap, &b, CRADLE_KIND_REFERENCE))
     return;
   b = make(m);
   make(m);
@@ -225,8 +225,8 @@ void two_global_roots(cradle_mutator *m, cradle_heap *heap) {
 
 void two_global_roots_in_a_result(cradle_mutator *m, cradle_heap *heap) {
   pair *a = make(m), *b = NULL;
-  bool done = cradle_try_global_root_add(heap, &a, CRADLE_KIND_REFERENCE) &&
-              cradle_try_global_root_add(heap, &b, CRADLE_KIND_REFERENCE);
+  bool done = cradle_global_root_add(heap, &a, CRADLE_KIND_REFERENCE) &&
+              cradle_global_root_add(heap, &b, CRADLE_KIND_REFERENCE);
   if (!done) return;
   b = make(m);
   make(m);

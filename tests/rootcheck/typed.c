@@ -11,8 +11,8 @@ void fixed(cradle_mutator *m, pair *a) {
   use(a); // expect: stale 'cradle_new'
 }
 void tried(cradle_mutator *m, pair *a) {
-  use(CRADLE_TRY_NEW(m, pair, T_PAIR));
-  use(a); // expect: stale 'cradle_try_new'
+  use(CRADLE_NEW(m, pair, T_PAIR));
+  use(a); // expect: stale 'cradle_new'
 }
 void uninitialized(cradle_mutator *m, pair *a) {
   use(CRADLE_NEW_UNINITIALIZED(m, pair, T_PAIR));
@@ -27,7 +27,7 @@ void with_items(cradle_mutator *m, pair *a, size_t n) {
   use(a); // expect: stale 'cradle_new_items'
 }
 void with_items_tried(cradle_mutator *m, pair *a, size_t n) {
-  use(CRADLE_TRY_NEW_ARRAY(m, array, T_ARRAY, items, length, n));
+  use(CRADLE_NEW_ARRAY(m, array, T_ARRAY, items, length, n));
   use(a); // expect: stale 'cradle_new_items'
 }
 void with_items_uninitialized(cradle_mutator *m, pair *a, size_t n) {

@@ -24,27 +24,17 @@ static void *clear(void *object, const shape *of, size_t length) {
 
 static void *new_registered(world *w, const shape *of, size_t length) {
   uint32_t id = id_of(of);
-  uint64_t way = below(w, 4);
-  if (of->type.items == CRADLE_ITEMS_NONE) {
-    if (way < 2) return cradle_new_registered(w->m, id, of->type.size);
-    return cradle_try_new_registered(w->m, id, of->type.size);
-  }
-  switch (way) {
-  case 0: return cradle_new_registered_array(w->m, id, length);
-  case 1: return cradle_try_new_registered_array(w->m, id, length);
-  case 2: return cradle_new_registered_items(w->m, id, layout_of(of), length, false);
-  default: return cradle_new_registered_items(w->m, id, layout_of(of), length, true);
-  }
+  if (of->type.items == CRADLE_ITEMS_NONE) return cradle_new_registered(w->m, id, of->type.size);
+  if (chance(w, 2)) return cradle_new_registered_array(w->m, id, length);
+  return cradle_new_registered_items(w->m, id, layout_of(of), length);
 }
 
 static void *new_fixed(world *w, const shape *of) {
   uint32_t id = id_of(of);
   size_t size = of->type.size;
   switch (below(w, 5)) {
-  case 0: return cradle_new(w->m, id, size);
-  case 1: return cradle_try_new(w->m, id, size);
-  case 2: return clear(cradle_new_uninitialized(w->m, id, size), of, 0);
-  case 3: return clear(cradle_new_fast(w->m, id, size), of, 0);
+  case 0: return clear(cradle_new_uninitialized(w->m, id, size), of, 0);
+  case 1: return clear(cradle_new_fast(w->m, id, size), of, 0);
   default: return cradle_new(w->m, id, size);
   }
 }
@@ -52,10 +42,10 @@ static void *new_fixed(world *w, const shape *of) {
 static void *new_array(world *w, const shape *of, size_t length) {
   uint32_t id = id_of(of);
   switch (below(w, 6)) {
-  case 0: return cradle_new_array(w->m, id, length);
-  case 1: return cradle_try_new_array(w->m, id, length);
-  case 2: return cradle_new_items(w->m, id, layout_of(of), length, false);
-  case 3: return cradle_new_items(w->m, id, layout_of(of), length, true);
+  case 0:
+  case 1: return cradle_new_array(w->m, id, length);
+  case 2:
+  case 3: return cradle_new_items(w->m, id, layout_of(of), length);
   case 4: return clear(cradle_new_items_fast(w->m, id, layout_of(of), length), of, length);
   default: return clear(cradle_new_items_uninitialized(w->m, id, layout_of(of), length), of, length);
   }
@@ -63,17 +53,9 @@ static void *new_array(world *w, const shape *of, size_t length) {
 
 static void *new_pinned(world *w, const shape *of, size_t length) {
   uint32_t id = id_of(of);
-  uint64_t way = below(w, 4);
-  if (of->type.items == CRADLE_ITEMS_NONE) {
-    if (way < 2) return cradle_new_pinned(w->m, id, of->type.size);
-    return cradle_try_new_pinned(w->m, id, of->type.size);
-  }
-  switch (way) {
-  case 0: return cradle_new_pinned_array(w->m, id, length);
-  case 1: return cradle_try_new_pinned_array(w->m, id, length);
-  case 2: return cradle_new_pinned_items(w->m, id, layout_of(of), length, false);
-  default: return cradle_new_pinned_items(w->m, id, layout_of(of), length, true);
-  }
+  if (of->type.items == CRADLE_ITEMS_NONE) return cradle_new_pinned(w->m, id, of->type.size);
+  if (chance(w, 2)) return cradle_new_pinned_array(w->m, id, length);
+  return cradle_new_pinned_items(w->m, id, layout_of(of), length);
 }
 
 /* --- its contents --- */
@@ -163,7 +145,7 @@ static void carve(world *w, cradle_reservation *room) {
 /* A reservation may be left partly unused. */
 void allocate_reserved(world *w) {
   size_t size = below(w, chance(w, 10) ? CRADLE_NURSERY_OBJECT_MAX_BYTES + 1 : 1000);
-  cradle_reservation room = chance(w, 2) ? cradle_reserve(w->m, size) : cradle_try_reserve(w->m, size);
+  cradle_reservation room = cradle_reserve(w->m, size);
   if (room.free == NULL) return;
   EXPECT(w, (size_t)(room.end - room.free) >= size, "a reservation of %zu bytes has %zu", size,
          (size_t)(room.end - room.free));
@@ -174,8 +156,7 @@ void allocate_reserved(world *w) {
 
 void add_type(world *w) {
   if (w->has_late) return;
-  uint32_t id =
-      chance(w, 2) ? cradle_type_add(w->heap, &shapes[LATE].type) : cradle_try_type_add(w->heap, &shapes[LATE].type);
+  uint32_t id = cradle_type_add(w->heap, &shapes[LATE].type);
   if (id == CRADLE_TYPE_ID_END) return;
   EXPECT(w, id == LATE, "the type that was added has the id %u", id);
   w->has_late = true;

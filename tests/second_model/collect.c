@@ -119,9 +119,9 @@ void exhaust(world *w) {
     return;
   }
   for (size_t bytes = (size_t)1 << 20; bytes >= 256 && w->ballast_count < BALLAST_MAX;) {
-    void *object = cradle_try_new_array(w->m, BALLAST, bytes);
+    void *object = cradle_new_array(w->m, BALLAST, bytes);
     cradle_handle handle = {0};
-    if (object != NULL) handle = cradle_try_handle_new(w->m, object);
+    if (object != NULL) handle = cradle_handle_new(w->m, object);
     if (handle.number == 0)
       bytes /= 4;
     else

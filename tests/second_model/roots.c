@@ -185,12 +185,7 @@ void root_global(world *w) {
   w->globals[i].word = 0;
   w->globals[i].cell = (cell){0};
   w->globals[i].kind = chance(w, 2) ? CRADLE_KIND_VALUE : CRADLE_KIND_REFERENCE;
-  if (chance(w, 2)) {
-    cradle_global_root_add(w->heap, &w->globals[i].word, w->globals[i].kind);
-    w->globals[i].is_registered = true;
-  } else {
-    w->globals[i].is_registered = cradle_try_global_root_add(w->heap, &w->globals[i].word, w->globals[i].kind);
-  }
+  w->globals[i].is_registered = cradle_global_root_add(w->heap, &w->globals[i].word, w->globals[i].kind);
 }
 
 void root_handle(world *w) {
@@ -204,7 +199,7 @@ void root_handle(world *w) {
   bool has_object = place_with_object(w, &from);
   w->handles[i].cell = (cell){.node = has_object ? place_cell(w, from)->node : NULL};
   void *object = has_object ? place_object(w, from) : NULL;
-  w->handles[i].handle = chance(w, 2) ? cradle_handle_new(w->m, object) : cradle_try_handle_new(w->m, object);
+  w->handles[i].handle = cradle_handle_new(w->m, object);
 }
 
 /* --- pins --- */
@@ -218,7 +213,7 @@ static void pin_one(world *w) {
   if (!place_with_shape(w, &at, may_be_pinned)) return;
   node *n = place_cell(w, at)->node;
   void *object = place_object(w, at);
-  void *pinned = chance(w, 2) ? cradle_pin(w->m, object) : cradle_try_pin(w->m, object);
+  void *pinned = cradle_pin(w->m, object);
   if (pinned == NULL) return;
   EXPECT(w, node_of(w, pinned) == n, "a pin gave another object");
   EXPECT(w, n->pins == 0 || n->pinned_at == pinned, "a pinned object has moved");

@@ -189,6 +189,7 @@ typedef struct world {
   event_counts events;
   cradle_statistics before; /* when they were last looked at */
   bool is_limited, has_late;
+  uint64_t shortages; /* calls of the out-of-memory handler in a limited world; every second one returns */
   uint32_t majors_disabled;
   uint64_t told;       /* external bytes */
   uint64_t registered; /* finalizers, so far */

@@ -31,10 +31,7 @@ void load_weak(world *w) {
 /* --- finalizers --- */
 
 static void register_in(world *w, node *n, void *object, uint32_t queue) {
-  if (chance(w, 2))
-    cradle_finalizer_register(w->m, object, queue);
-  else if (!cradle_try_finalizer_register(w->m, object, queue))
-    return;
+  if (!cradle_finalizer_register(w->m, object, queue)) return;
   n->registrations[queue]++;
   n->registered_at[queue] = w->registered++;
 }
@@ -239,7 +236,7 @@ void identify(world *w) {
            (unsigned long long)n->serial, hash);
     n->hash = hash;
   } else {
-    uint64_t id = chance(w, 2) ? cradle_id(w->m, object) : cradle_try_id(w->m, object);
+    uint64_t id = cradle_id(w->m, object);
     if (id == 0 && w->is_limited) return;
     EXPECT(w, id != 0 && (n->id == 0 || n->id == id), "%llx has the id %llu", (unsigned long long)n->serial,
            (unsigned long long)id);

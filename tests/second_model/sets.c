@@ -67,10 +67,7 @@ static void add_one(world *w, model_set *set) {
   node *n = place_cell(w, at)->node;
   if (is_in_set(w, set, n)) return;
   void *object = place_object(w, at);
-  if (chance(w, 2))
-    cradle_weak_set_add(set->set, hash_of(n), object);
-  else if (!cradle_try_weak_set_add(set->set, hash_of(n), object))
-    return;
+  if (!cradle_weak_set_add(set->set, hash_of(n), object)) return;
   set->entries[set->count++] = (set_entry){.node = n, .hash = hash_of(n), .era = n->era};
 }
 
@@ -152,7 +149,7 @@ void prebuilt_add(world *w) {
   if (of->type.items != CRADLE_ITEMS_NONE)
     words[of->type.length_offset / 8] = n->cells[of->type.length_offset / 8].rest = length;
   for (int count = 0; count < 3 && n->words > 2; count++) slot_write(w, n, words, 2 + below(w, n->words - 2), true);
-  if (!cradle_try_prebuilt_add(w->heap, words)) {
+  if (!cradle_prebuilt_add(w->heap, words)) {
     free(words);
     n->is_dead = true;
     return;

@@ -19,7 +19,7 @@ from .summary import summarize
 
 MARK = "cradle_may_collect"
 OPEN_SCOPE = "cradle_scope_open"
-GLOBAL_ROOTS = {"cradle_global_root_add", "cradle_try_global_root_add"}
+GLOBAL_ROOTS = {"cradle_global_root_add"}
 POPS = {"cradle_pop", "cradle_pop_word"}
 DEFAULT_VALUES = {"cradle_value"}
 VALUE_KIND = "CRADLE_KIND_VALUE"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 #   absent or None   none of these
 FRESH = "fresh"
 ALLOCATED, PLAIN = "allocated", "plain"
-ALLOCATIONS = ("cradle_new", "cradle_try_new", "cradle_kit_string_blank")
+ALLOCATIONS = ("cradle_new", "cradle_kit_string_blank")
 PINNED = "pinned"
 # These report earlier stores to the collector.
 BARRIERS = {"cradle_write_barrier", "cradle_write_barrier_slow"}

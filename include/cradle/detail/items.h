@@ -11,14 +11,13 @@ CRADLE_BEGIN_DECLS
 
 struct cradle_array_layout;
 
-/* The partners of the inline functions: they return zeroed memory with header and length. NULL: memory ran out, where
- * may_fail is set. */
+/* The partners of the inline functions: they return zeroed memory with header and length. NULL: memory ran out, and the
+ * handler returned. */
 CRADLE_API CRADLE_COLD void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type,
-                                                   struct cradle_array_layout layout, size_t count, bool may_fail)
-    CRADLE_MAY_COLLECT;
+                                                   struct cradle_array_layout layout, size_t count) CRADLE_MAY_COLLECT;
 CRADLE_API CRADLE_COLD void *cradle_new_registered_items_slow(cradle_mutator *mutator, uint32_t type,
-                                                              struct cradle_array_layout layout, size_t count,
-                                                              bool may_fail) CRADLE_MAY_COLLECT;
+                                                              struct cradle_array_layout layout, size_t count)
+    CRADLE_MAY_COLLECT;
 /* With CRADLE_CHECKED: reports misuse unless the layout is the descriptor's and allocation is allowed here. */
 CRADLE_API void cradle_check_items(cradle_mutator *mutator, uint32_t type, struct cradle_array_layout layout,
                                    bool may_collect);

@@ -51,7 +51,7 @@ struct cradle_kit_map;
 /* cradle_kit_string_hash of a string whose hash is not computed, cradle_kit_list_append of a list without room, and
  * cradle_kit_map_find of all keys but immediates that are compared by identity. */
 CRADLE_API uint64_t cradle_kit_string_hash_slow(struct cradle_kit_string *string);
-CRADLE_API CRADLE_NOINLINE void cradle_kit_list_append_slow(const struct cradle_kit *kit, struct cradle_kit_list *list,
+CRADLE_API CRADLE_NOINLINE bool cradle_kit_list_append_slow(const struct cradle_kit *kit, struct cradle_kit_list *list,
                                                             cradle_value value) CRADLE_MAY_COLLECT;
 CRADLE_API CRADLE_NOINLINE size_t cradle_kit_map_find_slow(const struct cradle_kit *kit,
                                                            const struct cradle_kit_map *map, cradle_value key);

@@ -8,15 +8,11 @@
 
 CRADLE_BEGIN_DECLS
 
-/* The partners of the inline functions. Like them they return zeroed memory with its header, or do not return. */
+/* The partners of the inline functions. They return zeroed memory with its header; or NULL, if memory ran out and the
+ * handler returned. */
 CRADLE_API CRADLE_COLD void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD void *cradle_try_new_slow(cradle_mutator *mutator, uint32_t type, size_t size)
-    CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size, bool may_fail)
-    CRADLE_MAY_COLLECT;
+CRADLE_API CRADLE_COLD cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT;
 CRADLE_API CRADLE_COLD void *cradle_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size)
-    CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD void *cradle_try_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size)
     CRADLE_MAY_COLLECT;
 
 /* With CRADLE_CHECKED: report misuse unless type and size agree with a descriptor and allocation is allowed here. */

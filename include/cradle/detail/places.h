@@ -11,15 +11,10 @@
 #define cradle_new(...) CRADLE_PLACED(cradle_new(__VA_ARGS__))
 #define cradle_new_uninitialized(...) CRADLE_PLACED(cradle_new_uninitialized(__VA_ARGS__))
 #define cradle_new_fast(...) CRADLE_PLACED(cradle_new_fast(__VA_ARGS__))
-#define cradle_try_new(...) CRADLE_PLACED(cradle_try_new(__VA_ARGS__))
 #define cradle_new_array(...) CRADLE_PLACED(cradle_new_array(__VA_ARGS__))
-#define cradle_try_new_array(...) CRADLE_PLACED(cradle_try_new_array(__VA_ARGS__))
 #define cradle_new_registered(...) CRADLE_PLACED(cradle_new_registered(__VA_ARGS__))
-#define cradle_try_new_registered(...) CRADLE_PLACED(cradle_try_new_registered(__VA_ARGS__))
 #define cradle_new_registered_array(...) CRADLE_PLACED(cradle_new_registered_array(__VA_ARGS__))
-#define cradle_try_new_registered_array(...) CRADLE_PLACED(cradle_try_new_registered_array(__VA_ARGS__))
 #define cradle_reserve(...) CRADLE_PLACED(cradle_reserve(__VA_ARGS__))
-#define cradle_try_reserve(...) CRADLE_PLACED(cradle_try_reserve(__VA_ARGS__))
 #define cradle_new_reserved(...) CRADLE_PLACED(cradle_new_reserved(__VA_ARGS__))
 #define cradle_new_items(...) CRADLE_PLACED(cradle_new_items(__VA_ARGS__))
 #define cradle_new_items_fast(...) CRADLE_PLACED(cradle_new_items_fast(__VA_ARGS__))
@@ -28,8 +23,6 @@
 #define cradle_new_reserved_items(...) CRADLE_PLACED(cradle_new_reserved_items(__VA_ARGS__))
 #define cradle_new_pinned(...) CRADLE_PLACED(cradle_new_pinned(__VA_ARGS__))
 #define cradle_new_pinned_array(...) CRADLE_PLACED(cradle_new_pinned_array(__VA_ARGS__))
-#define cradle_try_new_pinned(...) CRADLE_PLACED(cradle_try_new_pinned(__VA_ARGS__))
-#define cradle_try_new_pinned_array(...) CRADLE_PLACED(cradle_try_new_pinned_array(__VA_ARGS__))
 #define cradle_new_pinned_items(...) CRADLE_PLACED(cradle_new_pinned_items(__VA_ARGS__))
 
 /* Stores. */
@@ -51,7 +44,6 @@
 #define cradle_root_stack_free(...) CRADLE_PLACED(cradle_root_stack_free(__VA_ARGS__))
 #define cradle_root_stack_switch(...) CRADLE_PLACED(cradle_root_stack_switch(__VA_ARGS__))
 #define cradle_global_root_add(...) CRADLE_PLACED(cradle_global_root_add(__VA_ARGS__))
-#define cradle_try_global_root_add(...) CRADLE_PLACED(cradle_try_global_root_add(__VA_ARGS__))
 #define cradle_global_root_remove(...) CRADLE_PLACED(cradle_global_root_remove(__VA_ARGS__))
 #define cradle_root_callback_set(...) CRADLE_PLACED(cradle_root_callback_set(__VA_ARGS__))
 
@@ -74,34 +66,27 @@
 
 /* Pins, handles and prebuilt objects. */
 #define cradle_pin(...) CRADLE_PLACED(cradle_pin(__VA_ARGS__))
-#define cradle_try_pin(...) CRADLE_PLACED(cradle_try_pin(__VA_ARGS__))
 #define cradle_unpin(...) CRADLE_PLACED(cradle_unpin(__VA_ARGS__))
 #define cradle_handle_new(...) CRADLE_PLACED(cradle_handle_new(__VA_ARGS__))
-#define cradle_try_handle_new(...) CRADLE_PLACED(cradle_try_handle_new(__VA_ARGS__))
 #define cradle_handle_get(...) CRADLE_PLACED(cradle_handle_get(__VA_ARGS__))
 #define cradle_handle_set(...) CRADLE_PLACED(cradle_handle_set(__VA_ARGS__))
 #define cradle_handle_free(...) CRADLE_PLACED(cradle_handle_free(__VA_ARGS__))
 #define cradle_prebuilt_add(...) CRADLE_PLACED(cradle_prebuilt_add(__VA_ARGS__))
-#define cradle_try_prebuilt_add(...) CRADLE_PLACED(cradle_try_prebuilt_add(__VA_ARGS__))
 #define cradle_prebuilt_remove(...) CRADLE_PLACED(cradle_prebuilt_remove(__VA_ARGS__))
 
 /* Identity and finalizers. */
 #define cradle_identity_hash(...) CRADLE_PLACED(cradle_identity_hash(__VA_ARGS__))
 #define cradle_id(...) CRADLE_PLACED(cradle_id(__VA_ARGS__))
-#define cradle_try_id(...) CRADLE_PLACED(cradle_try_id(__VA_ARGS__))
 #define cradle_object_of_id(...) CRADLE_PLACED(cradle_object_of_id(__VA_ARGS__))
 #define cradle_finalizer_register(...) CRADLE_PLACED(cradle_finalizer_register(__VA_ARGS__))
-#define cradle_try_finalizer_register(...) CRADLE_PLACED(cradle_try_finalizer_register(__VA_ARGS__))
 #define cradle_finalizer_next(...) CRADLE_PLACED(cradle_finalizer_next(__VA_ARGS__))
 #define cradle_finalizer_waiting(...) CRADLE_PLACED(cradle_finalizer_waiting(__VA_ARGS__))
 
 /* Weak sets. */
 #define cradle_weak_set_new(...) CRADLE_PLACED(cradle_weak_set_new(__VA_ARGS__))
-#define cradle_try_weak_set_new(...) CRADLE_PLACED(cradle_try_weak_set_new(__VA_ARGS__))
 #define cradle_weak_set_free(...) CRADLE_PLACED(cradle_weak_set_free(__VA_ARGS__))
 #define cradle_weak_set_find(...) CRADLE_PLACED(cradle_weak_set_find(__VA_ARGS__))
 #define cradle_weak_set_add(...) CRADLE_PLACED(cradle_weak_set_add(__VA_ARGS__))
-#define cradle_try_weak_set_add(...) CRADLE_PLACED(cradle_try_weak_set_add(__VA_ARGS__))
 #define cradle_weak_set_remove(...) CRADLE_PLACED(cradle_weak_set_remove(__VA_ARGS__))
 #define cradle_weak_set_next(...) CRADLE_PLACED(cradle_weak_set_next(__VA_ARGS__))
 
@@ -109,7 +94,6 @@
 #define cradle_heap_free(...) CRADLE_PLACED(cradle_heap_free(__VA_ARGS__))
 #define cradle_heap_verify(...) CRADLE_PLACED(cradle_heap_verify(__VA_ARGS__))
 #define cradle_type_add(...) CRADLE_PLACED(cradle_type_add(__VA_ARGS__))
-#define cradle_try_type_add(...) CRADLE_PLACED(cradle_try_type_add(__VA_ARGS__))
 #define cradle_external_memory(...) CRADLE_PLACED(cradle_external_memory(__VA_ARGS__))
 #define cradle_external_pressure(...) CRADLE_PLACED(cradle_external_pressure(__VA_ARGS__))
 #define cradle_major_disable(...) CRADLE_PLACED(cradle_major_disable(__VA_ARGS__))

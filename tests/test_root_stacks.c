@@ -313,9 +313,9 @@ CRADLE_UNCHECKED_COLLECTION static void a_checkpoint_leads_back(void **state) {
     if (setjmp(landing) == 0) throw_from(stack, landing);
     cradle_checkpoint_restore(f.m, &checkpoint);
     assert_int_equal(f.m->no_collect_depth, 0);
-    kept = new_pair(kept);
     assert_null(cradle_root_stack_switch(f.m, NULL)); /* it runs already */
-    cradle_root_stack_free(stack);
+    cradle_root_stack_free(stack);                    /* its scopes lay on this C stack, in a frame that is gone */
+    kept = new_pair(kept);
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   }
   int length = 0;

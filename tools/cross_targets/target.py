@@ -26,7 +26,7 @@ class Target:
     unrun: str = ""  # why programs cannot be run here; empty: they can
     tests: tuple = WHOLE  # beside the unit tests
     in_quick: bool = True  # tools/cross --quick has it; not where another target differs little
-    quick: tuple = HANDFUL  # the unit tests that it runs; empty: all that are run otherwise
+    quick: tuple = HANDFUL  # the unit tests that it runs
     left_out: dict = field(default_factory=dict)  # unit tests, and why
     suites_left_out: tuple = ("one-build", "long")
     variables: dict = field(default_factory=dict)  # of the environment of programs; {folder} stands for the target's

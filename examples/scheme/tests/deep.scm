@@ -1,4 +1,5 @@
-; stress: 2000
+; stress: 5000
+; sweep: short
 ; options: --stack=4M
 ; Recursion without end is an error, and the program goes on.
 (define (forever n) (+ 1 (forever (+ n 1))))

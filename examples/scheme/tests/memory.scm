@@ -1,4 +1,5 @@
 ; stress: 5000
+; sweep: short
 ; variables: CRADLE_GC_MAX=80M
 ; Endless allocation is an error, and the program goes on.
 (define (caught thunk) (guard (e ((error-object? e) (error-object-message e))) (thunk)))

@@ -1,4 +1,4 @@
-; stress: 5000
+; stress: 20000
 ; sweep: short
 ; variables: CRADLE_GC_MAX=80M
 ; Memory runs out while a global variable holds it: there is room to handle the error and to let go, each time.

@@ -44,7 +44,7 @@ def run(program, arguments, variables=None):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CRADLE_")}
     environment.update(variables or {})
     try:
-        return subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, timeout=200)
+        return subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, timeout=60)
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(program, 124, "", "did not end in time")
 
@@ -68,7 +68,8 @@ def fault(result, name, on_arena):
 def jobs(program, names):
     """Yields name, arguments, variables, and whether the workload has a variant on the arena."""
     for name in names:
-        variants = [peer for peer in VARIANTS if run(program, [name, "--small", "--peer=" + peer]).returncode == 0]
+        # A variant that is there and fails, or does not end, is a fault of the run below.
+        variants = [peer for peer in VARIANTS if run(program, [name, "--small", "--peer=" + peer]).returncode != 2]
         for number, variables in enumerate(ENVIRONMENTS):
             if name in TIMED and number not in (0, 2):
                 continue

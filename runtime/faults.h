@@ -17,8 +17,8 @@
 #include "runtime/chain.h"
 
 /* If options ask for reports of faults, adds them to the listeners of the options: the heap's faults are reported from
- * its beginning to its end. Returns NULL and leaves options unchanged if they do not ask, or if memory is refused, which
- * it reports. */
+ * its beginning to its end. Returns NULL and leaves options unchanged if they do not ask, or if memory is refused,
+ * which it reports. */
 crd_link *crd_faults_open(cradle_options *options);
 
 #endif

@@ -11,9 +11,9 @@
 
 #include "runtime/chain.h"
 
-/* Opens the profile called name (the value of CRADLE_PROFILE; docs/profiler.md), makes it the sampler of the options and
- * adds it to their listeners. It is written when the heap ends. Returns NULL and leaves the options unchanged if name is
- * NULL or empty, or if no profile can be made, which was then reported. */
+/* Opens the profile called name (the value of CRADLE_PROFILE; docs/profiler.md), makes it the sampler of the options
+ * and adds it to their listeners. It is written when the heap ends. Returns NULL and leaves the options unchanged if
+ * name is NULL or empty, or if no profile can be made, which was then reported. */
 crd_link *crd_profile_open(const char *name, cradle_options *options);
 
 #endif

@@ -189,7 +189,7 @@ static inline void send_life(crd_link *log) {
   send_created(log);
   send_minor(log);
   send_major(log);
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {"a note", 8, 4}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {"a note", 8, 4, CRADLE_NOTE_OTHER}});
   send_kind(log, CRADLE_EVENT_HEAP_DESTROYED);
 }
 

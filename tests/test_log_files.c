@@ -205,7 +205,7 @@ static void lose_reader_in_a_section(void *data) {
   close(reader);
   signal(SIGPIPE, SIG_DFL);
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN});
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {note, 0, 0}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {note, 0, 0, CRADLE_NOTE_OTHER}});
   int files[8];
   for (int i = 0; i < 8; i++) files[i] = open(data, O_WRONLY | O_CREAT | O_APPEND, 0600);
   close_log(log);
@@ -441,7 +441,7 @@ static void a_note_longer_than_the_buffer_is_whole(void **state) {
   memset(note, 'n', length);
   note[length] = '\0';
   crd_link *log = open_log(":", path);
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {note, 0, 0}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {note, 0, 0, CRADLE_NOTE_OTHER}});
   close_log(log);
   char *text = must_read(path);
   assert_has(text, note);

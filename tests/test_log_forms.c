@@ -180,7 +180,7 @@ static void words_are_escaped(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
   crd_link *log = open_log("json:", path);
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {"a \"b\" \\ c\n\x01", 0, 0}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {"a \"b\" \\ c\n\x01", 0, 0, CRADLE_NOTE_OTHER}});
   close_log(log);
   char *text = must_read(path);
   assert_has(text, "\"text\":\"a \\u0022b\\u0022 \\u005c c\\u000a\\u0001\"}\n");

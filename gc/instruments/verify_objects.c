@@ -324,8 +324,8 @@ static void verify_neighbours(crd_verification *verification) {
 
 /* --- roots --- */
 
-/* A root that minor collections skip may refer to no young object; one that marking skips, too, to no unmarked one while
- * it goes on. young, unmarked: what is said if it does; unmarked NULL: marking does not skip it. */
+/* A root that minor collections skip may refer to no young object; one that marking skips, too, to no unmarked one
+ * while it goes on. young, unmarked: what is said if it does; unmarked NULL: marking does not skip it. */
 static void verify_skipped(crd_verification *verification, bool value, const cradle_word *slot, const char *young,
                            const char *unmarked) {
   const cradle_heap *heap = verification->heap;

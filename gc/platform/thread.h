@@ -37,9 +37,9 @@ void crd_thread_forget(crd_thread *thread);
 void *crd_thread_left(void);
 void crd_thread_leave(void *left, void (*ended)(void *left));
 
-/* Makes a byte that is 1 here and becomes 0 in a child of fork, in a page of its own. (The process number alone does not
- * tell a child from its parent: in a namespace of its own, or when the numbers have come round, a child may have the
- * same one.) NULL: the system cannot do that; compare process numbers instead. */
+/* Makes a byte that is 1 here and becomes 0 in a child of fork, in a page of its own. (The process number alone does
+ * not tell a child from its parent: in a namespace of its own, or when the numbers have come round, a child may have
+ * the same one.) NULL: the system cannot do that; compare process numbers instead. */
 char *crd_fork_mark_new(void);
 void crd_fork_mark_free(char *mark);
 

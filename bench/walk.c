@@ -183,8 +183,8 @@ static knot *lay_out(manual *memory, shape s, unsigned depth) {
   return fresh;
 }
 
-/* The next object will begin where a cache line begins. What is taken until then is not used. A peer's blocks lie where the
- * peer puts them, which may be at no such place ever. */
+/* The next object will begin where a cache line begins. What is taken until then is not used. A peer's blocks lie where
+ * the peer puts them, which may be at no such place ever. */
 static void begin_line(manual *memory) {
   if (manual_frees(memory)) return;
   while (((uintptr_t)manual_take(memory, WORD) + WORD) % LINE_BYTES != 0) {}

@@ -31,14 +31,9 @@ static void accessed(const void *word) {
 /* The second core comes to a word that holds the address, perhaps by chance. What it marks goes to `found`. */
 static crd_word_stack found;
 static void look_at(uintptr_t address) {
-  beside round = {.heap = heap,
-                  .stack = &found,
-                  .arenas_base = heap->old.arenas.base,
-                  .arenas_bytes = heap->old.arenas.committed_end * ARENA_BYTES,
-                  .meta = heap->old.arenas.meta,
-                  .top = found.top,
-                  .limit = found.limit};
-  mark_address(&round, address);
+  bool overflowed = false;
+  mark_context round = mark_context_of(heap, &found, &overflowed, heap->old.arenas.committed_end * ARENA_BYTES);
+  mark_address_in(&round, address, MARK_BESIDE);
   found.top = round.top;
 }
 

@@ -58,7 +58,7 @@
 #define sanitize_pool_end(pool) ((void)(pool))
 #endif
 
-/* For the one function that reads what another thread may write at the same time (gc/old/mark_beside.c).
+/* For the one function that reads what another thread may write at the same time (gc/old/mark_loop.h).
  * ThreadSanitizer would report that, and it is meant. The function must not be inline in such builds, or its caller
  * would be checked in its place. In functions with no_sanitize, clang still checks atomic accesses. */
 #if defined CRD_TSAN && defined __clang__

@@ -15,7 +15,7 @@
  *   store           cradle_store, that is cradle_store_slow for an old object that is not remembered
  *   minor           crd_minor_run (minor.c); reach is minor_reference, promote what promote and trace_pending do
  *   start_marking   crd_mark_start (mark.c), right after a minor collection (collect.c: step_if_due)
- *   trace_one       mark_trace (mark.c), for one popped object
+ *   trace_one       mark_trace (mark_loop.h), for one popped object
  *   end_marking     end_marking (major.c), with all of the sweep done at once: sweeping in increments is not modelled, nor are the
  *                   overflow of the mark stack, pieces of arrays, pins, and large objects, which do not move
  *

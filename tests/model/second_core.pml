@@ -9,7 +9,7 @@
  *   round           the word of rounds_offer, rounds_stop, rounds_take and rounds_give_back (old/marker.h)
  *   marks           mark bits. Objects 0 and 1 share a bitmap word; the large object's word is its own
  *   waiting         heap.mark_stack; any object of it may be next
- *   hand            an object that was popped but not yet traced: the prefetch queue of drain_with (mark.c), or the rest of an array
+ *   hand            an object that was popped but not yet traced: the prefetch queue of mark_drain (mark_loop.h), or the rest of an array
  *   aside           objects for the mutator [marker.6]; object 1 has a trace callback
  *   noted           objects given to crd_marker_shade [marker.3]: the HANDLE was pointed at an old object, or a minor collection
  *                   reached one

@@ -227,6 +227,23 @@ CRADLE_MAY_COLLECT static void many_stores_remember_the_whole(void **state) {
   for (size_t i = 0; i < MANY; i++) assert_int_equal(node_at(large->items[i])->number, 4);
 }
 
+/* So does one copy of more references to young objects. */
+CRADLE_MAY_COLLECT static void a_copy_of_many_remembers_the_whole(void **state) {
+  (void)state;
+  static uint64_t words[MANY];
+  array *large = cradle_new_array(mutator, REFERENCES, MANY);
+  CRADLE_ROOT(mutator, large);
+  const node *made = new_node(4);
+  for (size_t i = 0; i < MANY; i++) words[i] = (uint64_t)(uintptr_t)made;
+  cradle_copy_slots(mutator, large, large->items, words, MANY);
+  assert_false(header_has_barrier(large->header));
+  assert_sound();
+  uint64_t before = read_stats().recorded_slots;
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
+  assert_in_range(read_stats().recorded_slots - before, MANY / 2, MANY / 2 + 1);
+  for (size_t i = 0; i < MANY; i++) assert_int_equal(node_at(large->items[i])->number, 4);
+}
+
 CRADLE_MAY_COLLECT static void cradle_write_barrier_remembers_the_whole(void **state) {
   (void)state;
   array *large = cradle_new_array(mutator, REFERENCES, MANY);
@@ -422,6 +439,7 @@ int main(void) {
       IN_HEAP(it_dies_young_like_others),
       IN_HEAP(it_holds_other_large_objects),
       IN_HEAP(many_stores_remember_the_whole),
+      IN_HEAP(a_copy_of_many_remembers_the_whole),
       IN_HEAP(cradle_write_barrier_remembers_the_whole),
       IN_HEAP(the_verifier_finds_a_missing_record),
       IN_HEAP(smaller_arrays_are_scanned_up_to_the_limit),

@@ -184,8 +184,8 @@ CRD_ALWAYS_INLINE bool push_rest(mark_context *context, const cradle_word *objec
 /* Returns where a piece of an array ends that begins with the item `first`, and pushes the rest on the stack. words:
  * the words of one item.
  *
- * If the stack has no room for the rest, the mutator traces all of it now: that takes long, but needs no memory. A pause
- * cannot wait so long for the second core, so then a rescan of all marked objects will trace it [mark.4]. */
+ * If the stack has no room for the rest, the mutator traces all of it now: that takes long, but needs no memory. A
+ * pause cannot wait so long for the second core, so then a rescan of all marked objects will trace it [mark.4]. */
 CRD_ALWAYS_INLINE uint64_t piece_end(mark_context *context, const crd_type *type, const cradle_word *object,
                                      uint64_t first, uint64_t words, mark_mode mode) {
   uint64_t last = mark_read_length(type, object, mode), piece = words < PIECE_WORDS ? PIECE_WORDS / words : 1;

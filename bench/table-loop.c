@@ -98,7 +98,7 @@ static void free_handle(table *t, uint64_t i) CRADLE_MAY_COLLECT {
 }
 
 static void add_pin(table *t, uint64_t i) CRADLE_MAY_COLLECT {
-  t->entries[i].object = cradle_new_pinned(t->m, T_PLAIN, sizeof(thing));
+  t->entries[i].object = cradle_new_with(t->m, T_PLAIN, cradle_array_layout_of(sizeof(thing), 0, 0), 0, CRADLE_PINNED);
 }
 static void pin_again(table *t, uint64_t i) CRADLE_MAY_COLLECT {
   add_pin(t, i);

@@ -1,7 +1,5 @@
 /* The slow paths of allocation: the nursery is used up, a stress mode or a safepoint request wants to be served, the
  * object is large, or memory runs out. */
-#include "gc/allocate.h"
-
 #include <inttypes.h>
 #include <string.h>
 
@@ -16,6 +14,7 @@
 #include "gc/misuse.h"
 #include "gc/mutator.h"
 #include "gc/outgrow.h"
+#include "gc/tables/pin.h"
 #include "gc/young/nursery.h"
 
 /* --- room --- */
@@ -153,14 +152,6 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
   return object;
 }
 
-void *crd_allocate_old(cradle_mutator *mutator, uint32_t type, size_t bytes) {
-  cradle_heap *heap = mutator->heap;
-  cradle_word *object = new_outside(mutator, type, bytes, false);
-  if (object == NULL) return NULL;
-  if (heap->sampling.interval != 0) crd_sample_slow(mutator, object, type, bytes);
-  return object;
-}
-
 /* --- the public slow paths --- */
 
 static void *take_place(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT {
@@ -229,73 +220,81 @@ static bool has_place(const cradle_mutator *mutator, size_t bytes) {
   return bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && fits_below(mutator, bytes, cradle_top(mutator));
 }
 
-static void *new_array(cradle_mutator *mutator, uint32_t type, size_t length, const char *what) CRADLE_MAY_COLLECT {
-  crd_mutator_check(mutator, what);
-  size_t bytes = crd_check_array(mutator->heap, type, length, what);
+/* Room to register the object. A collection does not take it. */
+static bool make_registry_room(cradle_heap *heap) CRADLE_MAY_COLLECT {
+  if (CRADLE_LIKELY(crd_registry_make_room(heap, 0))) return true;
+  crd_collect_major(heap, CRADLE_CAUSE_MEMORY, CRADLE_COLLECT_FULL);
+  return crd_registry_make_room(heap, 0);
+}
+
+static cradle_word *allocate_old(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT {
+  cradle_word *object = new_outside(mutator, type, bytes, false);
+  if (object != NULL && mutator->heap->sampling.interval != 0) crd_sample_slow(mutator, object, type, bytes);
+  return object;
+}
+
+/* An object of any type. NULL: no memory for it, for its registration or for its pin. What lies beside the object comes
+ * first: once it exists, nothing may fail. */
+static cradle_word *new_any(cradle_mutator *mutator, uint32_t type, size_t bytes, uint32_t flags) CRADLE_MAY_COLLECT {
+  cradle_heap *heap = mutator->heap;
+  bool is_registered = heap->types.types[type].registers != 0, is_pinned = flags & CRADLE_PINNED;
   mutator->reserved_end = NULL;
-  cradle_word *object = NULL;
-  if (CRADLE_LIKELY(bytes != 0))
-    object = has_place(mutator, bytes) ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
+  if (CRADLE_UNLIKELY(is_registered && !make_registry_room(heap))) return NULL;
+  if (CRADLE_UNLIKELY(is_pinned && !crd_pins_reserve(&heap->pins))) return NULL;
+  cradle_word *object = is_pinned                   ? allocate_old(mutator, type, bytes)
+                        : has_place(mutator, bytes) ? bump(mutator, type, bytes)
+                                                    : allocate(mutator, type, bytes);
+  if (CRADLE_UNLIKELY(object == NULL)) return NULL;
+  ASSERT(!is_pinned || !heap_is_young(heap, address_of(object)), "[pin.2] what was allocated pinned is not old");
+  ASSERT(!is_registered || mutator->registered < mutator->registered_end,
+         "a collection took the room to register an object");
+  if (is_registered) *mutator->registered++ = address_of(object);
+  if (is_pinned) crd_pin_add(heap, object);
+  return object;
+}
+
+static void *new_array(cradle_mutator *mutator, uint32_t type, size_t bytes, size_t length, const char *what)
+    CRADLE_MAY_COLLECT {
+  mutator->reserved_end = NULL;
+  cradle_word *object = CRADLE_LIKELY(bytes != 0) ? new_any(mutator, type, bytes, 0) : NULL;
   return end_array(mutator, type, object, length, what);
 }
 
 void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  return new_array(mutator, type, length, "cradle_new_array");
+  crd_mutator_check(mutator, "cradle_new_array");
+  size_t bytes = crd_check_array(mutator->heap, type, length, "cradle_new_array");
+  return new_array(mutator, type, bytes, length, "cradle_new_array");
 }
 
 void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count) {
   const char *what = "CRADLE_NEW_ARRAY";
   crd_mutator_check(mutator, what);
   crd_check_layout(mutator->heap, type, layout, what);
-  return new_array(mutator, type, count, what);
-}
-
-/* --- registered objects --- */
-
-static void *new_registered(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT {
-  cradle_heap *heap = mutator->heap;
-  mutator->reserved_end = NULL;
-  /* Room to register the object comes first: once the object exists, nothing may fail. The room is still there if
-   * the allocation collects. */
-  if (CRADLE_UNLIKELY(!crd_registry_make_room(heap, 0))) {
-    crd_collect_major(heap, CRADLE_CAUSE_MEMORY, CRADLE_COLLECT_FULL);
-    if (!crd_registry_make_room(heap, 0)) return NULL;
-  }
-  cradle_word *object = has_place(mutator, bytes) ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
-  if (object == NULL) return NULL;
-  ASSERT(mutator->registered < mutator->registered_end, "a collection took the room to register an object");
-  *mutator->registered++ = address_of(object);
-  return object;
-}
-
-static size_t registered_bytes(cradle_mutator *mutator, uint32_t type, size_t size, const char *what) {
-  crd_mutator_check(mutator, what);
-  return crd_check_registered_size(mutator->heap, type, size, what);
+  crd_check_unregistered(mutator->heap, type, what);
+  return new_array(mutator, type, crd_check_array(mutator->heap, type, count, what), count, what);
 }
 
 void *cradle_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
-  void *object = new_registered(mutator, type, registered_bytes(mutator, type, size, "cradle_new_registered"));
-  if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator->heap, "cradle_new_registered", size);
+  const char *what = "cradle_new_registered";
+  crd_mutator_check(mutator, what);
+  void *object = new_any(mutator, type, crd_check_registered_size(mutator->heap, type, size, what), 0);
+  if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator->heap, what, size);
   return object;
 }
 
-static void *new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length, const char *what)
-    CRADLE_MAY_COLLECT {
+void *cradle_new_with(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
+                      uint32_t flags) {
+  const char *what = "cradle_new_with";
+  cradle_heap *heap = mutator->heap;
   crd_mutator_check(mutator, what);
-  size_t bytes = crd_check_registered_array(mutator->heap, type, length, what);
-  return end_array(mutator, type, bytes == 0 ? NULL : new_registered(mutator, type, bytes), length, what);
-}
-
-void *cradle_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  return new_registered_array(mutator, type, length, "cradle_new_registered_array");
-}
-
-void *cradle_new_registered_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
-                                       size_t count) {
-  const char *what = "CRADLE_NEW_REGISTERED_ARRAY";
-  crd_mutator_check(mutator, what);
-  crd_check_layout(mutator->heap, type, layout, what);
-  return new_registered_array(mutator, type, count, what);
+  if (CRADLE_UNLIKELY(flags & ~CRADLE_PINNED))
+    crd_misuse(heap, "%s: flags are 0 or CRADLE_PINNED, not %u", what, flags);
+  if (flags & CRADLE_PINNED) crd_check_unregistered(heap, type, what);
+  size_t bytes = crd_check_with(heap, type, layout, count, what);
+  cradle_word *object = bytes != 0 ? new_any(mutator, type, bytes, flags) : NULL;
+  if (heap->types.types[type].items != CRADLE_ITEMS_NONE) return end_array(mutator, type, object, count, what);
+  if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(heap, what, bytes);
+  return object;
 }
 
 void cradle_safepoint_slow(cradle_mutator *mutator) {

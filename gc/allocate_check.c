@@ -27,7 +27,7 @@ static CRADLE_COLD void must_register(cradle_heap *heap, uint32_t type, const ch
   crd_misuse(
       heap,
       "%s: allocation of %s, which has weak slots, ephemerons, a finalizer, a destructor or an external size: only "
-      "cradle_new_registered and its kin allocate such types",
+      "cradle_new_registered, cradle_new_array and cradle_new_with without flags allocate such types",
       what, crd_name_type(heap, type).buffer);
 }
 
@@ -44,9 +44,12 @@ static size_t check_fixed_size(cradle_heap *heap, uint32_t type, size_t size, co
   return descriptor->size;
 }
 
+void crd_check_unregistered(cradle_heap *heap, uint32_t type, const char *what) {
+  if (CRADLE_UNLIKELY(check_type(heap, type, what)->registers != 0)) must_register(heap, type, what);
+}
+
 void crd_check_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
-  const crd_type *descriptor = check_type(heap, type, what);
-  if (CRADLE_UNLIKELY(descriptor->registers != 0)) must_register(heap, type, what);
+  crd_check_unregistered(heap, type, what);
   check_fixed_size(heap, type, size, what);
 }
 
@@ -62,7 +65,7 @@ static const crd_type *check_items(cradle_heap *heap, uint32_t type, const char 
   return descriptor;
 }
 
-size_t crd_check_registered_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
+size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
   return type_array_bytes(check_items(heap, type, what), length);
 }
 
@@ -83,10 +86,15 @@ void crd_check_layout(cradle_heap *heap, uint32_t type, cradle_array_layout layo
     wrong_layout(heap, type, layout, what);
 }
 
-size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
-  const crd_type *descriptor = check_items(heap, type, what);
-  if (CRADLE_UNLIKELY(descriptor->registers != 0)) must_register(heap, type, what);
-  return type_array_bytes(descriptor, length);
+size_t crd_check_with(cradle_heap *heap, uint32_t type, cradle_array_layout layout, size_t count, const char *what) {
+  const crd_type *descriptor = check_type(heap, type, what);
+  bool is_given = layout.size != 0 || layout.item_size != 0 || layout.length_offset != 0;
+  if (is_given && layout.item_size == 0 && layout.length_offset == 0)
+    check_fixed_size(heap, type, layout.size, what);
+  else if (is_given)
+    crd_check_layout(heap, type, layout, what);
+  if (count == 0 && descriptor->items == CRADLE_ITEMS_NONE) return descriptor->size;
+  return crd_check_array(heap, type, count, what);
 }
 
 /* --- for callers that were compiled with CRADLE_CHECKED --- */
@@ -112,7 +120,7 @@ void cradle_check_items(cradle_mutator *mutator, uint32_t type, cradle_array_lay
     crd_mutator_check_thread(mutator, what);
   }
   crd_check_layout(mutator->heap, type, layout, what);
-  if (mutator->heap->types.types[type].registers != 0) must_register(mutator->heap, type, what);
+  crd_check_unregistered(mutator->heap, type, what);
 }
 
 void cradle_check_room(const cradle_reservation *reservation, size_t bytes) {

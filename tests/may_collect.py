@@ -18,7 +18,7 @@ HEAD = "#include <cradle/cradle.h>\n#include <cradle/kit.h>\n"
 
 STRING = "typedef struct { uint64_t header, length; char bytes[]; } string; "
 FIXED_FORMS = ["CRADLE_NEW", "CRADLE_NEW_UNINITIALIZED", "CRADLE_NEW_REGISTERED"]
-ARRAY_FORMS = ["CRADLE_NEW_ARRAY", "CRADLE_NEW_ARRAY_UNINITIALIZED", "CRADLE_NEW_REGISTERED_ARRAY"]
+ARRAY_FORMS = ["CRADLE_NEW_ARRAY", "CRADLE_NEW_ARRAY_UNINITIALIZED"]
 SNIPPETS = [
     ("a function that says it may collect", None,
      "void *f(cradle_mutator *m) CRADLE_MAY_COLLECT { return cradle_new(m, 0, 16); }"),

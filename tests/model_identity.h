@@ -168,8 +168,8 @@ static void op_new_pinned(world *w) CRADLE_MAY_COLLECT {
   if (w->identity->pin_count == PINS_MAX) return;
   uint64_t length = below(w, 4) == 0 ? below(w, 9000) : below(w, 40);
   bool is_array = below(w, 2);
-  object *real =
-      is_array ? cradle_new_pinned_array(w->m, T_ARRAY, length) : cradle_new_pinned(w->m, T_NODE, sizeof(node));
+  object *real = is_array ? cradle_new_with(w->m, T_ARRAY, cradle_array_layout_of(0, 0, 0), length, CRADLE_PINNED)
+                          : cradle_new_with(w->m, T_NODE, cradle_array_layout_of(sizeof(node), 0, 0), 0, CRADLE_PINNED);
   granted(w, real != NULL);
   uint32_t number = model_new(w, is_array ? T_ARRAY : T_NODE, is_array ? length : NODE_SLOTS, is_array ? length : 0);
   real->identity = number;

@@ -94,7 +94,7 @@ static object *allocate(world *w, uint32_t *number) CRADLE_MAY_COLLECT {
   if (types[type].finalizer != 0 || types[type].destructor != NULL) {
     real = cradle_new_registered(w->m, type, sizeof(node));
   } else if (type == T_WEAKS || type == T_PAIRS) {
-    real = cradle_new_registered_array(w->m, type, length);
+    real = cradle_new_array(w->m, type, length);
   } else if (type == T_BYTES || type == T_ARRAY || type == T_TABLE) {
     real = cradle_new_array(w->m, type, length);
   } else if (below(w, 4) == 0) {
@@ -370,7 +370,7 @@ static void op_secret(world *w) CRADLE_MAY_COLLECT {
     }
     w->range[at] = real, w->range_model[at] = number;
   }
-  array *holder = cradle_new_registered_array(w->m, T_PAIRS, 1);
+  array *holder = cradle_new_array(w->m, T_PAIRS, 1);
   granted(w, holder != NULL);
   number = model_new(w, T_PAIRS, 2, 1);
   holder->base.identity = number;

@@ -243,9 +243,9 @@ CRADLE_UNCHECKED_COLLECTION static void test_pins_and_handles(void **state) {
     begin_round(&w);
     cradle_handle handle = cradle_handle_new(w.m, last);
     assert_non_null(cradle_pin(w.m, last->next));
-    cell *pinned = cradle_new_pinned(w.m, T_CELL, sizeof(cell));
+    cell *pinned = cradle_new_with(w.m, T_CELL, cradle_array_layout_of(sizeof(cell), 0, 0), 0, CRADLE_PINNED);
     cradle_store(w.m, pinned, &pinned->next, last);
-    array *large = cradle_new_pinned_array(w.m, T_ARRAY, LARGE_ITEMS);
+    array *large = cradle_new_with(w.m, T_ARRAY, cradle_array_layout_of(0, 0, 0), LARGE_ITEMS, CRADLE_PINNED);
     cradle_store(w.m, large, &large->item[7], last->next);
     finish_marking(&w);
     last = cradle_handle_get(w.m, handle);

@@ -436,7 +436,8 @@ static void what_was_moved_is_poison(void **state) {
   {
     string *text = cradle_new_array(f.m, T_STRING, length_of(40 * PAGE));
     CRADLE_ROOT(f.m, text);
-    void *pinned = cradle_new_pinned_array(f.m, T_STRING, length_of(40 * PAGE)); /* text is old since */
+    void *pinned = cradle_new_with(f.m, T_STRING, cradle_array_layout_of(0, 0, 0), length_of(40 * PAGE),
+                                   CRADLE_PINNED); /* text is old since */
     const cradle_word *before = (const cradle_word *)text;
     assert_int_equal((uintptr_t)pinned / ARENA_BYTES, (uintptr_t)before / ARENA_BYTES);
     (void)cradle_new(f.m, T_PAIR, sizeof(pair));

@@ -229,7 +229,7 @@ static void entries_are_named(void **state) {
   open_heap();
   weak *w = new_weak(&f, NULL);
   cradle_push(f.m, w);
-  pair *p = cradle_new_pinned(f.m, T_PAIR, sizeof *p);
+  pair *p = cradle_new_with(f.m, T_PAIR, cradle_array_layout_of(sizeof *p, 0, 0), 0, CRADLE_PINNED);
   w = (weak *)(uintptr_t)*cradle_peek(f.m, 0);
   assert_true(cradle_id(f.m, p) != 0);
   crd_pin *pin = &f.heap->pins.pins[0];
@@ -297,7 +297,7 @@ static void populate(size_t count) CRADLE_MAY_COLLECT {
     case 2: object = new_final(&f, i, table()->item[below(100)]); break;
     case 3: object = cradle_new_array(f.m, T_STRING, length); break;
     case 4: object = cradle_new_array(f.m, T_VECTOR, length); break;
-    case 5: object = cradle_new_registered_array(f.m, T_WEAKS, length); break;
+    case 5: object = cradle_new_array(f.m, T_WEAKS, length); break;
     default: object = new_pair(&f, table()->item[below(100)]); break;
     }
     cradle_store(f.m, table(), &table()->item[below(100)], object);

@@ -270,7 +270,7 @@ static void an_array_becomes_shorter_between_increments(void **state) {
       values *next = NULL;
       CRADLE_ROOT(f.m, w);
       CRADLE_ROOT(f.m, next);
-      w = cradle_new_registered_array(f.m, ways[way].type, ways[way].items);
+      w = cradle_new_array(f.m, ways[way].type, ways[way].items);
       next = cradle_new_array(f.m, words, WORDS);
       pair *dead = new_pair(&f, NULL);
       CRADLE_ROOT(f.m, dead);
@@ -393,7 +393,7 @@ static void die_in_shape(fixture *f, int shape, size_t count) CRADLE_MAY_COLLECT
   }
   if (shape == AN_ARRAY) cradle_finalizer_register(f->m, all, OTHER_QUEUE);
   if (shape == MANY_PAIRS) {
-    ephemerons *pairs = cradle_new_registered_array(f->m, T_EPHEMERONS, count);
+    ephemerons *pairs = cradle_new_array(f->m, T_EPHEMERONS, count);
     CRADLE_ROOT(f->m, pairs);
     for (size_t i = 0; i < count; i++) {
       cradle_store(f->m, pairs, &pairs->item[i].key, all->item[i]);

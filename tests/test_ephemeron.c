@@ -58,7 +58,7 @@ static void an_ephemeron_that_nobody_holds_keeps_nothing(void **state) {
 static void chain(fixture *f, int way, size_t length, bool backwards, bool alive) CRADLE_MAY_COLLECT {
   vector *keys = cradle_new_array(f->m, T_VECTOR, length + 1);
   CRADLE_ROOT(f->m, keys);
-  ephemerons *table = cradle_new_registered_array(f->m, T_EPHEMERONS, length / 2);
+  ephemerons *table = cradle_new_array(f->m, T_EPHEMERONS, length / 2);
   CRADLE_ROOT(f->m, table);
   vector *holders = cradle_new_array(f->m, T_VECTOR, length);
   CRADLE_ROOT(f->m, holders);
@@ -164,7 +164,7 @@ static void pairs_that_change_while_marking(void **state) {
   services_open(&f);
   {
     enum { COUNT = 60 };
-    ephemerons *table = cradle_new_registered_array(f.m, T_EPHEMERONS, COUNT);
+    ephemerons *table = cradle_new_array(f.m, T_EPHEMERONS, COUNT);
     CRADLE_ROOT(f.m, table);
     vector *keys = cradle_new_array(f.m, T_VECTOR, COUNT);
     CRADLE_ROOT(f.m, keys);
@@ -342,7 +342,7 @@ static void a_pair_that_is_cut_off_while_marking(void **state) {
       vector *arrays = cradle_new_array(f.m, T_VECTOR, ARRAYS);
       CRADLE_ROOT(f.m, arrays);
       for (size_t i = 0; i < ARRAYS; i++) {
-        ephemerons *made = cradle_new_registered_array(f.m, T_EPHEMERONS, 4);
+        ephemerons *made = cradle_new_array(f.m, T_EPHEMERONS, 4);
         cradle_store(f.m, arrays, &arrays->item[i], made);
         pair *key = new_pair(&f, NULL);
         made = arrays->item[i];
@@ -393,7 +393,7 @@ static void a_pair_that_is_cut_off_while_its_key_comes_back(void **state) {
     fixture f;
     services_open_with(&f, smallest_increments);
     {
-      ephemerons *pairs = cradle_new_registered_array(f.m, T_EPHEMERONS, 4);
+      ephemerons *pairs = cradle_new_array(f.m, T_EPHEMERONS, 4);
       CRADLE_ROOT(f.m, pairs);
       pair *other = new_pair(&f, NULL), *chain = NULL;
       CRADLE_ROOT(f.m, other);

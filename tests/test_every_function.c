@@ -54,14 +54,7 @@ static cradle_checkpoint checkpoint(void) {
   ROW("CRADLE_NEW_ARRAY", COLLECTS, cradle_new_items_slow, (void)cradle_new_items_slow(f.m, T_VECTOR, layout, 1)) \
   ROW("cradle_new_registered", COLLECTS, cradle_new_registered_slow, \
       (void)cradle_new_registered_slow(f.m, T_PAIR, 24)) \
-  ROW("cradle_new_registered_array", COLLECTS, cradle_new_registered_array, \
-      (void)cradle_new_registered_array(f.m, T_VECTOR, 1)) \
-  ROW("CRADLE_NEW_REGISTERED_ARRAY", COLLECTS, cradle_new_registered_items_slow, \
-      (void)cradle_new_registered_items_slow(f.m, T_VECTOR, layout, 1)) \
-  ROW("cradle_new_pinned", COLLECTS, cradle_new_pinned, (void)cradle_new_pinned(f.m, T_PAIR, sizeof(pair))) \
-  ROW("cradle_new_pinned_array", COLLECTS, cradle_new_pinned_array, (void)cradle_new_pinned_array(f.m, T_VECTOR, 1)) \
-  ROW("CRADLE_NEW_PINNED_ARRAY", COLLECTS, cradle_new_pinned_items, \
-      (void)cradle_new_pinned_items(f.m, T_VECTOR, layout, 1)) \
+  ROW("cradle_new_with", COLLECTS, cradle_new_with, (void)cradle_new_with(f.m, T_VECTOR, layout, 1, CRADLE_PINNED)) \
   ROW("cradle_pin", COLLECTS, cradle_pin, (void)!cradle_pin(f.m, kept)) \
   ROW("cradle_unpin", CHECKS, cradle_unpin, cradle_unpin(f.m, kept)) \
   ROW("cradle_new", COLLECTS, cradle_check_new, cradle_check_new(f.m, T_PAIR, 24)) \

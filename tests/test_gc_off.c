@@ -112,7 +112,7 @@ static void a_pin_is_the_address(void **state) {
   assert_ptr_equal(cradle_pin(f.m, object), object);
   assert_heap_sound(f.heap);
   cradle_unpin(f.m, object);
-  pair *old = cradle_new_pinned(f.m, T_PAIR, sizeof(pair));
+  pair *old = cradle_new_with(f.m, T_PAIR, cradle_array_layout_of(sizeof(pair), 0, 0), 0, CRADLE_PINNED);
   cradle_unpin(f.m, old);
   assert_heap_sound(f.heap);
 }

@@ -54,7 +54,7 @@ CRADLE_UNCHECKED_COLLECTION static void use(fixture *f) {
     handles[i] = cradle_handle_new(f->m, new_pair(f, NULL));
     (void)cradle_id(f->m, globals[i]);
     cradle_weak_set_add(set, i, new_pair(f, NULL));
-    cradle_push(f->m, CRADLE_NEW_PINNED(f->m, pair, T_PAIR));
+    cradle_push(f->m, CRADLE_NEW_WITH(f->m, pair, T_PAIR, CRADLE_PINNED));
     (void)new_weak(f, new_pair(f, NULL));
     (void)new_ephemeron(f, new_pair(f, NULL), new_pair(f, NULL));
     (void)new_final(f, i, NULL);

@@ -274,9 +274,9 @@ static void only_the_dead_are_poisoned(void **state) {
     next->next = list;
     next->number = (uint64_t)i;
     list = next;
-    kept[i] = cradle_new_pinned(m, T_CELL, sizeof(cell));
+    kept[i] = cradle_new_with(m, T_CELL, cradle_array_layout_of(sizeof(cell), 0, 0), 0, CRADLE_PINNED);
     kept[i]->number = (uint64_t)i;
-    gone[i] = cradle_new_pinned_array(m, T_BYTES, lengths[i / 7 % LENGTHS]);
+    gone[i] = cradle_new_with(m, T_BYTES, cradle_array_layout_of(0, 0, 0), lengths[i / 7 % LENGTHS], CRADLE_PINNED);
     memset(gone[i]->byte, 0, gone[i]->length);
   }
   for (int i = 0; i < EACH; i++) {
@@ -325,7 +325,8 @@ static void no_span_that_waits_has_room_for_others(void **state) {
   open_with(false, false);
   const crd_old *old = &heap->old;
   void *pinned[20];
-  for (int i = 0; i < 20; i++) pinned[i] = cradle_new_pinned_array(m, T_BYTES, lengths[i / 10]);
+  for (int i = 0; i < 20; i++)
+    pinned[i] = cradle_new_with(m, T_BYTES, cradle_array_layout_of(0, 0, 0), lengths[i / 10], CRADLE_PINNED);
   for (int i = 0; i < 20; i += 2) cradle_unpin(m, pinned[i]);
   cradle_collect(m, CRADLE_COLLECT_MAJOR);
   assert_true(old->allocators[0].partial != PAGE_NONE && old->allocators[old->classes.count - 1].partial != PAGE_NONE);

@@ -366,7 +366,7 @@ static void many_values_at_once_make_the_stack_grow(void **state) {
   (void)state;
   enum { VALUES = 12000 };
   root = new_array(T_ARRAY, 2);
-  pairs *table = count(cradle_new_registered_array(m, T_TABLE, VALUES), sizeof(array) + 16 * VALUES);
+  pairs *table = count(cradle_new_array(m, T_TABLE, VALUES), sizeof(array) + 16 * VALUES);
   root->item[0] = address_of(table);
   root->item[1] = address_of(new_chain(T_ONE, 1, NULL));
   cradle_collect(m, CRADLE_COLLECT_MINOR);

@@ -534,7 +534,7 @@ CRADLE_UNCHECKED_COLLECTION static uint64_t register_all(cradle_mutator *m, unsi
   for (unsigned i = 0; i < times; i++) {
     for (uint32_t type = 0; type < 3; type++)
       files += cradle_new_registered(m, type, sizeof(pair)) != NULL && type == 2;
-    (void)cradle_new_registered_array(m, 3, 2);
+    (void)cradle_new_array(m, 3, 2);
   }
   return files;
 }

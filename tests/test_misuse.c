@@ -85,12 +85,8 @@ static void a_region_is_named_before_a_wrong_layout(void **state) {
   static const cradle_array_layout wrong = {8, 1, 0};
   ASSERT_MISUSE(&f, "CRADLE_NEW_ARRAY: may collect, but a no-collection region is open", cradle_no_collect_begin(f.m);
                 (void)cradle_new_items_slow(f.m, T_VECTOR, wrong, 1));
-  ASSERT_MISUSE(&f, "CRADLE_NEW_REGISTERED_ARRAY: may collect, but a no-collection region is open",
-                cradle_no_collect_begin(f.m);
-                (void)cradle_new_registered_items_slow(f.m, T_VECTOR, wrong, 1));
-  ASSERT_MISUSE(&f, "CRADLE_NEW_PINNED_ARRAY: may collect, but a no-collection region is open",
-                cradle_no_collect_begin(f.m);
-                (void)cradle_new_pinned_items(f.m, T_VECTOR, wrong, 1));
+  ASSERT_MISUSE(&f, "cradle_new_with: may collect, but a no-collection region is open", cradle_no_collect_begin(f.m);
+                (void)cradle_new_with(f.m, T_VECTOR, wrong, 1, CRADLE_PINNED));
 }
 
 static void assert_no_object(void *address) {
@@ -109,7 +105,7 @@ static void addresses_of_no_object(void **state) {
   assert_no_object(outside);
   assert_no_object((char *)last + 4);
   assert_no_object(last + 1);
-  pair *old = cradle_new_pinned(f.m, T_PAIR, sizeof(pair));
+  pair *old = cradle_new_with(f.m, T_PAIR, cradle_array_layout_of(sizeof(pair), 0, 0), 0, CRADLE_PINNED);
   assert_no_object((cradle_word *)old + 1);
   assert_no_object((char *)old + 4);
   assert_no_object((char *)old + ((size_t)1 << 30)); /* an address without memory */
@@ -270,13 +266,10 @@ static const cradle_array_layout no_layout = {0, 0, 0};
 static cradle_reservation reserved;
 WRONG(new, (void)cradle_new_slow(m, T_PAIR, 1000))
 WRONG(new_registered, (void)cradle_new_registered_slow(m, T_PAIR, 1000))
-WRONG(new_pinned, (void)cradle_new_pinned(m, T_PAIR, 1000))
+WRONG(new_pinned, (void)cradle_new_with(m, T_PAIR, cradle_array_layout_of(1000, 0, 0), 0, CRADLE_PINNED))
 WRONG(new_array, (void)cradle_new_array(m, T_PAIR, 1))
-WRONG(new_registered_array, (void)cradle_new_registered_array(m, T_PAIR, 1))
-WRONG(new_pinned_array, (void)cradle_new_pinned_array(m, T_PAIR, 1))
+WRONG(new_pinned_array, (void)cradle_new_with(m, T_PAIR, cradle_array_layout_of(0, 0, 0), 1, CRADLE_PINNED))
 WRONG(new_items, (void)cradle_new_items_slow(m, T_VECTOR, no_layout, 1))
-WRONG(new_registered_items, (void)cradle_new_registered_items_slow(m, T_VECTOR, no_layout, 1))
-WRONG(new_pinned_items, (void)cradle_new_pinned_items(m, T_VECTOR, no_layout, 1))
 WRONG(reserve, (void)cradle_reserve_slow(m, CRADLE_NURSERY_OBJECT_MAX_BYTES + 1))
 WRONG(check_reserved, cradle_check_reserved(&reserved, T_PAIR, 1000))
 WRONG(check_room, cradle_check_room(&reserved, 1000))
@@ -302,13 +295,10 @@ CRADLE_UNCHECKED_COLLECTION static void another_thread(void **state) {
               {cradle_safepoint_slow, "cradle_safepoint"},
               {new_wrong, "cradle_new"},
               {new_registered_wrong, "cradle_new_registered"},
-              {new_pinned_wrong, "cradle_new_pinned"},
+              {new_pinned_wrong, "cradle_new_with"},
               {new_array_wrong, "cradle_new_array"},
-              {new_registered_array_wrong, "cradle_new_registered_array"},
-              {new_pinned_array_wrong, "cradle_new_pinned_array"},
+              {new_pinned_array_wrong, "cradle_new_with"},
               {new_items_wrong, "CRADLE_NEW_ARRAY"},
-              {new_registered_items_wrong, "CRADLE_NEW_REGISTERED_ARRAY"},
-              {new_pinned_items_wrong, "CRADLE_NEW_PINNED_ARRAY"},
               {reserve_wrong, "cradle_reserve"},
               {check_reserved_wrong, "cradle_new_reserved"},
               {check_room_wrong, "cradle_new_reserved"},
@@ -494,7 +484,7 @@ CRADLE_UNCHECKED_COLLECTION static void register_without_a_size(void) {
   cradle_options_init(&options);
   options.types = fixture_types;
   options.type_count = T_COUNT;
-  (void)cradle_new_registered_array(cradle_mutator_new(cradle_heap_new(&options, NULL)), T_STRING, SIZE_MAX);
+  (void)cradle_new_array(cradle_mutator_new(cradle_heap_new(&options, NULL)), T_STRING, SIZE_MAX);
 }
 
 static void misuse_on(void) {
@@ -574,7 +564,7 @@ static void no_memory_without_a_handler(void **state) {
       exhaust_without_a_size,
       "cradle: cradle_new_array: out of memory: an array whose size overflows was asked for; old objects 0 bytes");
   assert_aborts(register_without_a_size,
-                "cradle: cradle_new_registered_array: out of memory: an array whose size overflows was asked for; ");
+                "cradle: cradle_new_array: out of memory: an array whose size overflows was asked for; ");
 }
 
 static void misuse_unheard(void) {
@@ -734,7 +724,7 @@ CRADLE_UNCHECKED_COLLECTION static void an_empty_row_is_an_unused_number(void **
   static const char words[] = "allocation of type 1, whose row in the table of types is empty";
   ASSERT_MISUSE(&f, words, cradle_new_slow(f.m, 1, 16));
   ASSERT_MISUSE(&f, words, cradle_new_array(f.m, 1, 1));
-  ASSERT_MISUSE(&f, words, cradle_new_pinned(f.m, 1, 16));
+  ASSERT_MISUSE(&f, words, cradle_new_with(f.m, 1, cradle_array_layout_of(16, 0, 0), 0, CRADLE_PINNED));
   cradle_push(f.m, cradle_new(f.m, 0, 16));
   cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
   cradle_pop(f.m);

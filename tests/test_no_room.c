@@ -77,13 +77,13 @@ CRADLE_UNCHECKED_COLLECTION static bool pin(void) {
   return cradle_pin(f.m, fresh()) != NULL;
 }
 CRADLE_UNCHECKED_COLLECTION static bool new_pinned_object(void) {
-  return CRADLE_NEW_PINNED(f.m, pair, T_PAIR) != NULL;
+  return CRADLE_NEW_WITH(f.m, pair, T_PAIR, CRADLE_PINNED) != NULL;
 }
 CRADLE_UNCHECKED_COLLECTION static bool new_pinned_vector(void) {
-  return cradle_new_pinned_array(f.m, T_VECTOR, 3) != NULL;
+  return cradle_new_with(f.m, T_VECTOR, cradle_array_layout_of(0, 0, 0), 3, CRADLE_PINNED) != NULL;
 }
 CRADLE_UNCHECKED_COLLECTION static bool new_pinned_items(void) {
-  return CRADLE_NEW_PINNED_ARRAY(f.m, vector, T_VECTOR, item, length, 3) != NULL;
+  return CRADLE_NEW_ARRAY_WITH(f.m, vector, T_VECTOR, item, length, 3, CRADLE_PINNED) != NULL;
 }
 static bool new_handle_(void) {
   return cradle_handle_new(f.m, object).number != 0;
@@ -119,9 +119,9 @@ static const struct {
   size_t size;
 } rows[] = {
     {pin, "cradle_pin: out of memory: no room for another pin; old objects ", 0},
-    {new_pinned_object, "cradle_new_pinned: out of memory: 24 bytes asked for; ", sizeof(pair)},
-    {new_pinned_vector, "cradle_new_pinned_array: out of memory: 40 bytes asked for; ", sizeof(vector) + 24},
-    {new_pinned_items, "CRADLE_NEW_PINNED_ARRAY: out of memory: 40 bytes asked for; ", sizeof(vector) + 24},
+    {new_pinned_object, "cradle_new_with: out of memory: 24 bytes asked for; ", sizeof(pair)},
+    {new_pinned_vector, "cradle_new_with: out of memory: 40 bytes asked for; ", sizeof(vector) + 24},
+    {new_pinned_items, "cradle_new_with: out of memory: 40 bytes asked for; ", sizeof(vector) + 24},
     {new_handle_, "cradle_handle_new: out of memory: no room for another handle; ", 0},
     {id, "cradle_id: out of memory: no room for another id; ", 0},
     {add_prebuilt, "cradle_prebuilt_add: out of memory: no room for another prebuilt object; ", 0},

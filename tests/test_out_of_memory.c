@@ -130,15 +130,15 @@ CALL(new_pair, cradle_new(m, T_PAIR, sizeof(pair)))
 CALL(reserve, cradle_reserve(m, CRADLE_NURSERY_OBJECT_MAX_BYTES))
 CALL(new_registered, cradle_new_registered(m, T_PAIR, sizeof(pair)))
 CALL(new_array, cradle_new_array(m, T_VECTOR, SIZE_MAX / 8))
-CALL(new_registered_array, cradle_new_registered_array(m, T_VECTOR, SIZE_MAX / 8))
-CALL(new_pinned_array, cradle_new_pinned_array(m, T_VECTOR, SIZE_MAX / 8))
+CALL(new_registered_array, cradle_new_array(m, T_VECTOR, SIZE_MAX / 8))
+CALL(new_pinned_array, cradle_new_with(m, T_VECTOR, cradle_array_layout_of(0, 0, 0), SIZE_MAX / 8, CRADLE_PINNED))
 CALL(typed_array, CRADLE_NEW_ARRAY(m, vector, T_VECTOR, item, length, SIZE_MAX / 8))
-CALL(typed_registered_array, CRADLE_NEW_REGISTERED_ARRAY(m, vector, T_VECTOR, item, length, SIZE_MAX / 8))
-CALL(typed_pinned_array, CRADLE_NEW_PINNED_ARRAY(m, vector, T_VECTOR, item, length, SIZE_MAX / 8))
+CALL(typed_registered_array, CRADLE_NEW_ARRAY_WITH(m, vector, T_VECTOR, item, length, SIZE_MAX / 8, 0))
+CALL(typed_pinned_array, CRADLE_NEW_ARRAY_WITH(m, vector, T_VECTOR, item, length, SIZE_MAX / 8, CRADLE_PINNED))
 
 /* The objects live, so the first call fills the heap. */
 CRADLE_UNCHECKED_COLLECTION static void new_pinned_in(cradle_mutator *m) {
-  for (;;) (void)cradle_new_pinned(m, T_PAIR, sizeof(pair));
+  for (;;) (void)cradle_new_with(m, T_PAIR, cradle_array_layout_of(sizeof(pair), 0, 0), 0, CRADLE_PINNED);
 }
 
 static const struct {
@@ -148,15 +148,13 @@ static const struct {
     {new_pair_in, "cradle_new: out of memory: 24 bytes asked for; old objects "},
     {reserve_in, "cradle_reserve: out of memory: 32768 bytes asked for; "},
     {new_registered_in, "cradle_new_registered: out of memory: 24 bytes asked for; "},
-    {new_pinned_in, "cradle_new_pinned: out of memory: 24 bytes asked for; "},
+    {new_pinned_in, "cradle_new_with: out of memory: 24 bytes asked for; "},
     {new_array_in, "cradle_new_array: out of memory: an array whose size overflows was asked for; "},
-    {new_registered_array_in,
-     "cradle_new_registered_array: out of memory: an array whose size overflows was asked for; "},
-    {new_pinned_array_in, "cradle_new_pinned_array: out of memory: an array whose size overflows was asked for; "},
+    {new_registered_array_in, "cradle_new_array: out of memory: an array whose size overflows was asked for; "},
+    {new_pinned_array_in, "cradle_new_with: out of memory: an array whose size overflows was asked for; "},
     {typed_array_in, "CRADLE_NEW_ARRAY: out of memory: an array whose size overflows was asked for; "},
-    {typed_registered_array_in,
-     "CRADLE_NEW_REGISTERED_ARRAY: out of memory: an array whose size overflows was asked for; "},
-    {typed_pinned_array_in, "CRADLE_NEW_PINNED_ARRAY: out of memory: an array whose size overflows was asked for; "},
+    {typed_registered_array_in, "cradle_new_with: out of memory: an array whose size overflows was asked for; "},
+    {typed_pinned_array_in, "cradle_new_with: out of memory: an array whose size overflows was asked for; "},
 };
 
 /* Runs in a full heap. The object of each call dies at once, so a call is refused only if its object does not fit at
@@ -187,7 +185,7 @@ CRADLE_UNCHECKED_COLLECTION static void the_message_names_what_is_kept_for_promo
   options.nursery_bytes = (size_t)1 << 20;
   fixture_open_with(&f, &options);
   if (LANDS())
-    for (;;) (void)cradle_new_pinned_array(f.m, T_STRING, (size_t)1 << 20);
+    for (;;) (void)cradle_new_with(f.m, T_STRING, cradle_array_layout_of(0, 0, 0), (size_t)1 << 20, CRADLE_PINNED);
   cradle_checkpoint_restore(f.m, &f.checkpoint);
   size_t kept = f.heap->old.reserve * ARENA_BYTES;
   assert_true(kept >= ARENA_BYTES);
@@ -217,11 +215,12 @@ static void pinned_objects_at_the_maximum_are_refused(void **state) {
   small_options(&f, &options);
   fixture_open_with(&f, &options);
   size_t count = 0;
-  while (cradle_new_pinned_array(f.m, T_STRING, (size_t)1 << 20) != NULL) count++;
+  while (cradle_new_with(f.m, T_STRING, cradle_array_layout_of(0, 0, 0), (size_t)1 << 20, CRADLE_PINNED) != NULL)
+    count++;
   assert_in_range(count, 4, 16);
-  assert_null(CRADLE_NEW_PINNED_ARRAY(f.m, string, T_STRING, byte, length, (size_t)1 << 20));
-  assert_null(cradle_new_pinned_array(f.m, T_STRING, SIZE_MAX));
-  assert_non_null(CRADLE_NEW_PINNED(f.m, pair, T_PAIR));
+  assert_null(CRADLE_NEW_ARRAY_WITH(f.m, string, T_STRING, byte, length, (size_t)1 << 20, CRADLE_PINNED));
+  assert_null(cradle_new_with(f.m, T_STRING, cradle_array_layout_of(0, 0, 0), SIZE_MAX, CRADLE_PINNED));
+  assert_non_null(CRADLE_NEW_WITH(f.m, pair, T_PAIR, CRADLE_PINNED));
   assert_heap_sound(f.heap);
   fixture_close(&f);
 }

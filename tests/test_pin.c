@@ -148,7 +148,8 @@ static void pins_that_come_and_go_while_marking(void **state) {
   enum { COUNT = 1500 };
   static pair *pinned[2 * COUNT];
   uint64_t random = 99;
-  for (size_t i = 0; i < COUNT; i++) pinned[i] = cradle_new_pinned(f.m, T_PAIR, sizeof(pair));
+  for (size_t i = 0; i < COUNT; i++)
+    pinned[i] = cradle_new_with(f.m, T_PAIR, cradle_array_layout_of(sizeof(pair), 0, 0), 0, CRADLE_PINNED);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   size_t count = COUNT;
   for (int cycle = 0; cycle < 3; cycle++) {
@@ -161,7 +162,8 @@ static void pins_that_come_and_go_while_marking(void **state) {
           cradle_unpin(f.m, pinned[at]);
           pinned[at] = pinned[--count];
         } else {
-          pair *p = cradle_new_pinned(f.m, T_PAIR, sizeof(pair)), *child = new_pair(&f);
+          pair *p = cradle_new_with(f.m, T_PAIR, cradle_array_layout_of(sizeof(pair), 0, 0), 0, CRADLE_PINNED),
+               *child = new_pair(&f);
           cradle_store(f.m, p, &p->first, child);
           pinned[count++] = p;
         }
@@ -184,7 +186,7 @@ static void a_buffer_for_a_system_call(void **state) {
   int ends[2];
   assert_int_equal(pipe(ends), 0);
   uint64_t before = fixture_stats(&f).minor_collections;
-  string *buffer = cradle_new_pinned_array(f.m, T_STRING, 64);
+  string *buffer = cradle_new_with(f.m, T_STRING, cradle_array_layout_of(0, 0, 0), 64, CRADLE_PINNED);
   if (!f.stressed) assert_int_equal(fixture_stats(&f).minor_collections, before);
   for (int i = 0; i < 64; i++) assert_int_equal(buffer->byte[i], 0);
   assert_int_equal(write(ends[1], "over the wall", 13), 13);
@@ -205,11 +207,11 @@ static void allocated_pinned(void **state) {
   static vector *vectors[60];
   for (size_t i = 0; i < 60; i++) {
     size_t length = i < 40 ? i * 24 : (size_t)1 << (i - 30) % 22;
-    buffers[i] = cradle_new_pinned_array(f.m, T_STRING, length);
+    buffers[i] = cradle_new_with(f.m, T_STRING, cradle_array_layout_of(0, 0, 0), length, CRADLE_PINNED);
     assert_int_equal(buffers[i]->length, length);
     for (size_t k = 0; k < length; k += 1 + length / 100) assert_int_equal(buffers[i]->byte[k], 0);
     memset(buffers[i]->byte, (int)i, length);
-    vectors[i] = cradle_new_pinned_array(f.m, T_VECTOR, i * i * 3);
+    vectors[i] = cradle_new_with(f.m, T_VECTOR, cradle_array_layout_of(0, 0, 0), i * i * 3, CRADLE_PINNED);
     for (size_t k = 0; k < vectors[i]->length; k += 1 + i) {
       pair *p = new_pair(&f);
       cradle_store(f.m, vectors[i], &vectors[i]->item[k], p);
@@ -232,7 +234,8 @@ static void allocated_pinned(void **state) {
 static void pinned_allocation_collects(void **state) {
   (void)state;
   for (int i = 0; i < (f.stressed ? 2000 : 20000); i++)
-    cradle_unpin(f.m, cradle_new_pinned_array(f.m, T_STRING, i % 2 == 0 ? 6000 : 60));
+    cradle_unpin(
+        f.m, cradle_new_with(f.m, T_STRING, cradle_array_layout_of(0, 0, 0), i % 2 == 0 ? 6000 : 60, CRADLE_PINNED));
   assert_true(fixture_stats(&f).major_collections > 0);
   assert_true(fixture_stats(&f).old_bytes < (uint64_t)32 << 20);
 }
@@ -256,11 +259,13 @@ static void at_the_maximum_the_handler_is_called(void **state) {
   volatile int count = 0;
   cradle_checkpoint checkpoint = cradle_checkpoint_save(small.m);
   if (setjmp(memory_landing) == 0) /* a size that overflows when rounded up */
-    fail_msg("%p", cradle_new_pinned_array(small.m, T_STRING, SIZE_MAX));
+    fail_msg("%p", cradle_new_with(small.m, T_STRING, cradle_array_layout_of(0, 0, 0), SIZE_MAX, CRADLE_PINNED));
   cradle_checkpoint_restore(small.m, &checkpoint);
   assert_int_equal(refused_size, SIZE_MAX);
   if (setjmp(memory_landing) == 0)
-    for (;; count++) (void)cradle_new_pinned_array(small.m, T_STRING, ((size_t)1 << 20) - sizeof(string));
+    for (;; count++)
+      (void)cradle_new_with(small.m, T_STRING, cradle_array_layout_of(0, 0, 0), ((size_t)1 << 20) - sizeof(string),
+                            CRADLE_PINNED);
   cradle_checkpoint_restore(small.m, &checkpoint);
   assert_int_equal(refused_size, (size_t)1 << 20);
   assert_in_range(count, 3, 15);
@@ -276,9 +281,10 @@ static void misuse_is_named(void **state) {
   ASSERT_MISUSE(&f, "the object is NULL", assert_null(cradle_pin(f.m, NULL)));
   ASSERT_MISUSE(&f, "cradle_unpin: NULL: it is not pinned (any more)", cradle_unpin(f.m, NULL));
   ASSERT_MISUSE(&f, "it is not pinned (any more)", cradle_unpin(f.m, new_pair(&f))); /* young */
-  ASSERT_MISUSE(&f, "descriptor says 24", (void)cradle_new_pinned(f.m, T_PAIR, 16));
-  ASSERT_MISUSE(&f, "cradle_new_pinned_array: the descriptor of type 0 (pair) has no items",
-                (void)cradle_new_pinned_array(f.m, T_PAIR, 1));
+  ASSERT_MISUSE(&f, "descriptor says 24",
+                (void)cradle_new_with(f.m, T_PAIR, cradle_array_layout_of(16, 0, 0), 0, CRADLE_PINNED));
+  ASSERT_MISUSE(&f, "cradle_new_with: the descriptor of type 0 (pair) has no items",
+                (void)cradle_new_with(f.m, T_PAIR, cradle_array_layout_of(0, 0, 0), 1, CRADLE_PINNED));
   cradle_no_collect_begin(f.m);
   ASSERT_MISUSE(&f, "cradle_pin: may collect, but a no-collection region is open", assert_null(cradle_pin(f.m, p)));
 }
@@ -305,7 +311,7 @@ static void a_pin_at_the_heaps_end_is_told(void **state) {
   fixture_options(&ending, &options);
   options.listener = (cradle_listener){hear_note, &note};
   fixture_open_with(&ending, &options);
-  (void)cradle_new_pinned(ending.m, T_PAIR, sizeof(pair));
+  (void)cradle_new_with(ending.m, T_PAIR, cradle_array_layout_of(sizeof(pair), 0, 0), 0, CRADLE_PINNED);
   assert_non_null(cradle_pin(ending.m, cradle_new(ending.m, T_PAIR, sizeof(pair))));
   note.text[0] = '\0';
   fixture_close(&ending);
@@ -316,12 +322,12 @@ static void a_pin_at_the_heaps_end_is_told(void **state) {
 static void the_verifier_finds_pins_that_are_wrong(void **state) {
   (void)state;
   cradle_error error;
-  pair *p = cradle_new_pinned(f.m, T_PAIR, sizeof(pair));
+  pair *p = cradle_new_with(f.m, T_PAIR, cradle_array_layout_of(sizeof(pair), 0, 0), 0, CRADLE_PINNED);
   *(cradle_word *)p &= ~HEADER_PINNED_FLAG;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "[pin.1]"));
   *(cradle_word *)p |= HEADER_PINNED_FLAG;
-  pair *other = cradle_new_pinned(f.m, T_PAIR, sizeof(pair));
+  pair *other = cradle_new_with(f.m, T_PAIR, cradle_array_layout_of(sizeof(pair), 0, 0), 0, CRADLE_PINNED);
   cradle_push(f.m, other);
   cradle_unpin(f.m, other);
   *(cradle_word *)other |= HEADER_PINNED_FLAG;
@@ -393,7 +399,7 @@ static void an_open_upvalue_is_a_holder_and_an_index(void **state) {
 /* The holder is pinned for as long as raw pointers lead into it. */
 static void a_pointer_into_a_pinned_holder(void **state) {
   (void)state;
-  vector *stack = cradle_new_pinned_array(f.m, T_VECTOR, 100);
+  vector *stack = cradle_new_with(f.m, T_VECTOR, cradle_array_layout_of(0, 0, 0), 100, CRADLE_PINNED);
   void **raw = &stack->item[42];
   pair *p = new_pair(&f);
   cradle_store(f.m, stack, raw, p);

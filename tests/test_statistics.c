@@ -409,7 +409,7 @@ static void a_heap_that_nobody_listens_to_is_counted_too(void **state) {
   options.type_count = TYPE_COUNT;
   cradle_heap *heap = cradle_heap_new(&options, NULL);
   cradle_mutator *m = cradle_mutator_new(heap);
-  (void)cradle_new_pinned(m, 0, types[0].size);
+  (void)cradle_new_with(m, 0, cradle_array_layout_of(types[0].size, 0, 0), 0, CRADLE_PINNED);
   cradle_statistics now = statistics_of(heap);
   assert_int_equal(now.minor_collections, 0);
   assert_int_equal(now.used_bytes, types[0].size);
@@ -493,11 +493,11 @@ static void the_last_class_has_the_largest_small_objects(void **state) {
   size_t bytes = rows[last].object_bytes;
   uint32_t small = cradle_type_add(heap, &(cradle_type){.name = "small", .size = bytes});
   uint32_t large = cradle_type_add(heap, &(cradle_type){.name = "large", .size = bytes + 8});
-  (void)cradle_new_pinned(m, small, bytes);
+  (void)cradle_new_with(m, small, cradle_array_layout_of(bytes, 0, 0), 0, CRADLE_PINNED);
   cradle_heap_spans(heap, rows, count, sizeof *rows);
   assert_int_equal(rows[last].used_bytes, bytes);
   assert_int_equal(statistics_of(heap).large_bytes, 0);
-  (void)cradle_new_pinned(m, large, bytes + 8);
+  (void)cradle_new_with(m, large, cradle_array_layout_of(bytes + 8, 0, 0), 0, CRADLE_PINNED);
   assert_true(statistics_of(heap).large_bytes > bytes);
   free(rows);
   cradle_mutator_free(m);
@@ -519,7 +519,7 @@ static void structures_of_other_sizes_are_filled(void **state) {
   ASSERT_SIZES(cradle_span_info, read_spans, heap);
   span_rows_of_other_sizes_are_filled(heap);
   cradle_mutator *m = cradle_mutator_new(heap);
-  asked = (char *)cradle_new_pinned(m, 0, types[0].size) + 8;
+  asked = (char *)cradle_new_with(m, 0, cradle_array_layout_of(types[0].size, 0, 0), 0, CRADLE_PINNED) + 8;
   ASSERT_SIZES(cradle_address_info, read_address, heap);
   asked = (char *)asked + ((size_t)1 << 30); /* an address without memory */
   ASSERT_SIZES(cradle_explanation, read_explanation, heap);

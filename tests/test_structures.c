@@ -474,7 +474,7 @@ static void finalizers_bring_back_what_items_hold(void **state) {
     size_t words = words_of_item(kind), at = 0;
     while (sort_of(kind, at) == RAW) at++;
     for (int old = 0; old < 2; old++) {
-      void *object = cradle_new_registered_array(f.m, id, 300);
+      void *object = cradle_new_array(f.m, id, 300);
       CRADLE_ROOT(f.m, object);
       string *text = new_string(42);
       uint64_t bits = sort_of(kind, at) == VALUE ? tag : 0;
@@ -498,7 +498,7 @@ static void weak_slots_before_the_items(void **state) {
   type.references = 0, type.values = 0;
   type.weak = CRADLE_SLOT(headed, owner);
   uint32_t id = cradle_type_add(f.heap, &type);
-  headed *object = cradle_new_registered_array(f.m, id, 200);
+  headed *object = cradle_new_array(f.m, id, 200);
   CRADLE_ROOT(f.m, object);
   string *text = new_string(1);
   cradle_store(f.m, object, &object->owner, text);
@@ -521,7 +521,7 @@ static void weak_slots_before_the_items(void **state) {
 static void pinned_and_prebuilt_arrays(void **state) {
   (void)state;
   mixed *item;
-  array *pinned = cradle_new_pinned_array(f.m, first_type + MIXED, 400);
+  array *pinned = cradle_new_with(f.m, first_type + MIXED, cradle_array_layout_of(0, 0, 0), 400, CRADLE_PINNED);
   static struct {
     uint64_t header, length;
     mixed items[2];

@@ -100,7 +100,7 @@ static void objects_of_a_fixed_size(void **state) {
     assert_null(fast);
   }
   assert_int_equal(CRADLE_NEW_REGISTERED(f.m, file, T_FILE)->number, 0);
-  assert_int_equal(CRADLE_NEW_REGISTERED(f.m, file, T_FILE)->number, 0);
+  assert_int_equal(CRADLE_NEW_WITH(f.m, file, T_FILE, 0)->number, 0);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(cradle_finalizer_waiting(f.m, 1), 2);
   while (cradle_finalizer_next(f.m, 1) != NULL) continue;
@@ -108,11 +108,12 @@ static void objects_of_a_fixed_size(void **state) {
 
 static void pinned_objects(void **state) {
   (void)state;
-  pair *p = CRADLE_NEW_PINNED(f.m, pair, T_PAIR), *tried = CRADLE_NEW_PINNED(f.m, pair, T_PAIR);
+  pair *p = CRADLE_NEW_WITH(f.m, pair, T_PAIR, CRADLE_PINNED),
+       *tried = CRADLE_NEW_WITH(f.m, pair, T_PAIR, CRADLE_PINNED);
   assert_null(p->first);
   assert_null(tried->rest);
-  vector *v = CRADLE_NEW_PINNED_ARRAY(f.m, vector, T_VECTOR, item, length, 5);
-  vector *tried_array = CRADLE_NEW_PINNED_ARRAY(f.m, vector, T_VECTOR, item, length, 7);
+  vector *v = CRADLE_NEW_ARRAY_WITH(f.m, vector, T_VECTOR, item, length, 5, CRADLE_PINNED);
+  vector *tried_array = CRADLE_NEW_ARRAY_WITH(f.m, vector, T_VECTOR, item, length, 7, CRADLE_PINNED);
   assert_int_equal(v->length, 5);
   assert_int_equal(tried_array->length, 7);
   assert_zero(v->item, v->item + 5);
@@ -190,7 +191,7 @@ static void counts_at_the_limits(void **state) {
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     assert_null(CRADLE_NEW_ARRAY(f.m, vector, T_VECTOR, item, length, wrong[i]));
     assert_null(CRADLE_NEW_ARRAY_FAST(f.m, vector, T_VECTOR, item, length, wrong[i]));
-    assert_null(CRADLE_NEW_REGISTERED_ARRAY(f.m, weak_vector, T_WEAK_VECTOR, item, length, wrong[i]));
+    assert_null(CRADLE_NEW_ARRAY_WITH(f.m, weak_vector, T_WEAK_VECTOR, item, length, wrong[i], 0));
     assert_true(CRADLE_ARRAY_BYTES(vector, item, wrong[i]) > CRADLE_NURSERY_OBJECT_MAX_BYTES);
   }
   assert_int_equal(CRADLE_ARRAY_BYTES(string, byte, 1), 24);
@@ -201,12 +202,12 @@ static void registered_arrays(void **state) {
   (void)state;
   soil_nursery();
   for (size_t length = 0; length < 40; length++) {
-    weak_vector *w = CRADLE_NEW_REGISTERED_ARRAY(f.m, weak_vector, T_WEAK_VECTOR, item, length, length);
+    weak_vector *w = CRADLE_NEW_ARRAY_WITH(f.m, weak_vector, T_WEAK_VECTOR, item, length, length, 0);
     assert_int_equal(w->header, T_WEAK_VECTOR);
     assert_int_equal(w->length, length);
     assert_zero(w->item, w->item + length);
     CRADLE_ROOT(f.m, w);
-    weak_vector *tried = CRADLE_NEW_REGISTERED_ARRAY(f.m, weak_vector, T_WEAK_VECTOR, item, length, length);
+    weak_vector *tried = CRADLE_NEW_ARRAY_WITH(f.m, weak_vector, T_WEAK_VECTOR, item, length, length, 0);
     assert_int_equal(tried->length, length);
     if (length == 0) continue;
     pair *dead = CRADLE_NEW(f.m, pair, T_PAIR);
@@ -260,10 +261,10 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
                 (void)CRADLE_NEW(f.m, file, T_PAIR));
   ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW_UNINITIALIZED(f.m, file, T_PAIR));
   ASSERT_MISUSE(&f, "whose descriptor says 16", (void)CRADLE_NEW_REGISTERED(f.m, pair, T_FILE));
-  ASSERT_MISUSE(&f, "only cradle_new_registered and its kin", (void)CRADLE_NEW(f.m, file, T_FILE));
-  ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW_PINNED(f.m, file, T_PAIR));
-  ASSERT_MISUSE(&f, "CRADLE_NEW_PINNED_ARRAY: a structure of 16 bytes with items of 8",
-                (void)CRADLE_NEW_PINNED_ARRAY(f.m, vector, T_STRING, item, length, 4));
+  ASSERT_MISUSE(&f, "only cradle_new_registered, cradle_new_array and", (void)CRADLE_NEW(f.m, file, T_FILE));
+  ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW_WITH(f.m, file, T_PAIR, CRADLE_PINNED));
+  ASSERT_MISUSE(&f, "cradle_new_with: a structure of 16 bytes with items of 8",
+                (void)CRADLE_NEW_ARRAY_WITH(f.m, vector, T_STRING, item, length, 4, CRADLE_PINNED));
   ASSERT_MISUSE(&f,
                 "CRADLE_NEW_ARRAY: a structure of 16 bytes with items of 8 and its length at 8, for type 1 (string), "
                 "whose descriptor says size 16, item_size 1, length_offset 8",
@@ -271,14 +272,16 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
   ASSERT_MISUSE(&f, "with items of 1", (void)CRADLE_NEW_ARRAY_UNINITIALIZED(f.m, string, T_VECTOR, byte, length, 4));
   ASSERT_MISUSE(&f, "a structure of 24 bytes", (void)CRADLE_NEW_ARRAY(f.m, named, T_STRING, codes, count, 4));
   ASSERT_MISUSE(&f, "for type 0 (pair)", (void)CRADLE_NEW_ARRAY(f.m, string, T_PAIR, byte, length, 8));
-  ASSERT_MISUSE(&f, "CRADLE_NEW_REGISTERED_ARRAY: a structure",
-                (void)CRADLE_NEW_REGISTERED_ARRAY(f.m, string, T_WEAK_VECTOR, byte, length, 8));
-  ASSERT_MISUSE(&f, "only cradle_new_registered and its kin",
+  ASSERT_MISUSE(&f, "cradle_new_with: a structure",
+                (void)CRADLE_NEW_ARRAY_WITH(f.m, string, T_WEAK_VECTOR, byte, length, 8, 0));
+  ASSERT_MISUSE(&f, "only cradle_new_registered, cradle_new_array and",
                 (void)CRADLE_NEW_ARRAY(f.m, weak_vector, T_WEAK_VECTOR, item, length, 8));
   ASSERT_MISUSE(&f, "cradle_new: allocation of 24 bytes for type 1 (string), which has items: CRADLE_NEW_ARRAY",
                 (void)CRADLE_NEW(f.m, pair, T_STRING));
   ASSERT_MISUSE(&f, "which has items: ", (void)CRADLE_NEW_REGISTERED(f.m, pair, T_WEAK_VECTOR));
-  ASSERT_MISUSE(&f, "which has items: ", (void)CRADLE_NEW_PINNED(f.m, pair, T_STRING));
+  ASSERT_MISUSE(&f, "which has items: ", (void)CRADLE_NEW_WITH(f.m, pair, T_STRING, CRADLE_PINNED));
+  ASSERT_MISUSE(&f, "cradle_new_with without flags allocate", (void)CRADLE_NEW_WITH(f.m, file, T_FILE, CRADLE_PINNED));
+  ASSERT_MISUSE(&f, "flags are 0 or CRADLE_PINNED, not 2", (void)CRADLE_NEW_WITH(f.m, pair, T_PAIR, 2));
   ASSERT_MISUSE(&f, "the heap's types are 0 to", (void)CRADLE_NEW_ARRAY(f.m, string, 77, byte, length, 8));
   /* Each part of the layout is compared separately. */
   ASSERT_MISUSE(&f, "its length at 16", (void)cradle_new_items(f.m, T_STRING, cradle_array_layout_of(16, 1, 16), 4));
@@ -336,8 +339,8 @@ static void every_allocation_is_compared(void **state) {
   ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_ARRAY(f.m, vector, T_STRING, item, length, 4));
   ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_ARRAY_UNINITIALIZED(f.m, vector, T_STRING, item, length, 4));
   ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_ARRAY_FAST(f.m, vector, T_STRING, item, length, 4));
-  ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_REGISTERED_ARRAY(f.m, vector, T_STRING, item, length, 4));
-  ASSERT_MISUSE(&f, "only cradle_new_registered and its kin",
+  ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_ARRAY_WITH(f.m, vector, T_STRING, item, length, 4, 0));
+  ASSERT_MISUSE(&f, "only cradle_new_registered, cradle_new_array and",
                 (void)CRADLE_NEW_ARRAY(f.m, weak_vector, T_WEAK_VECTOR, item, length, 8));
   cradle_reservation room = cradle_reserve(f.m, 64);
   ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW_RESERVED(&room, file, T_PAIR));

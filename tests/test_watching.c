@@ -29,7 +29,7 @@ CRADLE_UNCHECKED_COLLECTION static void scene_open(scene *s) {
   cradle_global_root_add(s->f.heap, &s->values, CRADLE_KIND_REFERENCE);
   s->keys = cradle_new_array(m, T_VECTOR, PAIRS);
   s->values = cradle_new_array(m, T_VECTOR, PAIRS);
-  s->table = cradle_new_registered_array(m, T_EPHEMERONS, PAIRS);
+  s->table = cradle_new_array(m, T_EPHEMERONS, PAIRS);
   for (size_t i = 0; i < PAIRS; i++) {
     void *key = cradle_new(m, T_PAIR, sizeof(pair));
     cradle_store(m, s->keys, &s->keys->item[i], key);

@@ -42,7 +42,7 @@ static void an_array_of_weak_slots_of_any_size(void **state) {
       }
       {
         size_t length = lengths[l];
-        weaks *table = cradle_new_registered_array(f.m, T_WEAKS, length);
+        weaks *table = cradle_new_array(f.m, T_WEAKS, length);
         CRADLE_ROOT(f.m, table);
         vector *keep = cradle_new_array(f.m, T_VECTOR, length);
         CRADLE_ROOT(f.m, keep);
@@ -102,9 +102,9 @@ static void a_bulk_copy_into_weak_slots_and_pairs(void **state) {
       services_open(&f);
       {
         size_t length = lengths[k];
-        weaks *table = cradle_new_registered_array(f.m, T_WEAKS, length);
+        weaks *table = cradle_new_array(f.m, T_WEAKS, length);
         CRADLE_ROOT(f.m, table);
-        ephemerons *pairs = cradle_new_registered_array(f.m, T_EPHEMERONS, length / 2);
+        ephemerons *pairs = cradle_new_array(f.m, T_EPHEMERONS, length / 2);
         CRADLE_ROOT(f.m, pairs);
         if (way != 0) cradle_collect(f.m, CRADLE_COLLECT_FULL);
         vector *from = cradle_new_array(f.m, T_VECTOR, length), *keep = NULL;
@@ -179,7 +179,7 @@ static void the_dead_are_dead_at_once(void **state) {
   services_open(&f);
   {
     size_t count = f.stressed ? 60 : 2000;
-    weaks *table = cradle_new_registered_array(f.m, T_WEAKS, count);
+    weaks *table = cradle_new_array(f.m, T_WEAKS, count);
     CRADLE_ROOT(f.m, table);
     vector *holders = cradle_new_array(f.m, T_VECTOR, count);
     CRADLE_ROOT(f.m, holders);
@@ -329,7 +329,7 @@ static void arrays_with_fixed_slots_of_another_kind(void **state) {
       {
         pair *kept = NULL;
         CRADLE_ROOT(f.m, kept);
-        table *t = cradle_new_registered_array(f.m, number, 500);
+        table *t = cradle_new_array(f.m, number, 500);
         CRADLE_ROOT(f.m, t);
         cradle_collect(f.m, CRADLE_COLLECT_MINOR);
         kept = new_pair(&f, NULL);
@@ -357,12 +357,12 @@ static void an_array_that_is_too_long_is_none(void **state) {
   fixture f;
   services_open(&f);
   {
-    weaks *table = cradle_new_registered_array(f.m, T_WEAKS, 3);
+    weaks *table = cradle_new_array(f.m, T_WEAKS, 3);
     CRADLE_ROOT(f.m, table);
     assert_int_equal(table->length, 3);
-    assert_null(cradle_new_registered_array(f.m, T_WEAKS, SIZE_MAX / 8 - 1)); /* overflows */
-    assert_null(cradle_new_registered_array(f.m, T_EPHEMERONS, (size_t)1 << 50));
-    assert_int_equal(((weaks *)cradle_new_registered_array(f.m, T_WEAKS, 0))->length, 0);
+    assert_null(cradle_new_array(f.m, T_WEAKS, SIZE_MAX / 8 - 1)); /* overflows */
+    assert_null(cradle_new_array(f.m, T_EPHEMERONS, (size_t)1 << 50));
+    assert_int_equal(((weaks *)cradle_new_array(f.m, T_WEAKS, 0))->length, 0);
   }
   fixture_close(&f);
 }
@@ -377,9 +377,8 @@ static void misuse_of_weak_things(void **state) {
   {
     ASSERT_MISUSE(&f, "cradle_new_registered", cradle_new_slow(f.m, T_WEAK, sizeof(weak)));
     ASSERT_MISUSE(&f, "weak", cradle_check_new(f.m, T_WEAK, sizeof(weak)));
-    ASSERT_MISUSE(&f, "cradle_new_registered", cradle_new_array(f.m, T_EPHEMERONS, 3));
     ASSERT_MISUSE(&f, "descriptor says", cradle_new_registered(f.m, T_WEAK, 64));
-    ASSERT_MISUSE(&f, "no items", cradle_new_registered_array(f.m, T_WEAK, 3));
+    ASSERT_MISUSE(&f, "no items", cradle_new_array(f.m, T_WEAK, 3));
     cradle_no_collect_begin(f.m);
     ASSERT_MISUSE(&f, "no-collection region", cradle_new_registered(f.m, T_WEAK, sizeof(weak)));
     ASSERT_MISUSE(

@@ -39,12 +39,12 @@ ACCEPTED = [
     "point *p = CRADLE_NEW_FAST(m, point, (uint32_t)n + POINT); if (p != NULL) p->x = 1;",
     "CRADLE_NEW_REGISTERED(m, point, POINT)->x = 1;",
     "CRADLE_NEW_RESERVED(r, point, POINT)->x = 1;",
-    "CRADLE_NEW_PINNED(m, point, POINT)->x = 1;",
-    "CRADLE_NEW_PINNED_ARRAY(m, row, ROW, items, count, n)->name = NULL;",
+    "CRADLE_NEW_WITH(m, point, POINT, CRADLE_PINNED)->x = 1;",
+    "CRADLE_NEW_ARRAY_WITH(m, row, ROW, items, count, n, CRADLE_PINNED)->name = NULL;",
     "string *s = CRADLE_NEW_ARRAY(m, string, STRING, bytes, length, n); s->bytes[0] = 'x';",
     "CRADLE_NEW_ARRAY_UNINITIALIZED(m, row, ROW, items, count, 3)->name = NULL;",
     "row *s = CRADLE_NEW_ARRAY_FAST(m, row, ROW, items, count, n); if (s != NULL) s->name = NULL;",
-    "CRADLE_NEW_REGISTERED_ARRAY(m, row, ROW, items, count, n)->name = NULL;",
+    "CRADLE_NEW_ARRAY_WITH(m, row, ROW, items, count, n, 0)->name = NULL;",
     "cradle_reservation a = cradle_reserve(m, sizeof(point) + CRADLE_ARRAY_BYTES(string, bytes, n)); "
     "CRADLE_NEW_RESERVED_ARRAY(&a, string, STRING, bytes, length, n)->bytes[0] = 'x';",
     "static void *words[9], *base; static unsigned long *top; static cradle_root_range range; base = words; "

@@ -3,7 +3,7 @@
  * collects.
  *
  * An object that was just allocated takes plain stores, whatever its size, until the next call that may collect. Only
- * objects of cradle_new_pinned and prebuilt ones need the barrier from the start.
+ * objects that are pinned from the start and prebuilt ones need the barrier from the start.
  *
  * Callbacks must not store: the collection that called them may have looked at the object already. Once the collection
  * has visited an old object, its flag is set and a store into it is refused. (cradle_copy_slots refuses after copying.)

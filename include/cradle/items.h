@@ -68,24 +68,19 @@ CRADLE_INLINE void *cradle_new_items_uninitialized(cradle_mutator *mutator, uint
   return object;
 }
 
-/* As cradle_new_items, for types with services: weak or ephemeron slots or items, a finalizer, a destructor, an
- * external size. (It works for any other type as well.) */
-CRADLE_INLINE void *cradle_new_registered_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
-                                                size_t count) CRADLE_MAY_COLLECT {
-  if (CRADLE_UNLIKELY(cradle_items_exceed(layout.size, layout.item_size, count)))
-    return cradle_new_registered_items_slow(mutator, type, layout, count);
-  size_t size = layout.size + count * layout.item_size;
-  char *object = cradle_registered_place(mutator, type, size);
-  if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_registered_items_slow(mutator, type, layout, count);
-  cradle_zero_object(object, cradle_object_bytes(size));
-  cradle_label_items(object, type, layout.length_offset, count);
-  return object;
-}
+/* What cradle_new_with does beyond the rest. PINNED: the object is old and pinned from the start (cradle/pin.h). */
+#define CRADLE_PINNED UINT32_C(1)
 
-/* As cradle_new_items, but the object is old and pinned from the start (cradle/pin.h); for any type without services.
- * Out of line. */
-CRADLE_API void *cradle_new_pinned_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
-                                         size_t count) CRADLE_MAY_COLLECT;
+/* Allocates what the inline functions do not: any type, with or without items, young or old from the start. flags: 0,
+ * or CRADLE_PINNED. If the type has services (weak slots, ephemerons, a finalizer, a destructor, an external size), the
+ * object is registered, so that the collector knows when it dies. CRADLE_PINNED for such a type is misuse. The object
+ * comes zeroed; the length is stored.
+ *
+ * layout: for a type without items, item_size and length_offset are 0, and so is count. It is compared with the
+ * descriptor. A layout of zeros is the descriptor's own. A size that overflows counts as out of memory. Out of line;
+ * CRADLE_NEW_WITH and CRADLE_NEW_ARRAY_WITH (cradle/typed.h) return a pointer to the structure. */
+CRADLE_API void *cradle_new_with(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
+                                 uint32_t flags) CRADLE_MAY_COLLECT;
 
 /* Carves an object out of a reservation, without a check. Only header and length are written. The object must fit into
  * the rest of the reservation, which CRADLE_CHECKED=1 checks. Does not collect. */

@@ -76,21 +76,20 @@ CRADLE_INLINE void *cradle_new(cradle_mutator *mutator, uint32_t type, size_t si
 
 /* Allocates a zeroed object with length items and stores the length where the type's descriptor says. For callers that
  * do not know the layout at compile time; CRADLE_NEW_ARRAY is inline. A length whose size overflows counts as out of
- * memory. */
+ * memory. An object of a type with services is registered (cradle_new_registered). */
 CRADLE_API void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 
 /* Allocates a zeroed object of a type with services: weak slots, ephemerons, a finalizer, a destructor or an external
  * size. (It works for any other type as well.) The object is registered, so that the collector knows of it while it is
- * young and when it dies. Takes about five instructions more than cradle_new. The other allocation functions are not
- * for these types: the slow path and CRADLE_CHECKED refuse them. */
+ * young and when it dies. Takes about five instructions more than cradle_new. The other inline functions are not for
+ * these types: the slow path and CRADLE_CHECKED refuse them. Arrays of such types: cradle_new_array,
+ * CRADLE_NEW_ARRAY_WITH. */
 CRADLE_INLINE void *cradle_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
   char *object = cradle_registered_place(mutator, type, size);
   if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_registered_slow(mutator, type, size);
   memset(object + 8, 0, cradle_object_bytes(size) - 8);
   return object;
 }
-/* As cradle_new_registered, with items; the length is stored. */
-CRADLE_API void *cradle_new_registered_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT;
 
 /* Reserves room for objects of size bytes in all, with one check. size is at most CRADLE_NURSERY_OBJECT_MAX_BYTES; more
  * is misuse. Carve the objects with cradle_new_reserved. The next call that may collect ends the reservation. You need

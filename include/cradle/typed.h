@@ -38,9 +38,11 @@
 /* For types with weak slots, ephemerons, a finalizer, a destructor or an external size. Zeroed. May collect. */
 #define CRADLE_NEW_REGISTERED(mutator, structure, type) \
   ((structure *)cradle_new_registered((mutator), (type), CRADLE_SIZE_(structure)))
-/* Old and pinned from the start, so store references with the barrier from the start. Zeroed. May collect. */
-#define CRADLE_NEW_PINNED(mutator, structure, type) \
-  ((structure *)cradle_new_pinned((mutator), (type), CRADLE_SIZE_(structure)))
+/* Any type, with flags: 0, or CRADLE_PINNED for an object that is old and pinned from the start. Even the first store
+ * of a reference into that needs the barrier. Without flags it may be of a type with services. Zeroed; out of line. May
+ * collect. */
+#define CRADLE_NEW_WITH(mutator, structure, type, flags) \
+  ((structure *)cradle_new_with((mutator), (type), cradle_array_layout_of(CRADLE_SIZE_(structure), 0, 0), 0, (flags)))
 /* Carved out of the reservation at the given address. Undefined after the header. Does not collect. */
 #define CRADLE_NEW_RESERVED(reservation, structure, type) \
   ((structure *)cradle_new_reserved((reservation), (type), CRADLE_SIZE_(structure)))
@@ -60,14 +62,9 @@
 /* As CRADLE_NEW_ARRAY_UNINITIALIZED, but NULL where that would call the slow path. Does not collect. */
 #define CRADLE_NEW_ARRAY_FAST(mutator, structure, type, items, length, count) \
   ((structure *)cradle_new_items_fast((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count)))
-/* For types with weak or ephemeron slots or items, a finalizer, a destructor or an external size. Zeroed after header
- * and length. May collect. */
-#define CRADLE_NEW_REGISTERED_ARRAY(mutator, structure, type, items, length, count) \
-  ((structure *)cradle_new_registered_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count)))
-/* Old and pinned from the start, so store references with the barrier from the start. Zeroed after header and length.
- * May collect. */
-#define CRADLE_NEW_PINNED_ARRAY(mutator, structure, type, items, length, count) \
-  ((structure *)cradle_new_pinned_items((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count)))
+/* Any type, with flags, as CRADLE_NEW_WITH. Zeroed after header and length. May collect. */
+#define CRADLE_NEW_ARRAY_WITH(mutator, structure, type, items, length, count, flags) \
+  ((structure *)cradle_new_with((mutator), (type), CRADLE_LAYOUT_(structure, items, length), (count), (flags)))
 /* Carved out of the reservation at the given address. Undefined but for header and length. Does not collect. */
 #define CRADLE_NEW_RESERVED_ARRAY(reservation, structure, type, items, length, count) \
   ((structure *)cradle_new_reserved_items((reservation), (type), CRADLE_LAYOUT_(structure, items, length), (count)))

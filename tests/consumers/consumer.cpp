@@ -29,7 +29,7 @@ int64_t sum_of_list(cradle_mutator *m) CRADLE_MAY_COLLECT {
   cradle_collect(m, CRADLE_COLLECT_FULL);
   cell *tail = push(m, nullptr, 1000);
   cradle_store(m, list, &list->next, tail); // 100 and what follows it: 1000
-  cell *fixed = CRADLE_NEW_PINNED(m, cell, 0);
+  cell *fixed = CRADLE_NEW_WITH(m, cell, 0, CRADLE_PINNED);
   cradle_reservation room = cradle_reserve(m, sizeof(cell));
   CRADLE_NEW_RESERVED(&room, cell, 0)->next = nullptr;
   uint64_t value = 0;

@@ -21,7 +21,7 @@ void *objects(cradle_mutator *m) {
   CRADLE_ROOT_VALUE(m, value);
   cradle_reservation room = cradle_reserve(m, sizeof(cell));
   cell *several[] = {CRADLE_NEW_UNINITIALIZED(m, cell, CELL), CRADLE_NEW_FAST(m, cell, CELL),
-                     CRADLE_NEW_REGISTERED(m, cell, CELL), CRADLE_NEW_PINNED(m, cell, CELL),
+                     CRADLE_NEW_REGISTERED(m, cell, CELL), CRADLE_NEW_WITH(m, cell, CELL, CRADLE_PINNED),
                      CRADLE_NEW_RESERVED(&room, cell, CELL)};
   cradle_store(m, made, &made->first, several[0]);
   cradle_store_value(m, made, &made->first, value);
@@ -36,8 +36,8 @@ uint64_t arrays(cradle_mutator *m, size_t n) {
                       CRADLE_NEW_ARRAY(m, array, ARRAY, items, length, n),
                       CRADLE_NEW_ARRAY_UNINITIALIZED(m, array, ARRAY, items, length, n),
                       CRADLE_NEW_ARRAY_FAST(m, array, ARRAY, items, length, n),
-                      CRADLE_NEW_REGISTERED_ARRAY(m, array, ARRAY, items, length, n),
-                      CRADLE_NEW_PINNED_ARRAY(m, array, ARRAY, items, length, n)};
+                      CRADLE_NEW_ARRAY_WITH(m, array, ARRAY, items, length, n, 0),
+                      CRADLE_NEW_ARRAY_WITH(m, array, ARRAY, items, length, n, CRADLE_PINNED)};
   cradle_copy_slots(m, several[0], several[0]->items, several[1]->items, n);
   return several[0]->length + cradle_type_of(several[1]) + cradle_identity_hash(m, several[2]);
 }

@@ -46,7 +46,7 @@ void in_a_loop(cradle_mutator *m, int n) {
 }
 void pinned_from_the_start(cradle_mutator *m, pair *b) {
   CRADLE_ROOT(m, b);
-  pair *a = cradle_new_pinned(m, T_PAIR, sizeof(pair));
+  pair *a = cradle_new_with(m, T_PAIR, cradle_array_layout_of(sizeof(pair), 0, 0), 0, CRADLE_PINNED);
   a->first = b; // expect: barrier 'first'
 }
 void a_whole_structure(pair *a, const pair *b) {

@@ -10,10 +10,6 @@ void fixed(cradle_mutator *m, pair *a) {
   use(CRADLE_NEW(m, pair, T_PAIR));
   use(a); // expect: stale 'cradle_new'
 }
-void tried(cradle_mutator *m, pair *a) {
-  use(CRADLE_NEW(m, pair, T_PAIR));
-  use(a); // expect: stale 'cradle_new'
-}
 void uninitialized(cradle_mutator *m, pair *a) {
   use(CRADLE_NEW_UNINITIALIZED(m, pair, T_PAIR));
   use(a); // expect: stale 'cradle_new_uninitialized'
@@ -26,17 +22,13 @@ void with_items(cradle_mutator *m, pair *a, size_t n) {
   use(CRADLE_NEW_ARRAY(m, array, T_ARRAY, items, length, n));
   use(a); // expect: stale 'cradle_new_items'
 }
-void with_items_tried(cradle_mutator *m, pair *a, size_t n) {
-  use(CRADLE_NEW_ARRAY(m, array, T_ARRAY, items, length, n));
-  use(a); // expect: stale 'cradle_new_items'
-}
 void with_items_uninitialized(cradle_mutator *m, pair *a, size_t n) {
   use(CRADLE_NEW_ARRAY_UNINITIALIZED(m, array, T_ARRAY, items, length, n));
   use(a); // expect: stale 'cradle_new_items_uninitialized'
 }
 void with_items_registered(cradle_mutator *m, pair *a, size_t n) {
-  use(CRADLE_NEW_REGISTERED_ARRAY(m, array, T_ARRAY, items, length, n));
-  use(a); // expect: stale 'cradle_new_registered_items'
+  use(CRADLE_NEW_ARRAY_WITH(m, array, T_ARRAY, items, length, n, 0));
+  use(a); // expect: stale 'cradle_new_with'
 }
 
 void the_new_one_too(cradle_mutator *m) {

@@ -25,8 +25,8 @@ static void *clear(void *object, const shape *of, size_t length) {
 static void *new_registered(world *w, const shape *of, size_t length) {
   uint32_t id = id_of(of);
   if (of->type.items == CRADLE_ITEMS_NONE) return cradle_new_registered(w->m, id, of->type.size);
-  if (chance(w, 2)) return cradle_new_registered_array(w->m, id, length);
-  return cradle_new_registered_items(w->m, id, layout_of(of), length);
+  if (chance(w, 2)) return cradle_new_array(w->m, id, length);
+  return cradle_new_with(w->m, id, layout_of(of), length, 0);
 }
 
 static void *new_fixed(world *w, const shape *of) {
@@ -53,9 +53,10 @@ static void *new_array(world *w, const shape *of, size_t length) {
 
 static void *new_pinned(world *w, const shape *of, size_t length) {
   uint32_t id = id_of(of);
-  if (of->type.items == CRADLE_ITEMS_NONE) return cradle_new_pinned(w->m, id, of->type.size);
-  if (chance(w, 2)) return cradle_new_pinned_array(w->m, id, length);
-  return cradle_new_pinned_items(w->m, id, layout_of(of), length);
+  if (of->type.items == CRADLE_ITEMS_NONE)
+    return cradle_new_with(w->m, id, cradle_array_layout_of(of->type.size, 0, 0), 0, CRADLE_PINNED);
+  if (chance(w, 2)) return cradle_new_with(w->m, id, cradle_array_layout_of(0, 0, 0), length, CRADLE_PINNED);
+  return cradle_new_with(w->m, id, layout_of(of), length, CRADLE_PINNED);
 }
 
 /* --- its contents --- */

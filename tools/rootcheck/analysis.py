@@ -38,8 +38,8 @@ class Analysis:
 
     def freshness_of_result(self, call):
         """The freshness (stores.py) of the call's result, with the arguments of the call as Parameters."""
-        if is_allocation(call.name) or is_old(call.name):
-            return None if is_old(call.name) else ALLOCATED
+        if is_allocation(call.name):
+            return None if is_old(call) else ALLOCATED
         may_collect = self.facts.may_collect_in(call)
         target = self.facts.targets.get(call)
         is_object = self.facts.allocates(call) or self.origins.results.get(target) or call.name in POPS

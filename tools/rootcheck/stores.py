@@ -6,6 +6,8 @@ parameter is as fresh as what its callers give: a function that fills in what it
 
 from dataclasses import dataclass
 
+from . import syntax
+
 # The state's key for the freshness of each object:
 #   ALLOCATED        since the last call that may collect
 #   PLAIN            not in the heap: memory from malloc or the like, whose objects refer only to other such objects
@@ -15,7 +17,7 @@ from dataclasses import dataclass
 FRESH = "fresh"
 ALLOCATED, PLAIN = "allocated", "plain"
 ALLOCATIONS = ("cradle_new", "cradle_kit_string_blank")
-PINNED = "pinned"
+WITH_FLAGS = "cradle_new_with"  # its last argument: 0, or flags for an object that is old from the start
 # These report earlier stores to the collector.
 BARRIERS = {"cradle_write_barrier", "cradle_write_barrier_slow"}
 
@@ -34,9 +36,9 @@ def is_allocation(name):
     return name.startswith(ALLOCATIONS)
 
 
-def is_old(name):
-    """Whether the object is allocated pinned."""
-    return is_allocation(name) and PINNED in name
+def is_old(call):
+    """Whether the call allocates an object that may be old from the start."""
+    return call.name == WITH_FLAGS and syntax.constant_truth(syntax.arguments(call)[-1]) is not False
 
 
 def joined(first, second):

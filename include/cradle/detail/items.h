@@ -15,9 +15,6 @@ struct cradle_array_layout;
  * handler returned. */
 CRADLE_API CRADLE_COLD void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type,
                                                    struct cradle_array_layout layout, size_t count) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD void *cradle_new_registered_items_slow(cradle_mutator *mutator, uint32_t type,
-                                                              struct cradle_array_layout layout, size_t count)
-    CRADLE_MAY_COLLECT;
 /* With CRADLE_CHECKED: reports misuse unless the layout is the descriptor's and allocation is allowed here. */
 CRADLE_API void cradle_check_items(cradle_mutator *mutator, uint32_t type, struct cradle_array_layout layout,
                                    bool may_collect);

@@ -13,17 +13,13 @@
 #define cradle_new_fast(...) CRADLE_PLACED(cradle_new_fast(__VA_ARGS__))
 #define cradle_new_array(...) CRADLE_PLACED(cradle_new_array(__VA_ARGS__))
 #define cradle_new_registered(...) CRADLE_PLACED(cradle_new_registered(__VA_ARGS__))
-#define cradle_new_registered_array(...) CRADLE_PLACED(cradle_new_registered_array(__VA_ARGS__))
 #define cradle_reserve(...) CRADLE_PLACED(cradle_reserve(__VA_ARGS__))
 #define cradle_new_reserved(...) CRADLE_PLACED(cradle_new_reserved(__VA_ARGS__))
 #define cradle_new_items(...) CRADLE_PLACED(cradle_new_items(__VA_ARGS__))
 #define cradle_new_items_fast(...) CRADLE_PLACED(cradle_new_items_fast(__VA_ARGS__))
 #define cradle_new_items_uninitialized(...) CRADLE_PLACED(cradle_new_items_uninitialized(__VA_ARGS__))
-#define cradle_new_registered_items(...) CRADLE_PLACED(cradle_new_registered_items(__VA_ARGS__))
+#define cradle_new_with(...) CRADLE_PLACED(cradle_new_with(__VA_ARGS__))
 #define cradle_new_reserved_items(...) CRADLE_PLACED(cradle_new_reserved_items(__VA_ARGS__))
-#define cradle_new_pinned(...) CRADLE_PLACED(cradle_new_pinned(__VA_ARGS__))
-#define cradle_new_pinned_array(...) CRADLE_PLACED(cradle_new_pinned_array(__VA_ARGS__))
-#define cradle_new_pinned_items(...) CRADLE_PLACED(cradle_new_pinned_items(__VA_ARGS__))
 
 /* Stores. */
 #define cradle_write_barrier(...) CRADLE_PLACED(cradle_write_barrier(__VA_ARGS__))

@@ -322,7 +322,10 @@ static void marking_with_a_full_stack_finds_everything(void **state) {
  * missing write barrier. */
 static void a_search_under_way_is_no_mistake(void **state) {
   (void)state;
-  enum { LISTS = 700 }; /* more than the stack has entries */
+  enum {
+    LISTS = 700,
+    LONG_ONES = 7
+  }; /* the items of a long one beside those of the root are more than the stack has entries */
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
   heap->options.verify = false;
@@ -332,7 +335,7 @@ static void a_search_under_way_is_no_mistake(void **state) {
     fan *root = cradle_new_array(m, 0, LISTS);
     CRADLE_ROOT(m, root);
     for (size_t i = 0; i < LISTS; i++) {
-      fan *list = make_fan(m, 2, 1);
+      fan *list = make_fan(m, i % (LISTS / LONG_ONES) == 0 ? LISTS : 2, 1);
       cradle_store(m, root, &root->item[i], list);
     }
     cradle_collect(m, CRADLE_COLLECT_FULL);
@@ -349,7 +352,7 @@ static void a_search_under_way_is_no_mistake(void **state) {
     } while (heap->major.phase != MAJOR_IDLE);
     assert_true(looks > 0);
     *stack = usual;
-    assert_int_equal(count_fan(root), 1 + LISTS * 3);
+    assert_int_equal(count_fan(root), 1 + LISTS * 3 + LONG_ONES * (LISTS - 2));
   }
   crd_word_stack_fini(&small);
   cradle_mutator_free(m);

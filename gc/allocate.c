@@ -43,7 +43,7 @@ static void serve(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLLECT {
 
 /* Whether an object fits below limit. free may lie above limit: the last object may have reached into the slack
  * behind the nursery's end. */
-static bool fits_below(const cradle_mutator *mutator, size_t bytes, const char *limit) {
+static inline bool fits_below(const cradle_mutator *mutator, size_t bytes, const char *limit) {
   return mutator->free <= limit && bytes <= (size_t)(limit - mutator->free);
 }
 
@@ -216,7 +216,7 @@ CRD_ALWAYS_INLINE void *end_array(cradle_mutator *mutator, uint32_t type, cradle
 
 /* Whether the inline functions would find room in the nursery. A lowered top means that the slow path has something
  * to serve. */
-static bool has_place(const cradle_mutator *mutator, size_t bytes) {
+static inline bool has_place(const cradle_mutator *mutator, size_t bytes) {
   return bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && fits_below(mutator, bytes, cradle_top(mutator));
 }
 
@@ -233,17 +233,20 @@ static cradle_word *allocate_old(cradle_mutator *mutator, uint32_t type, size_t 
   return object;
 }
 
+CRD_ALWAYS_INLINE cradle_word *new_young(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT {
+  return has_place(mutator, bytes) ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
+}
+
 /* An object of any type. NULL: no memory for it, for its registration or for its pin. What lies beside the object comes
  * first: once it exists, nothing may fail. */
-static cradle_word *new_any(cradle_mutator *mutator, uint32_t type, size_t bytes, uint32_t flags) CRADLE_MAY_COLLECT {
+static CRADLE_NOINLINE cradle_word *new_any(cradle_mutator *mutator, uint32_t type, size_t bytes, uint32_t flags)
+    CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   bool is_registered = heap->types.types[type].registers != 0, is_pinned = flags & CRADLE_PINNED;
   mutator->reserved_end = NULL;
   if (CRADLE_UNLIKELY(is_registered && !make_registry_room(heap))) return NULL;
   if (CRADLE_UNLIKELY(is_pinned && !crd_pins_reserve(&heap->pins))) return NULL;
-  cradle_word *object = is_pinned                   ? allocate_old(mutator, type, bytes)
-                        : has_place(mutator, bytes) ? bump(mutator, type, bytes)
-                                                    : allocate(mutator, type, bytes);
+  cradle_word *object = is_pinned ? allocate_old(mutator, type, bytes) : new_young(mutator, type, bytes);
   if (CRADLE_UNLIKELY(object == NULL)) return NULL;
   ASSERT(!is_pinned || !heap_is_young(heap, address_of(object)), "[pin.2] what was allocated pinned is not old");
   ASSERT(!is_registered || mutator->registered < mutator->registered_end,
@@ -253,10 +256,13 @@ static cradle_word *new_any(cradle_mutator *mutator, uint32_t type, size_t bytes
   return object;
 }
 
-static void *new_array(cradle_mutator *mutator, uint32_t type, size_t bytes, size_t length, const char *what)
+CRD_ALWAYS_INLINE void *new_array(cradle_mutator *mutator, uint32_t type, size_t bytes, size_t length, const char *what)
     CRADLE_MAY_COLLECT {
+  bool is_registered = mutator->heap->types.types[type].registers != 0;
+  cradle_word *object = NULL;
   mutator->reserved_end = NULL;
-  cradle_word *object = CRADLE_LIKELY(bytes != 0) ? new_any(mutator, type, bytes, 0) : NULL;
+  if (CRADLE_LIKELY(bytes != 0))
+    object = CRADLE_UNLIKELY(is_registered) ? new_any(mutator, type, bytes, 0) : new_young(mutator, type, bytes);
   return end_array(mutator, type, object, length, what);
 }
 

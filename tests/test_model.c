@@ -120,7 +120,10 @@ int main(int argc, char **argv) {
     moved += run(79, ops / 15, 16384, 3, 2, false);
     for (uint64_t seed = 90; seed < 93; seed++) moved += run(seed, ops / 3, 16384, 0, seed == 92 ? 4 : 0, true);
     if (moved_old < 1000 || recorded < 100 || looks_while_clearing < 10) {
-      printf("the runs moved hardly an old object, recorded hardly a slot or never looked while the dead were found\n");
+      printf("the runs moved %llu old objects (1000 are wanted), recorded %llu slots (100) and looked %llu times while "
+             "the "
+             "dead were found (10)\n",
+             (unsigned long long)moved_old, (unsigned long long)recorded, (unsigned long long)looks_while_clearing);
       return 1;
     }
     if (threads != CRADLE_GC_THREADS_NONE && beside < 1000) {

@@ -361,7 +361,7 @@ def two_files(arguments):
 
     library = folder / "cradle.o"
     # The builds of tools/check have the POSIX backend with optimisation, so the second is for the macro.
-    for flags, operations in (["-O3"], 10000), (["-O0", "-DCRADLE_PLATFORM_POSIX=1"], 5000):
+    for flags, operations in (["-O3"], 10000), (["-O0", "-DCRADLE_PLATFORM_POSIX=1"], 6000):
         words = [*compiler, "-std=c11", *WARNINGS, *flags, "-I", folder]
         run([*words, "-c", folder / "cradle" / "cradle.c", "-o", library])
         check_names(library, ("cradle_",))

@@ -202,7 +202,8 @@ static CRADLE_COLD void out_of_arrays(cradle_heap *heap, uint32_t type, size_t l
   crd_out_of_memory(heap, what, bytes != 0 ? bytes : SIZE_MAX); /* 0: more than any address space has */
 }
 
-/* The new array with its length. NULL: memory ran out, which the handler was told. what: the public function. */
+/* Stores the length in a new array, and returns the array. If object is NULL, memory ran out: tells the out-of-memory
+ * handler so, and returns NULL. what: the public function. */
 CRD_ALWAYS_INLINE void *end_array(cradle_mutator *mutator, uint32_t type, cradle_word *object, size_t length,
                                   const char *what) {
   const crd_type *descriptor = &mutator->heap->types.types[type];
@@ -220,7 +221,8 @@ static inline bool has_place(const cradle_mutator *mutator, size_t bytes) {
   return bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && fits_below(mutator, bytes, cradle_top(mutator));
 }
 
-/* Room to register the object. A collection does not take it. */
+/* Makes room to register one object, which may take a full collection. The room is still there after the object's
+ * allocation, even if that collects. */
 static bool make_registry_room(cradle_heap *heap) CRADLE_MAY_COLLECT {
   if (CRADLE_LIKELY(crd_registry_make_room(heap, 0))) return true;
   crd_collect_major(heap, CRADLE_CAUSE_MEMORY, CRADLE_COLLECT_FULL);

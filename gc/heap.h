@@ -130,7 +130,7 @@ struct cradle_heap {
   crd_pause_begin pause_begin;
   uint64_t arenas_told[2];    /* taken_total and given_back_total as the last event had them */
   uint64_t majors_measured;   /* stats.major_collections when the kernel was last asked which pages back the arenas */
-  bool pool_noted, announced; /* the log was told that the pool refused arenas; HEAP_CREATED was sent */
+  bool pool_noted, announced; /* sent: the note that the huge-page pool refused arenas; the event HEAP_CREATED */
 };
 
 static inline crd_mutator *mutator_of(cradle_mutator *mutator) {

@@ -12,9 +12,11 @@ CRADLE_COLD _Noreturn void crd_misuse(cradle_heap *heap, const char *format, ...
 /* The same for a fault that the verifier found. before: as a collection was about to begin; otherwise after one. */
 CRADLE_COLD _Noreturn void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before);
 
-/* Hands size and a message to the heap's out-of-memory handler; aborts if there is none. what: the public function.
- * size: bytes of the object. The handler may longjmp, so the caller has left the heap as it was. It may also return:
- * the caller then returns NULL, 0 or false. */
+/* Calls the heap's out-of-memory handler with the size and a message. If the heap has no handler, prints the message
+ * and aborts. what: the public function that found no memory. size: of the object that was asked for, in bytes.
+ *
+ * The handler may longjmp. So the caller must not have changed anything yet. The handler may also return. Then this
+ * function returns, and the public function returns NULL, 0 or false. */
 CRADLE_COLD void crd_out_of_memory(cradle_heap *heap, const char *what, size_t size);
 /* The same for memory beside the objects. thing: what there is no room for, such as "pin". */
 CRADLE_COLD void crd_out_of_room(cradle_heap *heap, const char *what, const char *thing);

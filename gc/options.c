@@ -99,10 +99,10 @@ static fault field_fault(const cradle_options *options) {
     bool is_whole = fields[i].type == NUMBER || fields[i].type == NUMBER_OR_ZERO;
     unsigned choice;
     double factor;
-    memcpy(&number, at, sizeof number);
     memcpy(&choice, at, sizeof choice);
-    memcpy(&factor, at, sizeof factor);
-    if (fields[i].type == CHOICE) number = choice;
+    number = choice;
+    if (fields[i].type != CHOICE) memcpy(&number, at, sizeof number); /* a choice has four bytes, the others eight */
+    memcpy(&factor, &number, sizeof factor);
     bool accepted =
         fields[i].type == FACTOR ? factor > (double)least && factor <= (double)most : number >= least && number <= most;
     if (accepted || (fields[i].type == NUMBER_OR_ZERO && number == 0)) continue;

@@ -37,11 +37,12 @@ CRADLE_API CRADLE_RESULT_MATTERS bool cradle_heap_set_max(cradle_mutator *mutato
 /* --- before a sandbox --- */
 
 /* Asks the system for everything that the heap may want to know of the machine later, and opens the last file for it.
- * Call it before the program locks itself up, with a seccomp filter or the like: the heap then makes only the system
- * calls that docs/failures.md lists, even when the verifier runs or a misuse message is written. A listener is told
- * nothing more of huge pages after major collections, because the kernel tells it in a file. Without this call, the
- * control group's limits, the processors and the caches are read when the heap has grown to about 1 MiB or begins to
- * mark. Takes about 0.5 ms, and the process's first call about 1 ms. Does not collect. */
+ * Call it before the program locks itself up, with a seccomp filter or the like. From then on the heap makes only the
+ * system calls that docs/failures.md lists. That holds for the verifier and for messages about misuse, too. After this
+ * call, the events of major collections no longer say how much memory lies on huge pages: the kernel gives that figure
+ * in a file only. Without this call, the heap reads the control group's limits, the processors and the caches when it
+ * has grown to about 1 MiB or begins to mark. Takes about 0.5 ms, and the process's first call about 1 ms. Does not
+ * collect. */
 CRADLE_API void cradle_heap_prepare(cradle_heap *heap);
 
 /* --- empty memory --- */

@@ -68,17 +68,20 @@ CRADLE_INLINE void *cradle_new_items_uninitialized(cradle_mutator *mutator, uint
   return object;
 }
 
-/* What cradle_new_with does beyond the rest. PINNED: the object is old and pinned from the start (cradle/pin.h). */
+/* A flag of cradle_new_with: the object is old and pinned from the start (cradle/pin.h). */
 #define CRADLE_PINNED UINT32_C(1)
 
-/* Allocates what the inline functions do not: any type, with or without items, young or old from the start. flags: 0,
- * or CRADLE_PINNED. If the type has services (weak slots, ephemerons, a finalizer, a destructor, an external size), the
- * object is registered, so that the collector knows when it dies. CRADLE_PINNED for such a type is misuse. The object
- * comes zeroed; the length is stored.
+/* Allocates what the inline functions do not: an object of any type, with or without items, young or old from the
+ * start. flags: 0 or CRADLE_PINNED. If the type has services (weak slots, ephemerons, a finalizer, a destructor, an
+ * external size), the object is registered, so that the collector knows when it dies. CRADLE_PINNED for such a type is
+ * misuse. The object comes zeroed, with its length stored.
  *
- * layout: for a type without items, item_size and length_offset are 0, and so is count. It is compared with the
- * descriptor. A layout of zeros is the descriptor's own. A size that overflows counts as out of memory. Out of line;
- * CRADLE_NEW_WITH and CRADLE_NEW_ARRAY_WITH (cradle/typed.h) return a pointer to the structure. */
+ * layout: the structure's, in bytes. It is compared with the type's descriptor in every build. For a type without
+ * items, item_size, length_offset and count are 0. A layout of zeros stands for the descriptor's own.
+ *
+ * When memory runs out, or the size overflows, the out-of-memory handler is called, and NULL is returned if that
+ * returns. May collect. CRADLE_NEW_WITH and CRADLE_NEW_ARRAY_WITH (cradle/typed.h) return a pointer to the
+ * structure. */
 CRADLE_API void *cradle_new_with(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
                                  uint32_t flags) CRADLE_MAY_COLLECT;
 

@@ -13,7 +13,7 @@
  *   [heap.5] If an array with array flags has a slot with a young reference, the slot is in `recorded`, or the array is
  *            remembered, or remember_all is set.
  *   [heap.6] While the heap marks and no round (gc/old/marker.h) runs: if a marked object's slot refers to an unmarked
- *            old object, the slot is recorded, or the marked object is remembered, stacked or put aside [marker.6].
+ *            old object, the slot is recorded, or that object is remembered, stacked, aside [marker.6], listed [mark.5].
  */
 #ifndef CRADLE_GC_HEAP_H
 #define CRADLE_GC_HEAP_H

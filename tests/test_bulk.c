@@ -242,6 +242,61 @@ static void a_copy_while_marking(void **state) {
   marking_sees_what_is_copied(LARGE, true);
 }
 
+/* Hides an old object that marking has not come to in slots of a large array that was traced already: by copies into
+ * `parts` parts, or store by store. So many slots are no minor collection's work: marking traces the array again. */
+static void marking_comes_back(size_t length, size_t parts, bool young) {
+  vector *traced = new_vector(length);
+  CRADLE_ROOT(f.m, traced);
+  vector *source = new_vector(length);
+  CRADLE_ROOT(f.m, source);
+  pair *list = NULL;
+  CRADLE_ROOT(f.m, list);
+  for (int i = 0; i < 1000; i++) {
+    pair *fresh = cradle_new(f.m, T_PAIR, sizeof(pair));
+    fresh->rest = list;
+    if (i == 0) fresh->first = (pair *)new_string(7); /* hidden below */
+    list = fresh;
+  }
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  /* The smallest steps, each of which traces 256 slots at most: all of the first array, not all of the second. */
+  for (size_t i = 0; i < length / 256 * 3 / 2; i++) (void)cradle_collect_step(f.m, 0);
+  assert_int_equal(fixture_stats(&f).phase, CRADLE_PHASE_MARKING);
+  pair *last = list;
+  while (last->rest != NULL) last = last->rest;
+  cradle_statistics before = fixture_stats(&f);
+  uint64_t stores = parts == 0 ? length : 0;
+  for (size_t i = 0; i < length; i++) source->item[i] = (pair *)last->first; /* is not looked at before it is cleared */
+  for (size_t i = 0; i < stores; i++) cradle_store(f.m, traced, &traced->item[i], source->item[i]);
+  for (size_t i = 0; i < parts; i++)
+    cradle_copy_slots(f.m, traced, &traced->item[i * (length / parts)], source->item, length / parts);
+  memset(source->item, 0, length * sizeof(void *));
+  last->first = NULL;
+  string *text = young ? new_string(8) : NULL;
+  if (young) cradle_store(f.m, traced, &traced->item[length / 2], text);
+  assert_heap_sound(f.heap);
+  (void)cradle_collect_step(f.m, 0);
+  if (!f.stressed) {
+    assert_int_equal(fixture_stats(&f).remembered_objects, before.remembered_objects);
+    assert_true(fixture_stats(&f).recorded_slots - before.recorded_slots <= ((uint64_t)1 << 16) + young);
+  }
+  assert_heap_sound(f.heap);
+  while (!cradle_collect_step(f.m, 0)) continue;
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  for (size_t i = 0; i < length; i++)
+    assert_int_equal(number_of(traced->item[i]), young && i == length / 2 ? 8 : 7);
+}
+
+static void a_large_array_is_marked_again(void **state) {
+  enum { LENGTH = 200000 };
+  (void)state;
+  if (f.stressed) skip(); /* each step of marking looks at the whole heap */
+  for (int young = 0; young < 2; young++) {
+    marking_comes_back(LENGTH, 1, young);
+    marking_comes_back(LENGTH, 10, young);
+    marking_comes_back(LENGTH, 0, young);
+  }
+}
+
 /* --- misuse, in checked builds of the caller --- */
 
 static void slots_beyond_the_object(void **state) {
@@ -319,6 +374,7 @@ int main(void) {
       WITH_FIXTURE(ranges_may_overlap),
       WITH_FIXTURE(values_are_copied_with_their_tags),
       WITH_FIXTURE(a_copy_while_marking),
+      WITH_FIXTURE(a_large_array_is_marked_again),
       WITH_FIXTURE(slots_beyond_the_object),
       WITH_FIXTURE(single_stores_beyond_the_object),
       WITH_FIXTURE(a_store_outside_that_is_traced),

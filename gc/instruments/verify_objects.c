@@ -256,7 +256,7 @@ static bool is_traced(const crd_verification *verification, const cradle_word *o
   const cradle_heap *heap = verification->heap;
   const crd_major *major = &heap->major;
   if (major->phase != MAJOR_MARKING || major->overflowed || major->rescan_page != PAGE_NONE) return false;
-  return old_is_marked(&heap->old, address_of(object)) &&
+  return old_is_marked(&heap->old, address_of(object)) && !old_is_listed(&heap->old, address_of(object)) &&
          !sorted_words_contain(&verification->sets.grey, address_of(object));
 }
 

@@ -88,7 +88,8 @@ typedef struct crd_page {
   uint8_t size_class;
   uint8_t state;
   uint8_t epoch; /* the number of the last sweep that visited the span [span.6] */
-  uint8_t unused[5];
+  uint8_t unused;
+  uint32_t again; /* old large objects: the next one in a list [mark.5]; 0: not in it */
 } crd_page;
 
 typedef struct crd_arena {

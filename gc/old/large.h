@@ -67,5 +67,9 @@ static inline bool old_is_young_large(const crd_old *old, uintptr_t address) {
   return CRADLE_UNLIKELY(old_may_be_young_large(old, address)) && arenas_know(&old->arenas, address) &&
          arenas_page(&old->arenas, arenas_page_number(&old->arenas, address))->state == PAGE_LARGE_YOUNG;
 }
+/* Whether the object of the old generation at an address is a large one in the list of [mark.5]. */
+static inline bool old_is_listed(const crd_old *old, uintptr_t address) {
+  return arenas_page(&old->arenas, arenas_page_number(&old->arenas, address))->again != 0;
+}
 
 #endif

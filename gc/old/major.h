@@ -31,6 +31,7 @@ typedef struct crd_major {
   bool overflowed;         /* the mark stack was full: some marked object is not traced and not on the stack */
   bool watching;           /* traced objects with the weak or the watched flag are shown to the order of death */
   uint32_t rescan_page;    /* where the rescan for such objects goes on; PAGE_NONE: no rescan is under way [mark.4] */
+  uint32_t again;          /* the list of [mark.5]: 1 + its first page, or 0: it is empty */
   uint32_t purge_id;       /* sweeping: the first id that has not been looked at */
   uint32_t sweep_page;     /* sweeping: the page at which it goes on, once all ids have been looked at */
   uint32_t behind;         /* increments that marked less than they were asked to, or cleared while the heap was above

@@ -34,6 +34,28 @@ void crd_mark_again(cradle_heap *heap, const cradle_word *object) {
   if (!word_stack_push(&heap->mark_stack, address_of(object))) heap->major.overflowed = true;
 }
 
+#define AGAIN_END UINT32_MAX
+
+void crd_mark_later(cradle_heap *heap, uint32_t page) {
+  crd_page *entry = arenas_page(&heap->old.arenas, page);
+  ASSERT(entry->state == PAGE_LARGE && entry->again == 0, "[mark.5] what is listed is no old large object, or is so already");
+  entry->again = heap->major.again == 0 ? AGAIN_END : heap->major.again;
+  heap->major.again = page + 1;
+}
+
+void crd_mark_listed(cradle_heap *heap) {
+  uint32_t at = heap->major.again;
+  for (heap->major.again = 0; at != 0 && at != AGAIN_END;) {
+    uintptr_t address = arenas_page_address(&heap->old.arenas, at - 1);
+    crd_page *entry = arenas_page(&heap->old.arenas, at - 1);
+    at = entry->again;
+    entry->again = 0;
+    /* Marking has not come to an unmarked array yet. */
+    if (heap->major.phase == MAJOR_MARKING && old_is_marked(&heap->old, address))
+      crd_mark_again(heap, object_at(address));
+  }
+}
+
 /* --- the mutator's loop --- */
 
 static CRADLE_NOINLINE void trace(mark_context *context, cradle_word *object) {

@@ -39,6 +39,8 @@
  *   [mark.3] A piece is two words on the stack, both or none; its index is that of an item, above 0.
  *   [mark.4] While a rescan is under way, rescan_page is the beginning of the heap, or the page behind the last span
  *            that was looked at. If an object overflows meanwhile, the rescan begins again.
+ *   [mark.5] The list `again` has large arrays into which the program has stored so much since the last pause that old
+ *            references are not recorded any more. The next minor collection empties it: marked arrays turn grey again.
  */
 #ifndef CRADLE_GC_OLD_MARK_H
 #define CRADLE_GC_OLD_MARK_H
@@ -53,6 +55,10 @@ bool crd_mark_some(cradle_heap *heap, crd_budget budget);
 void crd_mark_address(cradle_heap *heap, uintptr_t address);
 /* Has a marked object traced once more, because something was stored into it unseen: it turns grey again. */
 void crd_mark_again(cradle_heap *heap, const cradle_word *object);
+/* Puts a large array that is not in the list into the list of [mark.5]. Between pauses, also beside a round. */
+void crd_mark_later(cradle_heap *heap, uint32_t page);
+/* Empties that list, in a pause. */
+void crd_mark_listed(cradle_heap *heap);
 
 /* --- entries of the mark stack ---
  *

@@ -235,6 +235,7 @@ void crd_minor_run(cradle_heap *heap, cradle_event *event) {
   trace_recorded(&context);
   trace_remembered(&context);
   if (CRADLE_UNLIKELY(heap->marker.going)) (void)crd_marker_stop(heap);
+  if (CRADLE_UNLIKELY(heap->major.again != 0)) crd_mark_listed(heap);
   bool has_services = CRADLE_UNLIKELY(heap->death != NULL);
   uint64_t freed = has_services ? settle_services(&context, remembered) : settle_plain(&context);
   ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.2] an object was not traced");

@@ -5,10 +5,14 @@
 #include "gc/base/probes.h"
 #include "gc/heap.h"
 #include "gc/mutator.h"
+#include "gc/old/mark.h"
 #include "gc/tables/prebuilt.h"
 
 /* An array is remembered as a whole once slots / RECORDED_SHARE of its slots are recorded. */
 #define RECORDED_SHARE 2
+/* While marking, once so many slots of an array are recorded and slots / LISTED_SHARE, marking traces it again. */
+#define LISTED_MIN_SLOTS LIMIT((uint64_t)1 << 16, 256)
+#define LISTED_SHARE 16
 
 void crd_remember(cradle_heap *heap, cradle_word *object) {
   ASSERT(header_has_barrier(*object), "[remember.1] an object is remembered twice");
@@ -52,9 +56,10 @@ void crd_record_from_birth(cradle_heap *heap, cradle_word *array, size_t bytes) 
 }
 
 /* Whether a store of an old reference into the array must be seen, too. An array that is recorded from birth is traced
- * as a whole when it has become old [large.3]. */
+ * as a whole when it has become old [large.3], and a listed one after the next minor collection [mark.5]. */
 static inline bool marking_sees(const cradle_heap *heap, const cradle_word *array) {
-  return CRADLE_UNLIKELY(heap->major.phase == MAJOR_MARKING) && !old_is_young_large(&heap->old, address_of(array));
+  return CRADLE_UNLIKELY(heap->major.phase == MAJOR_MARKING) && !old_is_young_large(&heap->old, address_of(array)) &&
+         !old_is_listed(&heap->old, address_of(array));
 }
 
 /* The counter of slots that may still be recorded before the next minor collection. A large array has its counter in
@@ -76,6 +81,18 @@ static inline uint32_t *may_record(cradle_heap *heap, const cradle_word *array) 
   return left;
 }
 
+/* While marking, when count more slots of an array are to be recorded: lists the array instead if they become too many
+ * for one pause. Returns whether it did. */
+static CRADLE_NOINLINE bool list_instead(cradle_heap *heap, const cradle_word *array, size_t count) {
+  crd_page *page = page_of(heap, array);
+  uint64_t slots = (uint64_t)page->pages * PAGE_BYTES / 8, least = slots / LISTED_SHARE;
+  if (least < LISTED_MIN_SLOTS) least = LISTED_MIN_SLOTS;
+  if (page->state != PAGE_LARGE || slots <= least) return false;
+  if (recorded_most(heap, array) - *may_record(heap, array) + count <= least) return false;
+  crd_mark_later(heap, page->head);
+  return true;
+}
+
 static inline bool record(cradle_heap *heap, const cradle_word *slot, bool value) {
   return word_stack_push(&heap->recorded, slot_entry(slot, value));
 }
@@ -86,7 +103,7 @@ static inline bool record(cradle_heap *heap, const cradle_word *slot, bool value
 CRD_ALWAYS_INLINE bool record_words(cradle_heap *heap, const cradle_word *array, bool structures, bool value,
                                     const cradle_word *words, size_t count) {
   uint32_t *most = may_record(heap, array);
-  bool marking = marking_sees(heap, array);
+  bool marking = marking_sees(heap, array) && !list_instead(heap, array, count);
   /* If more slots were copied than may be recorded, the first that needs it has the whole array remembered: to
    * record up to the limit first would probably be in vain. But the next minor collection then scans the array, and if
    * that takes long, it is worth to find out how many slots need a record. */
@@ -153,7 +170,9 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   *words_of(slot) = word;
   bool value = header_holds_values(header);
   if (CRADLE_LIKELY(header_records_one_kind(header))) {
-    if (!heap_holds_young(heap, heap_address_in(heap, value, word)) && !marking_sees(heap, object)) return;
+    if (!heap_holds_young(heap, heap_address_in(heap, value, word)) &&
+        (!marking_sees(heap, object) || list_instead(heap, object, 1)))
+      return;
     uint32_t *most = may_record(heap, object);
     if (*most > 0 && record(heap, slot, value)) {
       --*most;

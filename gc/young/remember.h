@@ -27,7 +27,9 @@
  *
  * While a major collection marks, all stores are remembered or recorded, whatever their value. The minor collection
  * then marks what these slots hold. The marker learns in no other way of a reference that was stored into an object
- * which it has traced already (gc/old/mark.h, [heap.6]).
+ * which it has traced already (gc/old/mark.h, [heap.6]). Of a large array that would be too much for one pause: when a
+ * sixteenth of its slots is recorded, it is listed, only young references are recorded from then on, and marking traces
+ * the array again, in pieces [mark.5].
  *
  * No store fails. If memory for a slot's record is refused, the array is remembered; if memory for the set is refused,
  * remember_all makes the next minor collection look at every old object.

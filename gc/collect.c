@@ -279,8 +279,8 @@ static crd_budget increment_budget(cradle_heap *heap, uint64_t begin, uint64_t p
     return (crd_budget){
         UINT64_MAX, target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, crd_platform_now_ns(), target, true),
         false};
-  uint64_t marked = heap->major.bytes;
-  uint64_t unmarked = heap->major.used_at_start > marked ? heap->major.used_at_start - marked : 0;
+  uint64_t marked = heap->major.bytes, to_mark = heap->major.used_at_start + heap->major.again_bytes;
+  uint64_t unmarked = to_mark > marked ? to_mark - marked : 0;
   bool must_end = used > pacing->threshold && (heap->major.phase != MAJOR_SWEEPING || !grows);
   /* What the roots took does not count: where they take longer than the target, increments would do nothing. */
   uint64_t now = crd_platform_now_ns(), roots_ns = (uint64_t)crd_adapt_roots_least_ns(&heap->adapt);

@@ -38,6 +38,7 @@ typedef struct crd_major {
                             * the threshold, minus others; 0 to BEHIND_MOST */
   uint64_t objects, bytes; /* marked by tracing; they grow in marking and clearing */
   uint64_t used_at_start;  /* bytes that were in use when it began */
+  uint64_t again_bytes;    /* of large arrays that were to be traced once more [mark.5] */
   uint64_t large_at_start; /* those of them in large objects */
   uint64_t collected_at_start; /* used_at_start with external memory; >= used_at_start */
   uint64_t used_before_sweep;  /* bytes in use when sweeping began; 0 before; >= swept.freed_bytes */

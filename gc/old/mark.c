@@ -51,8 +51,9 @@ void crd_mark_listed(cradle_heap *heap) {
     at = entry->again;
     entry->again = 0;
     /* Marking has not come to an unmarked array yet. */
-    if (heap->major.phase == MAJOR_MARKING && old_is_marked(&heap->old, address))
-      crd_mark_again(heap, object_at(address));
+    if (heap->major.phase != MAJOR_MARKING || !old_is_marked(&heap->old, address)) continue;
+    crd_mark_again(heap, object_at(address));
+    heap->major.again_bytes += (uint64_t)entry->pages << PAGE_SHIFT;
   }
 }
 

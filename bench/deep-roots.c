@@ -4,7 +4,7 @@
  *                                for roots on the shadow stack and for scoped roots; medians of five runs
  *   deep-roots minors KIND DEPTH COUNT   makes COUNT minor collections that deep, and nothing else;
  *   deep-roots pairs KIND COUNT          pushes and pops COUNT roots, or opens and closes their scopes:
- *                                tests/test_root_cost.py counts their instructions
+ *                                tests/programs/test_root_cost.py counts their instructions
  *
  * KIND is shadow or scoped. Times are processor time of one thread, which is made with a C stack that is large enough
  * for the depth.

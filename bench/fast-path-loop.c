@@ -1,5 +1,5 @@
 /* fast-path-loop N [KIND]: allocates N objects in a nursery that holds them all when N is at most 600,000 (of the kind
- * node 4 million), and drops them. tests/test_fast_path.py counts the instructions of the loop. The kinds are
+ * node 4 million), and drops them. tests/programs/test_fast_path.py counts the instructions of the loop. The kinds are
  *   node        16 bytes, of which the header alone is written (the default)
  *   typed       the same by CRADLE_NEW_UNINITIALIZED
  *   string      of 16 bytes, zeroed

@@ -1,7 +1,7 @@
 /* service-loop KIND N: allocates N objects of three words with a service, all of which die young, and has no other
  * work; or, for the kind minor, makes N minor collections of an empty nursery on a heap that never had a service.
- * tests/test_service_cost.py counts its instructions for N and 2 N: the difference is what one of them costs from
- * allocation to death.
+ * tests/programs/test_service_cost.py counts its instructions for N and 2 N: the difference is what one of them costs
+ * from allocation to death.
  */
 #include <errno.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  *   minor   makes MINORS minor collections; nothing of the table changes meanwhile
  *   free    frees the entries, one half in the order in which they were made and the other half in the reverse order
  *
- * It prints a line for each phase, and calls phase_is_over after it: tests/test_table_cost.py has callgrind count the
- * instructions between these calls. The phases of a heap do not contain making and freeing the heap.
+ * It prints a line for each phase, and calls phase_is_over after it: tests/programs/test_table_cost.py has callgrind
+ * count the instructions between these calls. The phases of a heap do not contain making and freeing the heap.
  */
 #include <errno.h>
 #include <stdint.h>

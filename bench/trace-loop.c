@@ -4,7 +4,7 @@
  * before it, and the others to one old cell. Of entries, structures of two values, every word is a slot; of the mixed
  * structures, of a reference, raw data and two values, three in four. A record has four slots and leads to the record
  * before it, to a string, to a number and to the old cell: three objects of three types.
- * tests/test_service_cost.py counts its instructions for N and 2 N: the difference is what one object costs.
+ * tests/programs/test_service_cost.py counts its instructions for N and 2 N: the difference is what one object costs.
  */
 #include <errno.h>
 #include <stdint.h>

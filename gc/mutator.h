@@ -11,9 +11,9 @@
  *   compiled with CRADLE_CHECKED; the inline test asks nobody, and the slow path is hot.
  *   state:  no callback runs, no collection, no fork ([heap.4], gc/state.h).
  *
- * tests/test_every_function.c has a row for each public function; tests/every_function.py finds those that it lacks. A
- * heap, mutator or structure that is NULL faults at address 0. One that was freed cannot be recognised. An object that
- * must not be NULL is misuse.
+ * tests/heap/test_every_function.c has a row for each public function; tests/tree/every_function.py finds those that it
+ * lacks. A heap, mutator or structure that is NULL faults at address 0. One that was freed cannot be recognised. An
+ * object that must not be NULL is misuse.
  */
 #ifndef CRADLE_GC_MUTATOR_H
 #define CRADLE_GC_MUTATOR_H

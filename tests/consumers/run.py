@@ -34,7 +34,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parent / "tree"))
 from snippets import blocks_of, text_of  # noqa: E402
 
 ROOT = HERE.parent.parent
@@ -156,8 +156,8 @@ def use_installed(arguments, work):
         program = compile_consumer(arguments, work / "consumer-static", ask("--cflags"), libraries)
         expect(b"libcradle.so" not in program.read_bytes(), "the archive was not used")
         check_consumer(arguments, program, os.environ)
-        machine = compile_consumer(arguments, work / "hundred-lines", ask("--cflags"), libraries, "../hundred_lines.c")
-        run([sys.executable, HERE.parent / "sweep.py", machine])
+        machine = compile_consumer(arguments, work / "hundred-lines", ask("--cflags"), libraries, "../programs/hundred_lines.c")
+        run([sys.executable, HERE.parent / "programs" / "sweep.py", machine])
         made += 1
     if list(library_folder.glob("libcradle.so")):
         program = compile_consumer(arguments, work / "consumer-shared", ask("--cflags"), ask("--libs"))
@@ -367,10 +367,10 @@ def two_files(arguments):
         check_names(library, ("cradle_",))
         # What reads dumps is made from the tree, since it knows their format from gc/.
         tree = ["-DMODEL_PUBLIC", "-I", arguments.source, "-I", arguments.source / "include"]
-        run([*compiler, "-std=c11", *WARNINGS, *flags, *tree, "-c", HERE.parent / "model_walk.c", "-o", folder / "model_walk.o"])
+        run([*compiler, "-std=c11", *WARNINGS, *flags, *tree, "-c", HERE.parent / "model" / "model_walk.c", "-o", folder / "model_walk.o"])
         run([*words, folder / "vm.c", library, "-o", folder / "vm"])
-        run([*words, HERE.parent / "hundred_lines.c", library, "-o", folder / "hundred_lines"])
-        model = [HERE.parent / "test_model.c", folder / "model_walk.o"]
+        run([*words, HERE.parent / "programs" / "hundred_lines.c", library, "-o", folder / "hundred_lines"])
+        model = [HERE.parent / "model" / "test_model.c", folder / "model_walk.o"]
         run([*words, "-DMODEL_PUBLIC", "-I", arguments.source, *model, library, "-o", folder / "test_model"])
         check_vm(folder / "vm")
         run([folder / "hundred_lines"])

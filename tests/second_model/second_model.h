@@ -18,7 +18,7 @@
 
 #include <setjmp.h>
 
-#include "tests/look_alikes.h"
+#include "tests/support/look_alikes.h"
 
 /* --- shapes: types with the place of the serial number --- */
 

@@ -1,5 +1,5 @@
 /* A small program as it comes out of a port that has not got to the roots yet: cradle-rootcheck --fix must add them
- * all. It is compiled and run by tests/rootcheck.py, and prints the same under CRADLE_STRESS=1 then. */
+ * all. It is compiled and run by tests/tools/rootcheck.py, and prints the same under CRADLE_STRESS=1 then. */
 #include <cradle/cradle.h>
 #include <stdio.h>
 #include <string.h>

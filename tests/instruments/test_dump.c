@@ -1,0 +1,345 @@
+/* Heap dumps: what cannot be written, what is refused, and who else writes. tests/model/model_walk.c compares their
+ * contents with whole random heaps, and tests/tools/test_cradle_heap.py reads them. */
+#include "tests/support/one_heap.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gc/instruments/dump.h"
+
+static void choose(cradle_options *options) {
+  options->verify = false; /* the tests say when */
+}
+
+static pair *new_pair(void) {
+  return cradle_new(f.m, T_PAIR, sizeof(pair));
+}
+
+static bool refuse_after(void *data, const void *bytes, size_t count) {
+  (void)bytes;
+  size_t *left = data;
+  if (count > *left) return false;
+  *left -= count;
+  return true;
+}
+
+static void a_dump_that_cannot_be_written(void **state) {
+  (void)state;
+  cradle_error error;
+  vector *all = cradle_new_array(f.m, T_VECTOR, 30000);
+  CRADLE_ROOT(f.m, all);
+  for (size_t i = 0; i < all->length; i++) {
+    pair *fresh = new_pair();
+    cradle_store(f.m, all, &all->item[i], fresh);
+  }
+  for (size_t left = 0; left < 600000; left = 3 * left + 40) {
+    size_t room = left;
+    error = (cradle_error){.message = "old", .option = "old", .accepted = 1};
+    assert_false(cradle_heap_dump_to(f.heap, refuse_after, &room, &error));
+    assert_string_equal(error.message, "the dump could not be written");
+    assert_null(error.option);
+    assert_int_equal(error.accepted, 0);
+  }
+  size_t room = SIZE_MAX;
+  error = (cradle_error){.message = "old", .option = "old", .accepted = 1};
+  assert_true(cradle_heap_dump_to(f.heap, refuse_after, &room, &error));
+  assert_string_equal(error.message, "");
+  assert_null(error.option);
+  assert_false(cradle_heap_dump(f.heap, "/no/such/folder/dump", &error));
+  if (strstr(error.message, "/no/such/folder/dump") == NULL || strstr(error.message, "No such file") == NULL)
+    fail_msg("the message is \"%s\"", error.message);
+#ifdef _WIN32
+  return; /* no limit of a file's size */
+#endif
+  char folder[] = "/tmp/cradle-dump-XXXXXX", path[64];
+  struct rlimit before, small;
+  struct stat status;
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/dump", folder);
+  getrlimit(RLIMIT_FSIZE, &before);
+  small = (struct rlimit){10000, before.rlim_max}; /* files no larger than that: as on a full disk */
+  setrlimit(RLIMIT_FSIZE, &small);
+  bool dumped = cradle_heap_dump(f.heap, path, &error);
+  setrlimit(RLIMIT_FSIZE, &before);
+  assert_false(dumped);
+  if (strstr(error.message, "File too large") == NULL) fail_msg("the message is \"%s\"", error.message);
+  assert_int_equal(rmdir(folder), 0); /* nothing is left in it */
+  assert_int_equal(mkdir(folder, 0700), 0);
+  assert_true(cradle_heap_dump(f.heap, path, &error));
+  assert_int_equal(stat(path, &status), 0);
+  assert_true((uint64_t)status.st_size > 30000 * 16);
+  remove(path);
+  assert_int_equal(rmdir(folder), 0);
+}
+
+static char dump_folder[] = "/tmp/cradle-dumps-XXXXXX", dump_path[64];
+
+/* The other heap is dumped to the same file while the first one's dump is under way. */
+static void dump_the_other(void *other, cradle_visitor *visitor) {
+  cradle_error error;
+  (void)visitor;
+  if (!cradle_heap_dump(other, dump_path, &error)) fail_msg("%s", error.message);
+}
+
+static size_t read_dump(char *bytes, size_t room) {
+  FILE *file = fopen(dump_path, "rb");
+  assert_non_null(file);
+  size_t size = fread(bytes, 1, room, file);
+  fclose(file);
+  return size;
+}
+
+static void two_dumps_to_one_file(void **state) {
+  (void)state;
+  static char alone[1 << 20], beside[1 << 20];
+  cradle_options options;
+  cradle_error error;
+  vector *all = cradle_new_array(f.m, T_VECTOR, 1000);
+  CRADLE_ROOT(f.m, all);
+  for (size_t i = 0; i < all->length; i++) {
+    pair *fresh = new_pair();
+    cradle_store(f.m, all, &all->item[i], fresh);
+  }
+  cradle_options_init(&options);
+  cradle_heap *other = cradle_heap_new(&options, &error);
+  assert_non_null(other);
+  assert_non_null(mkdtemp(dump_folder));
+  snprintf(dump_path, sizeof dump_path, "%s/dump", dump_folder);
+  assert_true(cradle_heap_dump(f.heap, dump_path, &error));
+  size_t size = read_dump(alone, sizeof alone);
+  assert_true(size > 16000);
+  cradle_root_callback_set(f.heap, dump_the_other, other);
+  if (!cradle_heap_dump(f.heap, dump_path, &error)) fail_msg("%s", error.message);
+  cradle_root_callback_set(f.heap, NULL, NULL);
+  assert_int_equal(read_dump(beside, sizeof beside), size);
+  assert_memory_equal(alone, beside, size);
+  cradle_heap_free(other);
+  remove(dump_path);
+  assert_int_equal(rmdir(dump_folder), 0); /* nothing else is in it */
+}
+
+/* Allocates at the write of this number. */
+static size_t writes_left;
+CRADLE_UNCHECKED_COLLECTION static bool write_and_allocate(void *data, const void *bytes, size_t count) {
+  (void)data, (void)bytes, (void)count;
+  if (--writes_left == 0) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
+  return true;
+}
+static void dump(cradle_mutator *m) {
+  (void)m;
+  (void)cradle_heap_dump_to(f.heap, write_and_allocate, NULL, NULL);
+}
+
+/* The dump is complete, from its head to the totals. */
+static void a_dumps_writes_that_use_the_heap(void **state) {
+  (void)state;
+  pair *object = new_pair();
+  CRADLE_ROOT(f.m, object);
+  writes_left = SIZE_MAX;
+  assert_true(cradle_heap_dump_to(f.heap, write_and_allocate, NULL, NULL));
+  size_t writes = SIZE_MAX - writes_left;
+  assert_true(writes > 4);
+  for (size_t i = 1; i <= writes; i++) {
+    writes_left = i;
+    assert_refused_in_child(&f, dump, "cradle_new: called from a callback of a heap walk");
+  }
+}
+
+typedef struct written {
+  size_t bytes;
+  char text[4 << 20];
+} written;
+
+static bool keep(void *data, const void *bytes, size_t count) {
+  written *all = data;
+  assert_true(count <= sizeof all->text - all->bytes);
+  memcpy(all->text + all->bytes, bytes, count);
+  all->bytes += count;
+  return true;
+}
+
+/* Copies what the chunks with the tag hold to the text's end; returns where, and *bytes. */
+static const char *chunks_of(written *all, size_t end, uint32_t tag, size_t *bytes) {
+  char *out = all->text + end;
+  *bytes = 0;
+  for (size_t at = sizeof(dump_header); at < end;) {
+    dump_chunk chunk;
+    memcpy(&chunk, all->text + at, sizeof chunk);
+    at += sizeof chunk;
+    assert_true(chunk.bytes % 8 == 0 && chunk.bytes <= end - at);
+    assert_true(sizeof all->text - end - *bytes >= chunk.bytes);
+    if (chunk.tag == tag) memcpy(out + *bytes, all->text + at, chunk.bytes), *bytes += chunk.bytes;
+    at += chunk.bytes;
+  }
+  return out;
+}
+
+/* More references, objects and roots than fit in one chunk: between chunks none is lost, and none comes in. */
+static void what_takes_many_chunks_is_whole(void **state) {
+  enum { REFERENCES = 70001, OBJECTS = 20000, ROOTS = 12000 };
+  (void)state;
+  if (f.stressed) {
+    print_message("not under stress: there are too many objects\n");
+    skip();
+  }
+  static written all;
+  pair *list = NULL;
+  vector *holder = cradle_new_array(f.m, T_VECTOR, REFERENCES);
+  CRADLE_ROOT(f.m, holder);
+  CRADLE_ROOT(f.m, list);
+  for (int i = 0; i < OBJECTS; i++) {
+    pair *fresh = new_pair();
+    fresh->first = list;
+    list = fresh;
+  }
+  for (size_t i = 0; i < REFERENCES; i++) cradle_store(f.m, holder, &holder->item[i], list);
+  for (int i = 0; i < ROOTS; i++) cradle_push(f.m, list);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  for (uint32_t width = 4; width <= 8; width += 4) {
+    crd_text text = {.length = 0};
+    all.bytes = 0;
+    assert_true(crd_dump(f.heap, width, keep, &all, &text));
+    size_t end = all.bytes, bytes;
+    dump_header header;
+    dump_totals totals;
+    memcpy(&header, all.text, sizeof header);
+    memcpy(&totals, chunks_of(&all, end, DUMP_END, &bytes), sizeof totals);
+    assert_int_equal(bytes, sizeof totals);
+    assert_int_equal(totals.objects, OBJECTS + 1);
+    assert_int_equal(totals.references, REFERENCES + OBJECTS - 1);
+    assert_int_equal(totals.roots, ROOTS + 2);
+    uint64_t wanted = ((uintptr_t)list - header.old_base) / 8, in_objects = 0, found = 0;
+    const char *at = chunks_of(&all, end, DUMP_OBJECTS, &bytes);
+    assert_int_equal(bytes, totals.objects * (width == 4 ? sizeof(dump_object) : sizeof(dump_wide_object)));
+    for (uint64_t i = 0; i < totals.objects; i++) {
+      dump_object narrow;
+      dump_wide_object wide;
+      if (width == 4)
+        memcpy(&narrow, at + i * sizeof narrow, sizeof narrow), in_objects += narrow.references;
+      else
+        memcpy(&wide, at + i * sizeof wide, sizeof wide), in_objects += wide.references;
+    }
+    assert_int_equal(in_objects, totals.references);
+    at = chunks_of(&all, end, DUMP_REFERENCES, &bytes);
+    assert_int_equal(bytes, (totals.references * width + 7) / 8 * 8);
+    for (uint64_t i = 0; i < totals.references; i++) {
+      uint64_t position = 0;
+      memcpy(&position, at + i * width, width);
+      assert_true(position < header.words);
+      found += position == wanted;
+    }
+    assert_int_equal(found, REFERENCES);
+    at = chunks_of(&all, end, DUMP_ROOTS, &bytes);
+    assert_int_equal(bytes, totals.roots * sizeof(dump_root));
+    for (uint64_t i = 0; i < ROOTS; i++) {
+      dump_root root;
+      memcpy(&root, at + i * sizeof root, sizeof root);
+      assert_int_equal(root.holder, CRADLE_HOLDER_SHADOW_STACK);
+      assert_int_equal(root.index, i);
+      assert_int_equal(root.position, wanted);
+    }
+  }
+  cradle_pop_many(f.m, ROOTS);
+}
+
+static void write_to_standard_error(void *data, cradle_visitor *visitor) {
+  (void)data, (void)visitor;
+  ssize_t written = write(STDERR_FILENO, "text", 4);
+  (void)written;
+}
+
+/* With standard error closed, text that the program writes there does not get into a dump. */
+static void a_dump_is_never_a_standard_stream(void **state) {
+  (void)state;
+  char folder[] = "/tmp/cradle-dump-XXXXXX", path[64], bytes[2][1 << 14];
+  size_t lengths[2];
+  cradle_error error;
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/dump", folder);
+  cradle_root_callback_set(f.heap, write_to_standard_error, NULL);
+  for (int closed = 0; closed < 2; closed++) {
+    int kept = dup(STDERR_FILENO);
+    if (closed) close(STDERR_FILENO);
+    bool dumped = cradle_heap_dump(f.heap, path, &error);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    assert_true(dumped);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    lengths[closed] = fread(bytes[closed], 1, sizeof bytes[closed], file);
+    fclose(file);
+  }
+  cradle_root_callback_set(f.heap, NULL, NULL);
+  assert_int_equal(lengths[0], lengths[1]);
+  assert_memory_equal(bytes[0], bytes[1], lengths[0]);
+  assert_int_equal(remove(path), 0);
+  assert_int_equal(rmdir(folder), 0);
+}
+
+/* Nothing is left open, nor a file begun. */
+CRADLE_UNCHECKED_COLLECTION static void a_dump_that_is_refused(void **state) {
+  (void)state;
+  char folder[] = "/tmp/cradle-dump-XXXXXX", path[64];
+  cradle_error error;
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/dump", folder);
+  int before = dup(0);
+  close(before);
+  cradle_mutator_detach(f.m);
+  if (FIXTURE_LANDS(&f)) {
+    (void)cradle_heap_dump(f.heap, path, &error);
+    fail_msg("not refused");
+  }
+  assert_non_null(strstr(f.message, "cradle_heap_dump: the mutator is attached to no thread"));
+  size_t writes = SIZE_MAX;
+  if (FIXTURE_LANDS(&f)) {
+    (void)cradle_heap_dump_to(f.heap, write_and_allocate, &writes, &error);
+    fail_msg("not refused");
+  }
+  assert_true(writes == SIZE_MAX);
+  cradle_mutator_attach(f.m);
+  int after = dup(0);
+  close(after);
+  assert_int_equal(after, before);
+  assert_int_equal(rmdir(folder), 0);
+}
+
+/* The only free descriptor is a standard one. */
+static void a_dump_for_which_no_descriptor_is_left(void **state) {
+  (void)state;
+  char folder[] = "/tmp/cradle-dump-XXXXXX", path[64];
+  cradle_error error;
+  struct rlimit before, little;
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/dump", folder);
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  int kept = dup(STDERR_FILENO);
+  little = (struct rlimit){.rlim_cur = (rlim_t)kept + 1, .rlim_max = before.rlim_max};
+  close(STDERR_FILENO);
+  int limited = setrlimit(RLIMIT_NOFILE, &little);
+  bool dumped = cradle_heap_dump(f.heap, path, &error);
+  dup2(kept, STDERR_FILENO);
+  setrlimit(RLIMIT_NOFILE, &before);
+  close(kept);
+  assert_int_equal(limited, 0);
+  assert_false(dumped);
+  assert_non_null(strstr(error.message, strerror(EMFILE)));
+  assert_int_equal(rmdir(folder), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      WITH_FIXTURE(a_dump_that_cannot_be_written),
+      WITH_FIXTURE(two_dumps_to_one_file),
+      WITH_FIXTURE(what_takes_many_chunks_is_whole),
+      WITH_FIXTURE(a_dumps_writes_that_use_the_heap),
+      WITH_FIXTURE(a_dump_that_is_refused),
+      WITH_FIXTURE(a_dump_is_never_a_standard_stream),
+      WITH_FIXTURE(a_dump_for_which_no_descriptor_is_left),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

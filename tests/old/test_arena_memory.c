@@ -1,0 +1,389 @@
+/* The arenas' memory on a simulated system: how it is reserved, advised and committed, and where a pool or a page of
+ * 1 GiB backs it. */
+#if defined(__linux__)
+
+#include "tests/old/arena_system.h"
+
+/* --- the reservation --- */
+
+/* The arenas of the reservation, where the system refuses more than `most` at once; 0 if it is too little. */
+static uint32_t reserved_of(uint32_t asked, uint32_t most) {
+  uint32_t capacity = 0;
+  refuse_above(RESERVE, most * ARENA_BYTES);
+  if (init(CRADLE_HUGEPAGES_OFF, asked * ARENA_BYTES)) {
+    capacity = arenas.capacity;
+    assert_true(capacity > 0);
+    assert_int_equal(arenas.limit, capacity);
+    assert_int_equal(arenas.bytes, capacity * ARENA_BYTES);
+    check();
+    crd_arenas_fini(&arenas);
+  }
+  assert_true(is_nothing_reserved());
+  return capacity;
+}
+
+static void half_of_what_is_refused_is_asked_for(void **state) {
+  (void)state;
+  assert_int_equal(reserved_of(64, 64), 64);
+  assert_int_equal(reserved_of(1, 64), 8); /* the least */
+  assert_int_equal(reserved_of(8, 8), 8);
+  assert_int_equal(reserved_of(9, 9), 9);
+  assert_int_equal(reserved_of(64, 63), 16); /* 32 would be given: half of it is left to the process */
+  assert_int_equal(reserved_of(64, 20), 8);
+  assert_int_equal(reserved_of(24, 20), 12); /* half of it would be too little */
+  assert_int_equal(reserved_of(22, 20), 11);
+  assert_int_equal(reserved_of(62, 40), 15); /* whole arenas */
+  assert_int_equal(reserved_of(64, 8), 8);
+  assert_int_equal(reserved_of(64, 7), 0);
+}
+
+/* A heap whose arenas could not be made ends them once more. */
+static void what_was_reserved_before_a_refusal_goes_back(void **state) {
+  (void)state;
+  static const call calls[] = {RESERVE, COMMIT_OTHER};
+  for (size_t c = 0; c < 2; c++)
+    for (unsigned first = 1; first <= 3; first++)
+      for (unsigned last = first; last <= 4; last++) {
+        refuse_between(calls[c], first, last);
+        bool made = init(CRADLE_HUGEPAGES_AUTO, 64 * ARENA_BYTES);
+        if (made) {
+          assert_true(arenas.capacity >= 8);
+          check();
+        } else {
+          assert_true(is_nothing_reserved());
+        }
+        crd_arenas_fini(&arenas);
+        assert_true(is_nothing_reserved());
+        allow(calls[c]);
+      }
+  refuse(COMMIT_OTHER);
+  assert_false(init(CRADLE_HUGEPAGES_AUTO, 64 * ARENA_BYTES));
+  refuse_between(RESERVE, 3, 3); /* the states */
+  assert_false(init(CRADLE_HUGEPAGES_AUTO, 64 * ARENA_BYTES));
+  allow(COMMIT_OTHER);
+  refuse_above(RESERVE, 63 * ARENA_BYTES);
+  the.first[RESERVE] = the.last[RESERVE] = 4; /* the half of what was given, after that was given back */
+  assert_false(init(CRADLE_HUGEPAGES_AUTO, 64 * ARENA_BYTES));
+  assert_true(is_nothing_reserved());
+  crd_arenas_fini(&arenas);
+}
+
+/* --- advice --- */
+
+static void huge_pages_are_advised_when_the_heap_is_large(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_AUTO, 64 * ARENA_BYTES);
+  assert_int_equal(the.arena[63].advice, HUGE_UNWANTED);
+  assert_int_equal(the.meta_advice, HUGE_UNWANTED);
+  fill(3);
+  crd_arenas_enter_huge(&arenas);
+  assert_int_equal(the.arena[63].advice, HUGE_WANTED);
+  assert_int_equal(the.meta_advice, HUGE_WANTED);
+  empty(1, 2);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 2);
+  assert_int_equal(the.arena[1].advice, HUGE_WANTED);
+  close_arenas();
+}
+
+static void other_policies_advise_at_once(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_OFF, 64 * ARENA_BYTES);
+  assert_int_equal(the.meta_advice, HUGE_UNWANTED);
+  unsigned before = the.count[ADVISE];
+  crd_arenas_enter_huge(&arenas);
+  assert_int_equal(the.count[ADVISE], before);
+  close_arenas();
+  open_arenas(CRADLE_HUGEPAGES_HUGETLB, 64 * ARENA_BYTES);
+  assert_int_equal(the.arena[0].advice, HUGE_WANTED);
+  assert_int_equal(the.meta_advice, HUGE_WANTED);
+  before = the.count[ADVISE];
+  crd_arenas_enter_huge(&arenas);
+  assert_int_equal(the.count[ADVISE], before);
+  close_arenas();
+}
+
+/* --- committing --- */
+
+static void metadata_comes_before_its_arenas(void **state) {
+  (void)state;
+  enum { FIRST_PIECE = 25 }; /* arenas whose metadata is in the first 2 MiB */
+  open_arenas(CRADLE_HUGEPAGES_OFF, 64 * ARENA_BYTES);
+  refuse(COMMIT_META);
+  assert_false(crd_arenas_ensure_free(&arenas, 1));
+  assert_int_equal(arenas.committed_count, 0);
+  allow(COMMIT_META);
+  fill(FIRST_PIECE);
+  assert_int_equal(the.meta_bytes, PIECE);
+  assert_int_equal(the.count[COMMIT_META], 1);
+  refuse(COMMIT_META);
+  assert_int_equal(take(1), PAGE_NONE);
+  assert_int_equal(arenas.committed_count, FIRST_PIECE);
+  check();
+  allow(COMMIT_META);
+  fill(64 - FIRST_PIECE);
+  assert_int_equal(the.meta_bytes, arenas.meta_bytes);
+  assert_int_equal(take(1), PAGE_NONE);
+  close_arenas();
+}
+
+static void neighbours_are_committed_together_or_one_by_one(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_OFF, 64 * ARENA_BYTES);
+  assert_true(crd_arenas_ensure_free(&arenas, 5));
+  assert_int_equal(the.count[COMMIT], 1);
+  refuse_above(COMMIT, ARENA_BYTES);
+  assert_true(crd_arenas_ensure_free(&arenas, 8));
+  assert_int_equal(the.count[COMMIT], 5); /* three, one, two, one, one */
+  assert_int_equal(arenas.free_count, 8);
+  check();
+  refuse(COMMIT);
+  assert_false(crd_arenas_ensure_free(&arenas, 9));
+  assert_int_equal(the.count[COMMIT], 1);
+  assert_false(crd_arenas_ensure_free(&arenas, 10));
+  assert_int_equal(the.count[COMMIT], 3);
+  assert_int_equal(arenas.free_count, 8);
+  allow(COMMIT);
+  arenas.limit = 9;
+  assert_false(crd_arenas_ensure_free(&arenas, 10));
+  assert_int_equal(arenas.free_count, 9);
+  close_arenas();
+}
+
+/* Four arenas for a long run, of which the second and the fourth must be committed; a lower one need not. */
+static void a_long_run_commits_what_is_missing(void **state) {
+  (void)state;
+  for (uint32_t room = 1; room <= 3; room++) {
+    open_arenas(CRADLE_HUGEPAGES_OFF, 10 * ARENA_BYTES);
+    fill(9);
+    empty(0, 1);
+    empty(2, 4);
+    assert_int_equal(crd_arenas_release_at(&arenas, 0, 1, 0), 1);
+    assert_int_equal(crd_arenas_release_at(&arenas, 3, 1, 0), 1);
+    assert_int_equal(crd_arenas_release_at(&arenas, 5, 1, 0), 1);
+    assert_int_equal(arenas.committed_count, 6);
+    check();
+    arenas.limit = 6 + room;
+    refuse_between(COMMIT, 1, 1);
+    assert_int_equal(take(4 * ARENA_PAGES), PAGE_NONE);
+    assert_int_equal(arenas.committed_count, 6);
+    check();
+    assert_int_equal(take(4 * ARENA_PAGES), room == 1 ? PAGE_NONE : 2 * ARENA_PAGES);
+    assert_int_equal(arenas.committed_count, 6 + (room == 1 ? 1 : 2));
+    close_arenas();
+  }
+}
+
+static void no_more_is_committed_than_asked_for(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_OFF, 16 * ARENA_BYTES);
+  assert_true(crd_arenas_commit_at(&arenas, 3, 2));
+  assert_int_equal(the.count[COMMIT], 1);
+  for (uint32_t i = 0; i < 16; i++) assert_int_equal(arenas.states[i] == ARENA_FREE, i == 3 || i == 4);
+  check();
+  assert_true(crd_arenas_commit_at(&arenas, 3, 2));
+  assert_int_equal(the.count[COMMIT], 1);
+  close_arenas();
+}
+
+static void the_lowest_reserved_arenas_come_first(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_OFF, 16 * ARENA_BYTES);
+  fill(10);
+  empty(2, 3);
+  empty(7, 1);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 4);
+  allow(COMMIT);
+  assert_true(crd_arenas_ensure_free(&arenas, 6));
+  assert_int_equal(the.count[COMMIT], 3); /* 2 to 4, 7, and 10 to 11 */
+  assert_int_equal(arenas.committed_end, 12);
+  assert_false(crd_arenas_ensure_free(&arenas, 11));
+  assert_int_equal(arenas.committed_count, 16);
+  close_arenas();
+}
+
+/* Also where it lies below all others that are free [arena.3]. */
+static void what_is_committed_again_is_found(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_OFF, 16 * ARENA_BYTES);
+  fill(8);
+  empty(2, 1);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 1);
+  empty(5, 2);
+  assert_int_equal(take(ARENA_PAGES), 5 * ARENA_PAGES);
+  assert_true(crd_arenas_ensure_free(&arenas, 2));
+  assert_int_equal(arenas.states[2], ARENA_FREE);
+  check();
+  assert_int_equal(take(ARENA_PAGES), 2 * ARENA_PAGES);
+  close_arenas();
+}
+
+/* --- the pool --- */
+
+static void a_pool_that_refused_is_left_alone_for_a_while(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_HUGETLB, 64 * ARENA_BYTES);
+  refuse_between(COMMIT_POOL, 1, 1);
+  fill(9);
+  assert_int_equal(the.count[COMMIT_POOL], 1);
+  assert_int_equal(arenas.pool_refusals, 9);
+  check();
+  fill(1);
+  assert_int_equal(the.count[COMMIT_POOL], 2);
+  assert_int_equal(arenas.pool_count, 1);
+  assert_true(crd_arenas_ensure_free(&arenas, 3)); /* each could be refused by itself */
+  assert_int_equal(the.count[COMMIT_POOL], 5);
+  assert_int_equal(arenas.pool_count, 4);
+  assert_int_equal(arenas.pool_refusals, 9);
+  check();
+  assert_int_equal(crd_arenas_prepare(&arenas, 3), 3); /* they have their pages */
+  assert_int_equal(the.count[POPULATE], 0);
+  assert_int_equal(crd_arenas_release(&arenas, 1, UINT32_MAX), 2);
+  assert_int_equal(arenas.pool_count, 2);
+  close_arenas();
+}
+
+static void without_a_pool_nothing_is_asked_of_it(void **state) {
+  (void)state;
+  hardware.pool_page_bytes = 0;
+  open_arenas(CRADLE_HUGEPAGES_HUGETLB, 64 * ARENA_BYTES);
+  fill(20);
+  assert_int_equal(arenas.pool_refusals, 20);
+  assert_int_equal(the.count[COMMIT_POOL], 0);
+  close_arenas();
+  open_arenas(CRADLE_HUGEPAGES_AUTO, 64 * ARENA_BYTES);
+  fill(3);
+  assert_int_equal(arenas.pool_refusals, 0);
+  close_arenas();
+}
+
+/* --- pages of 1 GiB --- */
+
+enum { GIGANTIC = 512 };
+
+static void a_gigantic_page_comes_and_goes_whole(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_1G, 2 * GIB);
+  assert_true(crd_arenas_ensure_free(&arenas, 1));
+  assert_int_equal(the.count[COMMIT_POOL], 1);
+  assert_int_equal(arenas.pool_count, GIGANTIC);
+  check();
+  assert_int_equal(take(1), 0);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 0);
+  crd_arenas_give_back(&arenas, 0, 1);
+  assert_int_equal(crd_arenas_release_at(&arenas, 100, 10, 0), 0);
+  assert_int_equal(crd_arenas_release(&arenas, 1, UINT32_MAX), 0);
+  assert_int_equal(crd_arenas_release(&arenas, 0, GIGANTIC - 1), 0);
+  assert_int_equal(arenas.committed_count, GIGANTIC);
+  assert_int_equal(crd_arenas_release(&arenas, 0, GIGANTIC), GIGANTIC);
+  assert_int_equal(arenas.pool_count, 0);
+  check();
+  assert_true(crd_arenas_ensure_free(&arenas, GIGANTIC + 1)); /* both of them */
+  assert_int_equal(the.count[COMMIT_POOL], 3);
+  assert_int_equal(take(GIGANTIC * ARENA_PAGES + 1), 0);
+  crd_arenas_give_back(&arenas, 0, GIGANTIC * ARENA_PAGES);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), GIGANTIC); /* the lower one */
+  assert_int_equal(arenas.states[0], ARENA_RESERVED);
+  close_arenas();
+}
+
+/* Above a 1 GiB page lie arenas of other memory. These can go alone, and do not take a part of it with them. */
+static void other_arenas_go_without_the_gigantic_page(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_1G, 2 * GIB);
+  assert_true(crd_arenas_ensure_free(&arenas, GIGANTIC));
+  refuse(COMMIT_POOL);
+  assert_true(crd_arenas_ensure_free(&arenas, GIGANTIC + 4));
+  assert_int_equal(the.count[COMMIT_POOL], 2); /* a page of 1 GiB and one of 2 MiB */
+  assert_int_equal(arenas.pool_count, GIGANTIC);
+  assert_int_equal(arenas.pool_refusals, 4);
+  check();
+  allow(RELEASE);
+  assert_int_equal(crd_arenas_release(&arenas, 0, 10), 4);
+  assert_int_equal(the.count[RELEASE], 1);
+  assert_int_equal(arenas.committed_end, GIGANTIC);
+  assert_int_equal(arenas.free_count, GIGANTIC);
+  check();
+  assert_true(crd_arenas_ensure_free(&arenas, GIGANTIC + 1));
+  assert_int_equal(crd_arenas_release(&arenas, GIGANTIC, UINT32_MAX), 1);
+  assert_true(crd_arenas_ensure_free(&arenas, GIGANTIC + 4));
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), GIGANTIC + 4);
+  close_arenas();
+}
+
+static void where_no_gigantic_page_fits_there_are_others(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_1G, GIB + 4 * ARENA_BYTES);
+  arenas.limit = 100;
+  assert_true(crd_arenas_ensure_free(&arenas, 3));
+  assert_int_equal(arenas.committed_count, 3); /* the limit allows no more than 100 */
+  assert_int_equal(arenas.pool_count, 3);
+  check();
+  arenas.limit = arenas.capacity;
+  (void)take(ARENA_PAGES);
+  (void)take(ARENA_PAGES);
+  empty(0, 1);
+  assert_int_equal(crd_arenas_release_at(&arenas, 0, 1, 0), 1);
+  assert_true(crd_arenas_ensure_free(&arenas, 2)); /* two of the first 1 GiB are committed already */
+  assert_int_equal(arenas.committed_count, 3);
+  check();
+  empty(1, 1);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 3);
+  fill(GIGANTIC);
+  assert_int_equal(arenas.pool_count, GIGANTIC);
+  allow(COMMIT_POOL);
+  fill(4); /* behind them the reservation ends */
+  assert_int_equal(the.count[COMMIT_POOL], 4);
+  assert_int_equal(take(1), PAGE_NONE);
+  close_arenas();
+  open_arenas(CRADLE_HUGEPAGES_OFF, GIB);
+  assert_true(crd_arenas_ensure_free(&arenas, 1)); /* nothing asks for it */
+  assert_int_equal(arenas.committed_count, 1);
+  close_arenas();
+  open_arenas(CRADLE_HUGEPAGES_1G, 2 * GIB);
+  refuse_between(COMMIT_POOL, 1, 1);
+  assert_true(crd_arenas_ensure_free(&arenas, 2)); /* not from the second arena on */
+  assert_int_equal(arenas.committed_count, 2);
+  assert_int_equal(arenas.pool_count, 2);
+  refuse(COMMIT_POOL);
+  fill(GIGANTIC);
+  empty(0, GIGANTIC - 1);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), GIGANTIC - 1);
+  allow(COMMIT_POOL);
+  assert_true(crd_arenas_ensure_free(&arenas, 1)); /* the last of the first 1 GiB is committed already */
+  assert_int_equal(arenas.committed_count, 2);
+  close_arenas();
+  open_arenas(CRADLE_HUGEPAGES_1G, GIB);
+  fill(1); /* one that fits exactly */
+  assert_int_equal(arenas.committed_count, GIGANTIC);
+  close_arenas();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(half_of_what_is_refused_is_asked_for),
+      TEST(what_was_reserved_before_a_refusal_goes_back),
+      TEST(huge_pages_are_advised_when_the_heap_is_large),
+      TEST(other_policies_advise_at_once),
+      TEST(metadata_comes_before_its_arenas),
+      TEST(neighbours_are_committed_together_or_one_by_one),
+      TEST(a_long_run_commits_what_is_missing),
+      TEST(no_more_is_committed_than_asked_for),
+      TEST(the_lowest_reserved_arenas_come_first),
+      TEST(what_is_committed_again_is_found),
+      TEST(a_pool_that_refused_is_left_alone_for_a_while),
+      TEST(without_a_pool_nothing_is_asked_of_it),
+      TEST(a_gigantic_page_comes_and_goes_whole),
+      TEST(other_arenas_go_without_the_gigantic_page),
+      TEST(where_no_gigantic_page_fits_there_are_others),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+/* The exit status by which a test says that it was skipped. */
+int main(void) {
+  return 77;
+}
+
+#endif

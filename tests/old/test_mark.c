@@ -1,0 +1,493 @@
+/* Marking in increments by itself: what they mark, count and leave for later. */
+#include "tests/old/mark_fixture.h"
+
+/* --- increments --- */
+
+static void all_that_lives_is_marked_and_counted(void **state) {
+  (void)state;
+  make_objects(T_TRACED);
+  const array *were = begin_marking();
+  assert_true(crd_mark_some(heap, everything));
+  assert_marked(were);
+  assert_int_equal(heap->major.objects, live);
+  assert_int_equal(heap->major.bytes, live_bytes);
+  assert_true(crd_mark_some(heap, everything));
+  assert_int_equal(heap->major.objects, live);
+  end_collection(DECOYS + 1);
+}
+
+static void all_that_lives_is_marked_with_a_short_stack(void **state) {
+  (void)state;
+  make_objects(T_TRACED);
+  shorten_stack();
+  const array *were = begin_marking();
+  assert_true(crd_mark_some(heap, everything));
+  assert_true(heap->major.objects > live); /* some were traced again */
+  assert_marked(were);
+  end_collection(DECOYS + 1);
+}
+
+/* An increment may exceed its bytes by what 128 objects have, or by one piece of an array. */
+static void an_increment_ends_when_its_bytes_are_marked(void **state) {
+  (void)state;
+  uint64_t first = 0;
+  make_objects(T_TRACED);
+  for (int times = 0; times < 2; times++) {
+    (void)begin_marking();
+    assert_false(crd_mark_some(heap, (crd_budget){times == 0 ? 1 : first, UINT64_MAX, false}));
+    if (times == 0) first = heap->major.bytes;
+    assert_int_equal(heap->major.bytes, first); /* as many bytes are enough to be exactly as many */
+    uint64_t increments = 1;
+    for (uint64_t before = first; !crd_mark_some(heap, (crd_budget){10000, UINT64_MAX, false}); increments++) {
+      assert_in_range(heap->major.bytes - before, 10000, 10000 + 2 * 1024 * 24);
+      before = heap->major.bytes;
+    }
+    assert_in_range(increments, live_bytes / (10000 + 2 * 1024 * 24), live_bytes / 10000 + 2);
+    assert_int_equal(heap->major.objects, live);
+    assert_int_equal(heap->major.bytes, live_bytes);
+    end_collection(times == 0 ? DECOYS + 1 : 0);
+  }
+}
+
+static void an_increment_ends_at_its_deadline(void **state) {
+  (void)state;
+  make_objects(T_TRACED);
+  (void)begin_marking();
+  uint64_t now = crd_platform_now_ns();
+  assert_false(crd_mark_some(heap, (crd_budget){UINT64_MAX, now, false}));
+  assert_in_range(heap->major.objects, 1, 160);
+  assert_true(crd_mark_some(heap, (crd_budget){UINT64_MAX, now + (UINT64_C(3600) << 30), false}));
+  assert_int_equal(heap->major.objects, live);
+  end_collection(DECOYS + 1);
+}
+
+static void no_increment_is_long(void **state) {
+  (void)state;
+  for (int sort = 0; sort < LONG_SORTS; sort++) {
+    live = live_bytes = 0;
+    make_long(sort);
+    (void)begin_marking();
+    assert_false(crd_mark_some(heap, (crd_budget){1, UINT64_MAX, false}));
+    assert_in_range(heap->major.objects, 1, 128 + 8); /* and those that were popped already */
+    assert_in_range(heap->major.bytes, 1, (128 * 32 + 2 * 1024) * 8);
+    assert_true(crd_mark_some(heap, everything));
+    assert_int_equal(heap->major.objects, live);
+    assert_int_equal(heap->major.bytes, live_bytes);
+    end_collection(0);
+  }
+}
+
+static void the_smallest_increments_are_a_few_objects(void **state) {
+  (void)state;
+  make_long(LONG_CHAIN);
+  (void)begin_marking();
+  for (uint64_t before = 0; !crd_mark_some(heap, (crd_budget){0, UINT64_MAX, false}); before = heap->major.objects)
+    assert_in_range(heap->major.objects - before, 1, 4 + 8);
+  end_collection(0);
+}
+
+/* The program makes arrays shorter while their rests wait. What they referred to there is not marked. */
+static void what_an_array_loses_is_not_marked(void **state) {
+  (void)state;
+  for (uint32_t type = T_ARRAY; type <= T_BOXES; type++) {
+    live = live_bytes = 0;
+    root = new_array(type, 2600);
+    uint64_t words = types[type].item_size / 8, last = 2 * (type == T_VALUES || type == T_BOXES);
+    for (int i = 1100; i < 2600; i++) root->item[i * words] = new_leaf() + last / 2;
+    cradle_collect(m, CRADLE_COLLECT_FULL);
+    (void)begin_marking();
+    assert_false(crd_mark_some(heap, (crd_budget){0, UINT64_MAX, false}));
+    uint64_t bytes = heap->major.bytes;
+    root->length = 10;
+    assert_true(crd_mark_some(heap, everything));
+    assert_int_equal(heap->major.bytes, bytes);
+    assert_int_equal(heap->major.objects, 1);
+    end_collection(1500);
+    root = NULL;
+    cradle_collect(m, CRADLE_COLLECT_FULL);
+  }
+}
+
+static void what_lies_around_an_array_is_none_of_it(void **state) {
+  (void)state;
+  for (uint32_t type = T_ARRAY; type <= T_BOXES; type++)
+    for (int length = 0; length < 2; length++) {
+      live = live_bytes = 0;
+      make_neighbours(type, neighbour_lengths[type][length]);
+      const array *were = begin_marking();
+      assert_true(crd_mark_some(heap, everything));
+      assert_marked(were);
+      assert_int_equal(heap->major.bytes, live_bytes);
+      cradle_collect(m, CRADLE_COLLECT_FULL);
+    }
+}
+
+/* The first address behind the arenas is no object's, whatever lies there. */
+static void what_lies_behind_the_arenas_is_not_marked(void **state) {
+  (void)state;
+  root = new_array(T_ARRAY, 2);
+  grow_old();
+  (void)begin_marking();
+  root->item[0] = heap->old.arenas.base + heap->old.arenas.bytes;
+  root->item[1] = heap->old.arenas.base - 8;
+  assert_true(crd_mark_some(heap, everything));
+  assert_int_equal(heap->major.objects, 1);
+  root->item[0] = root->item[1] = 0;
+  end_collection(DECOYS + 1);
+}
+
+static void an_address_is_marked_once(void **state) {
+  (void)state;
+  root = new_array(T_ARRAY, 1);
+  object *one = new_object(T_ONE);
+  root->item[0] = address_of(one);
+  one->word[1] = new_leaf();
+  grow_old();
+  uintptr_t marked = root->item[0];
+  (void)begin_marking();
+  size_t grey = word_stack_count(&heap->mark_stack);
+  for (int i = 0; i < 2; i++) {
+    crd_mark_address(heap, marked);
+    assert_true(old_is_marked(&heap->old, marked));
+    assert_int_equal(word_stack_count(&heap->mark_stack), grey + 1);
+  }
+  crd_mark_address(heap, 0);
+  assert_int_equal(word_stack_count(&heap->mark_stack), grey + 1);
+  assert_true(crd_mark_some(heap, everything));
+  assert_int_equal(heap->major.objects, live);
+  end_collection(DECOYS + 1);
+}
+
+/* What is promoted while marking goes on is born marked, also in the places that were found before it began. */
+static void what_becomes_old_meanwhile_is_marked(void **state) {
+  (void)state;
+  make_objects(T_TRACED);
+  spare = new_array(T_ARRAY, 50);
+  for (int i = 0; i < 25; i++) spare->item[i] = new_leaf();
+  const array *were = begin_marking();
+  for (int i = 25; i < 50; i++) cradle_store(m, spare, &spare->item[i], at(new_leaf()));
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+  for (int i = 25; i < 50; i++) assert_true(old_is_marked(&heap->old, spare->item[i]));
+  assert_true(crd_mark_some(heap, everything));
+  assert_marked(were);
+  end_collection(DECOYS + 1);
+}
+
+/* Where the next old objects will be, others were that are dead. Nobody takes these for marked objects, though their
+ * places are marked already. */
+static void places_without_objects_are_not_looked_at(void **state) {
+  (void)state;
+  enum { OBJECTS = 300 };
+  root = new_array(T_ARRAY, OBJECTS);
+  for (int i = 0; i < OBJECTS; i++) {
+    object *one = new_object(T_ONE);
+    one->word[1] = new_leaf();
+    root->item[i] = address_of(one);
+  }
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  for (int i = 1; i < OBJECTS; i++) root->item[i] = 0;
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  (void)begin_marking();
+  assert_true(crd_mark_some(heap, everything));
+  assert_int_equal(heap->major.objects, 3);
+  spare = new_array(T_ARRAY, 4);
+  spare->item[0] = new_leaf();
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+  heap->major.overflowed = true; /* so all marked objects are traced once more */
+  assert_true(crd_mark_some(heap, everything));
+  assert_int_equal(heap->major.objects, 3 + 5);
+  end_collection(0);
+}
+
+/* --- the stack --- */
+
+static void the_stack_grows_with_the_depth(void **state) {
+  (void)state;
+  for (int begins_inline = 0; begins_inline < 2; begins_inline++) {
+    make_deep(begins_inline);
+    cradle_handle handle = cradle_handle_new(m, at(new_leaf()));
+    (void)begin_marking();
+    assert_true(crd_mark_some(heap, everything));
+    assert_true(word_stack_committed(&heap->mark_stack) > 32768 * 8);
+    assert_false(heap->major.overflowed);
+    assert_int_equal(heap->major.objects, live);
+    assert_int_equal(heap->major.bytes, live_bytes);
+    cradle_handle_free(m, handle);
+    end_collection(0);
+  }
+}
+
+/* A long array is traced when the stack has one free word, so that only a part of the array's rest has room. All of it
+ * is traced. full: how many of 13 free words are taken before; then one more word is popped. */
+static void check_long_array(uint64_t full) {
+  enum { LONG = 1100, LEAVES = 506 };
+  live = live_bytes = 0;
+  root = new_array(T_ARRAY, 3);
+  root->item[0] = address_of(new_array(T_ARRAY, full));
+  root->item[1] = address_of(new_array(T_ARRAY, LONG));
+  root->item[2] = address_of(new_array(T_ARRAY, LEAVES + 4));
+  for (uint64_t i = 0; i < full; i++) ((array *)at(root->item[0]))->item[i] = new_leaf();
+  ((array *)at(root->item[1]))->item[LONG - 1] = new_leaf();
+  for (int i = 0; i < LEAVES + 4; i++) ((array *)at(root->item[2]))->item[i] = new_leaf();
+  grow_old();
+  shorten_stack();
+  (void)begin_marking();
+  const array *leaves = at(root->item[2]);
+  crd_word_stack *stack = &heap->mark_stack;
+  stack->top = stack->base;
+  for (int i = 0; i < 3; i++) old_mark(&heap->old, root->item[i]);
+  for (int i = 0; i < LEAVES + 4; i++) {
+    old_mark(&heap->old, leaves->item[i]);
+    if (i == LEAVES) {
+      assert_true(word_stack_push(stack, root->item[1]));
+      assert_true(word_stack_push(stack, root->item[0]));
+    }
+    assert_true(word_stack_push(stack, leaves->item[i]));
+  }
+  assert_false(word_stack_push(stack, 0));
+  (void)crd_mark_some(heap, (crd_budget){0, 0, false});
+  assert_int_equal(old_is_marked(&heap->old, ((array *)at(root->item[1]))->item[LONG - 1]), full > 12);
+  assert_true(crd_mark_some(heap, everything));
+  assert_true(old_is_marked(&heap->old, ((array *)at(root->item[1]))->item[LONG - 1]));
+  end_collection(DECOYS + 1);
+}
+
+static void a_long_array_is_traced_without_room_for_its_rest(void **state) {
+  (void)state;
+  for (uint64_t full = 10; full <= 14; full++) check_long_array(full);
+}
+
+/* --- roots that change unnoticed --- */
+
+static void a_word_of_the_shadow_stack_that_changed_unnoticed_is_marked(void **state) {
+  (void)state;
+  make_objects(T_LEAF);
+  object *one = new_object(T_ONE);
+  one->word[1] = new_leaf();
+  spare = new_array(T_ARRAY, 1);
+  spare->item[0] = address_of(one);
+  cradle_push(m, root);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+  const array *only = spare;
+  const object *hidden = at(only->item[0]);
+  spare = NULL;
+  const array *were = begin_marking();
+  assert_true(m->shadow_watermark > m->shadow_base);
+  m->shadow_base[0] = address_of(hidden);
+  assert_true(crd_mark_some(heap, everything));
+  assert_marked(were);
+  assert_true(old_is_marked(&heap->old, address_of(hidden)));
+  assert_true(old_is_marked(&heap->old, hidden->word[1]));
+  assert_false(old_is_marked(&heap->old, address_of(only)));
+  (void)cradle_pop(m);
+  end_collection(DECOYS + 2);
+}
+
+/* --- the order of death --- */
+
+enum { PAIRS = 300 };
+/* Ephemerons of which each key is the value of the one before, and the first ones are looked at last. Each key also
+ * leads to an ephemeron of its own, with the first key and a value that nothing else refers to. An object that nothing
+ * refers to waits for its finalizer. */
+static void make_pairs(void) {
+  object *keys[PAIRS + 1];
+  root = new_array(T_ARRAY, PAIRS + 1);
+  for (int i = 0; i <= PAIRS; i++) {
+    object *other = new_object(i % 2 ? T_WEAK : T_MIXED);
+    other->word[0] = new_leaf();
+    keys[i] = new_object(T_LAST);
+    keys[i]->word[3] = address_of(other);
+  }
+  for (int i = PAIRS; i-- > 0;) {
+    object *pair = new_object(T_EPHEMERON), *own = new_object(T_EPHEMERON);
+    pair->word[1] = address_of(keys[i]);
+    pair->word[2] = address_of(keys[i + 1]);
+    own->word[1] = address_of(keys[0]);
+    own->word[2] = address_of(new_chain(T_ONE, 1, NULL));
+    ((object *)at(own->word[2]))->word[1] = new_leaf();
+    keys[i]->word[4] = address_of(own);
+    root->item[i] = address_of(pair);
+  }
+  root->item[PAIRS] = address_of(keys[0]);
+  cradle_finalizer_register(m, new_chain(T_ONE, 1, NULL), 1);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  assert_int_equal(cradle_finalizer_waiting(m, 1), 1);
+}
+
+static void assert_pairs(void) {
+  const object *key = at(root->item[PAIRS]);
+  for (int i = 0; i < PAIRS; i++) {
+    const object *pair = at(root->item[i]), *own = at(key->word[4]);
+    assert_ptr_equal(at(pair->word[1]), key);
+    assert_int_equal(own->word[1], root->item[PAIRS]);
+    assert_int_equal(cradle_type_of(at(((object *)at(own->word[2]))->word[1])), T_LEAF);
+    assert_int_equal(cradle_type_of(at(key->word[3])), i % 2 ? T_WEAK : T_MIXED);
+    key = at(pair->word[2]);
+  }
+}
+
+/* All at once, in the smallest increments, and with a short stack. */
+static void values_of_ephemerons_are_marked_and_traced(void **state) {
+  (void)state;
+  for (int way = 0; way < 3; way++) {
+    live = live_bytes = 0;
+    make_pairs();
+    if (way == 2) shorten_stack();
+    crd_major_start(heap, CRADLE_CAUSE_REQUEST);
+    do crd_major_step(heap, way == 1 ? (crd_budget){0, 0, false} : everything);
+    while (heap->major.phase != MAJOR_IDLE);
+    assert_int_equal(heap->major.swept.freed_objects, 0);
+    if (way != 2) assert_int_equal(heap->major.objects, live);
+    assert_pairs();
+    assert_non_null(cradle_finalizer_next(m, 1));
+    root = NULL;
+    cradle_collect(m, CRADLE_COLLECT_FULL);
+    assert_int_equal(heap->major.swept.freed_objects, live);
+  }
+}
+
+/* What rounds put aside is shown to the order of death, too. */
+static void ephemerons_that_were_put_aside_are_looked_at(void **state) {
+  (void)state;
+  make_pairs();
+  make_aside();
+  crd_major_start(heap, CRADLE_CAUSE_REQUEST);
+  while (heap->major.phase == MAJOR_MARKING) {
+    (void)run_round(ROUND_TAKEN);
+    crd_major_step(heap, (crd_budget){0, 0, false});
+  }
+  while (heap->major.phase != MAJOR_IDLE) crd_major_step(heap, everything);
+  assert_int_equal(heap->major.swept.freed_objects, 0);
+  assert_pairs();
+}
+
+/* The order of death marks so many values at once that the stack grows. */
+static void many_values_at_once_make_the_stack_grow(void **state) {
+  (void)state;
+  enum { VALUES = 12000 };
+  root = new_array(T_ARRAY, 2);
+  pairs *table = count(cradle_new_array(m, T_TABLE, VALUES), sizeof(array) + 16 * VALUES);
+  root->item[0] = address_of(table);
+  root->item[1] = address_of(new_chain(T_ONE, 1, NULL));
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+  table = at(root->item[0]);
+  for (int i = 0; i < VALUES; i++) {
+    object *value = new_object(T_ONE);
+    value->word[1] = new_leaf();
+    cradle_store(m, table, &table->item[i].value, value);
+    cradle_store(m, table, &table->item[i].key, at(root->item[1]));
+  }
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  crd_word_stack_fini(&heap->mark_stack);
+  assert_true(crd_word_stack_init(&heap->mark_stack, (size_t)1 << 20, 4096, "test"));
+  crd_major_start(heap, CRADLE_CAUSE_REQUEST);
+  while (heap->major.phase != MAJOR_IDLE) crd_major_step(heap, everything);
+  assert_true(word_stack_committed(&heap->mark_stack) > 8192 * 8);
+  assert_int_equal(heap->major.objects, live);
+  assert_int_equal(heap->major.swept.freed_objects, 0);
+}
+
+/* --- tables --- */
+
+/* Handles, pinned and prebuilt objects, of which the last one alone refers to what else would die. The others refer to
+ * what is marked already. */
+static void tables_are_marked_to_the_end(void **state) {
+  (void)state;
+  enum { ENTRIES = 600 };
+  static cradle_handle handles[ENTRIES];
+  static object prebuilt[ENTRIES];
+  make_objects(T_TRACED);
+  uintptr_t only[3];
+  spare = new_array(T_ARRAY, ENTRIES + 3);
+  for (int i = 0; i < ENTRIES + 3; i++) {
+    object *one = new_object(T_ONE);
+    one->word[1] = new_leaf();
+    spare->item[i] = address_of(one);
+  }
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+  array *many = spare;
+  for (int i = 0; i < 3; i++) only[i] = many->item[ENTRIES + i];
+  for (int i = 0; i < ENTRIES; i++) {
+    bool last = i == ENTRIES - 1;
+    uint64_t usual = many->item[0], pinned = last ? only[1] : many->item[i];
+    handles[i] = cradle_handle_new(m, at(last ? only[0] : usual));
+    assert_ptr_equal(cradle_pin(m, at(pinned)), at(pinned));
+    prebuilt[i] = (object){.header = T_ONE};
+    cradle_prebuilt_add(heap, &prebuilt[i]);
+    cradle_store(m, &prebuilt[i], &prebuilt[i].word[1], at(last ? only[2] : usual));
+  }
+  for (int i = 0; i < 3; i++) cradle_store(m, many, &many->item[ENTRIES + i], NULL);
+  uintptr_t unpinned = dead->item[7]; /* its place in the table is not used */
+  assert_ptr_equal(cradle_pin(m, at(unpinned)), at(unpinned));
+  cradle_unpin(m, at(unpinned));
+  const array *were = begin_marking();
+  int seen = 0;
+  while (!crd_mark_some(heap, (crd_budget){0, UINT64_MAX, false})) {
+    /* a piece of a table at a time */
+    seen |=
+        (heap->handles.marked_at == 256) | (heap->pins.marked_at == 256) << 1 | (heap->prebuilts.marked_at == 512) << 2;
+    assert_true(heap->handles.marked_at % 256 == 0 || heap->handles.marked_at == heap->handles.used);
+    assert_true(heap->pins.marked_at == 0 || heap->handles.marked_at == heap->handles.used);
+    assert_true(heap->prebuilts.marked_at == 0 || heap->pins.marked_at == heap->pins.count);
+  }
+  assert_int_equal(seen, 7);
+  assert_marked(were);
+  for (int i = 0; i < 3; i++) {
+    assert_true(old_is_marked(&heap->old, only[i]));
+    assert_true(old_is_marked(&heap->old, object_at(only[i])[2]));
+  }
+  assert_false(old_is_marked(&heap->old, unpinned));
+  end_collection(DECOYS + 1);
+  for (int i = 0; i < 3; i++) assert_int_equal(cradle_type_of(object_at(only[i])), T_ONE);
+  for (int i = 0; i < ENTRIES; i++) {
+    cradle_handle_free(m, handles[i]);
+    cradle_unpin(m, at(i == ENTRIES - 1 ? only[1] : many->item[i]));
+    cradle_prebuilt_remove(heap, &prebuilt[i]);
+  }
+}
+
+static void short_tables_are_marked(void **state) {
+  (void)state;
+  root = new_array(T_ARRAY, 1);
+  spare = new_array(T_ARRAY, 2);
+  for (int i = 0; i < 2; i++) spare->item[i] = new_leaf();
+  grow_old();
+  uintptr_t handled = spare->item[0], pinned = spare->item[1];
+  cradle_handle handle = cradle_handle_new(m, at(handled));
+  assert_ptr_equal(cradle_pin(m, at(pinned)), at(pinned));
+  spare = NULL;
+  live--;
+  (void)begin_marking();
+  assert_true(crd_mark_some(heap, everything));
+  assert_int_equal(heap->major.objects, live);
+  assert_true(old_is_marked(&heap->old, handled) && old_is_marked(&heap->old, pinned));
+  end_collection(DECOYS + 2);
+  cradle_handle_free(m, handle);
+  cradle_unpin(m, at(pinned));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(all_that_lives_is_marked_and_counted),
+      TEST(all_that_lives_is_marked_with_a_short_stack),
+      TEST(an_increment_ends_when_its_bytes_are_marked),
+      TEST(an_increment_ends_at_its_deadline),
+      TEST(no_increment_is_long),
+      TEST(the_smallest_increments_are_a_few_objects),
+      TEST(what_an_array_loses_is_not_marked),
+      TEST(what_lies_around_an_array_is_none_of_it),
+      TEST(what_lies_behind_the_arenas_is_not_marked),
+      TEST(an_address_is_marked_once),
+      TEST(what_becomes_old_meanwhile_is_marked),
+      TEST(places_without_objects_are_not_looked_at),
+      TEST(the_stack_grows_with_the_depth),
+      TEST(a_long_array_is_traced_without_room_for_its_rest),
+      TEST(a_word_of_the_shadow_stack_that_changed_unnoticed_is_marked),
+      TEST(values_of_ephemerons_are_marked_and_traced),
+      TEST(ephemerons_that_were_put_aside_are_looked_at),
+      TEST(many_values_at_once_make_the_stack_grow),
+      TEST(tables_are_marked_to_the_end),
+      TEST(short_tables_are_marked),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

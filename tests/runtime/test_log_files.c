@@ -1,0 +1,855 @@
+/* The log's files: what can go wrong with one, who may write it, and what forks and exits leave in it. */
+#include "tests/support/allocated.h"
+#include "tests/runtime/log_fixture.h"
+#include "runtime/platform/files.h"
+#include "tests/support/yields.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+/* --- other systems --- */
+
+/* Three functions of the C library are replaced: any file may pass for a terminal or for one that can only be appended
+ * to, and the kernel for an old one, which cannot clear a page in a child of fork. */
+static bool terminals, append_only, old_kernel;
+
+int isatty(int fd) {
+  (void)fd;
+  if (terminals) return 1;
+  errno = ENOTTY;
+  return 0;
+}
+
+int ftruncate(int fd, off_t bytes) {
+  if (append_only) {
+    errno = EPERM;
+    return -1;
+  }
+  return (int)syscall(SYS_ftruncate, fd, bytes);
+}
+
+int madvise(void *start, size_t bytes, int advice) {
+#ifdef MADV_WIPEONFORK
+  if (old_kernel && advice == MADV_WIPEONFORK) {
+    errno = EINVAL;
+    return -1;
+  }
+#endif
+  return (int)syscall(SYS_madvise, start, bytes, advice);
+}
+
+/* --- what can go wrong --- */
+
+static void nothing_asked_for_is_no_log(void **state) {
+  (void)state;
+  assert_null(open_log_before(NULL, (cradle_listener){0}));
+  assert_null(open_log_before("", (cradle_listener){0}));
+}
+
+static void an_unwritable_path_is_told_once(void **state) {
+  char selection[300];
+  (void)state;
+  snprintf(selection, sizeof selection, "gc:%s/no/such/folder/%%d.log", folder);
+  char *text = errors_of(open_and_live, selection);
+  assert_has(text, "/no/such/folder/");
+  assert_lacks(text, "%d");
+  assert_has(text, "No such file or directory");
+  assert_int_equal(count_of(text, "\n"), 1);
+  free(text);
+}
+
+static long mapped_pages(void) {
+  long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%ld", &pages), 1);
+  fclose(file);
+  return pages;
+}
+
+static void fail_to_open(void *selection) {
+  for (int i = 0; i < 20; i++) assert_null(open_log_before(selection, (cradle_listener){0}));
+}
+
+static void a_log_that_cannot_be_opened_leaves_no_pages(void **state) {
+  char selection[300];
+  (void)state;
+#ifdef CRADLE_ASAN
+  print_message("skipped: AddressSanitizer maps memory, too\n");
+  skip();
+#endif
+  snprintf(selection, sizeof selection, "gc:%s/no/such/folder", folder);
+  free(errors_of(fail_to_open, selection));
+  long before = mapped_pages();
+  fail_to_open(selection);
+  assert_in_range(mapped_pages(), 0, before + 10);
+}
+
+static void a_missing_name_is_told(void **state) {
+  (void)state;
+  char *text = errors_of(open_and_live, (char *)(uintptr_t)"gc:");
+  assert_string_equal(text, "cradle: CRADLE_LOG=gc:: names no file; there will be no log; wants FILE or "
+                            "WORD,WORD:FILE (such as line:gc.log)\n");
+  free(text);
+}
+
+static void a_prefix_of_nothing_is_told(void **state) {
+  char selection[300];
+  (void)state;
+  snprintf(selection, sizeof selection, "jit:%s", fresh_name(".log"));
+  char *text = errors_of(open_and_live, selection);
+  assert_has(text, "cradle: CRADLE_LOG: jit: no section's name begins so, and no form has this name; wants text, json, "
+                   "trace, line or profile, or the beginning of cradle-log, gc-hardware, ");
+  assert_has(text, ", gc-beside, gc-heap-end\n");
+  assert_int_equal(count_of(text, "\n"), 1);
+  free(text);
+}
+
+/* Of a long word, the first 80 letters are shown. */
+static void a_long_word_is_told_in_part(void **state) {
+  char selection[500], wanted[200];
+  (void)state;
+  for (int letters = 80; letters <= 200; letters += 120) {
+    memset(selection, 'x', (size_t)letters);
+    snprintf(selection + letters, sizeof selection - (size_t)letters, ":%s", fresh_name(".log"));
+    snprintf(wanted, sizeof wanted, "CRADLE_LOG: %.80s: no section's", selection);
+    char *text = errors_of(open_and_live, selection);
+    if (letters == 80) assert_has(text, wanted);
+    if (letters != 80) assert_string_equal(text, ""); /* the same words were said before */
+    free(text);
+  }
+}
+
+static void fill_disk(void *data) {
+  crd_link *log = open_log_before(":/dev/full", (cradle_listener){no_listener, data});
+  assert_non_null(log);
+  errno = 77;
+  for (int i = 0; i < 1000; i++) send_minor(log);
+  assert_int_equal(errno, 77);
+  send_life(log);
+}
+
+static void a_full_disk_stops_the_log_only(void **state) {
+  int events = 0;
+  (void)state;
+  char *text = errors_of(fill_disk, &events);
+  assert_string_equal(text, "cradle: CRADLE_LOG: /dev/full: No space left on device; the log stops\n");
+  assert_int_equal(events, 4000 + 14);
+  free(text);
+}
+
+static void lose_reader(void *data) {
+  char path[300];
+  snprintf(path, sizeof path, "%s", (const char *)data);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int reader = open(path, O_RDONLY | O_NONBLOCK);
+  crd_link *log = open_log(":", path);
+  close(reader);
+  signal(SIGPIPE, SIG_DFL);
+  send_life(log);
+}
+
+/* In a child that gets no memory any more. */
+static void open_without_memory(void *selection) {
+  pid_t child = fork();
+  if (child != 0) {
+    assert_int_equal(wait_for(child), 0);
+    return;
+  }
+  void *volatile taken, *volatile block = malloc(70000); /* enough for the log and its buffer, but not for its pauses */
+  setrlimit(RLIMIT_AS, &(struct rlimit){0, 0});
+  for (size_t bytes = 65536; bytes >= 512; bytes /= 2) {
+    while ((taken = malloc(bytes)) != NULL) {}
+  }
+  free(block);
+  _exit(open_log_before(selection, (cradle_listener){0}) != NULL);
+}
+
+static void without_memory_there_is_no_log(void **state) {
+  char selection[300];
+  (void)state;
+#if defined(CRADLE_ASAN) || defined(CRADLE_TSAN)
+  print_message("skipped: the sanitizers' malloc ends the process\n");
+  skip();
+#endif
+  snprintf(selection, sizeof selection, ":%s", fresh_name(".log"));
+  char *text = errors_of(open_without_memory, selection);
+  assert_string_equal(text, "cradle: CRADLE_LOG: no memory for the log\n");
+  free(text);
+}
+
+static void a_reader_that_goes_away_stops_the_log_only(void **state) {
+  (void)state;
+  char *text = errors_of(lose_reader, (char *)(uintptr_t)fresh_name(".fifo"));
+  assert_has(text, "Broken pipe; the log stops\n");
+  free(text);
+}
+
+/* The section that was open when the log stopped is not ended in a file that the program has opened since. */
+static void lose_reader_in_a_section(void *data) {
+  char path[300], note[70000];
+  snprintf(path, sizeof path, "%s", fresh_name(".fifo"));
+  memset(note, 'n', sizeof note - 1);
+  note[sizeof note - 1] = '\0';
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int reader = open(path, O_RDONLY | O_NONBLOCK);
+  crd_link *log = open_log(":", path);
+  close(reader);
+  signal(SIGPIPE, SIG_DFL);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {note, 0, 0, CRADLE_NOTE_OTHER}});
+  int files[8];
+  for (int i = 0; i < 8; i++) files[i] = open(data, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  close_log(log);
+  for (int i = 0; i < 8; i++) assert_int_equal(close(files[i]), 0);
+}
+
+static void a_log_that_stopped_touches_no_other_file(void **state) {
+  char path[300];
+  (void)state;
+  snprintf(path, sizeof path, "%s", fresh_name(".txt"));
+  char *said = errors_of(lose_reader_in_a_section, path), *text = must_read(path);
+  assert_has(said, "Broken pipe; the log stops\n");
+  assert_int_equal(count_of(said, "\n"), 1);
+  assert_string_equal(text, "");
+  free(said);
+  free(text);
+}
+
+/* Lives in a child that may write files of one kilobyte, with its standard error in a pipe. */
+static int live_with_small_files(const char *path, int error) {
+  const struct rlimit small = {1024, 1024};
+  dup2(error, STDERR_FILENO);
+  setrlimit(RLIMIT_FSIZE, &small);
+  signal(SIGXFSZ, SIG_DFL);
+  send_life(open_log(":", path));
+  return 0;
+}
+
+static void a_limit_on_files_stops_the_log_only(void **state) {
+  const char *path = fresh_name(".log");
+  char said[600] = "";
+  int ends[2];
+  (void)state;
+  assert_int_equal(pipe(ends), 0);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) _exit(live_with_small_files(path, ends[1]));
+  assert_int_equal(wait_for(child), 0);
+  close(ends[1]);
+  assert_true(read(ends[0], said, sizeof said - 1) > 0);
+  close(ends[0]);
+  assert_has(said, "File too large; the log stops\n");
+}
+
+/* The program's own signal, which it has blocked, is still there after a write of ours that fails. */
+static void a_signal_that_waited_stays(void **state) {
+  static const int signals[] = {SIGPIPE, SIGXFSZ};
+  int ends[2];
+  (void)state;
+  assert_int_equal(pipe(ends), 0);
+  close(ends[0]);
+  for (int i = 0; i < 2; i++) {
+    sigset_t one, before, pending;
+    sigemptyset(&one);
+    sigaddset(&one, signals[i]);
+    pthread_sigmask(SIG_BLOCK, &one, &before);
+    raise(signals[i]);
+    assert_int_equal(crd_write_quietly(ends[1], "x", 1), -1);
+    assert_int_equal(errno, EPIPE);
+    sigpending(&pending);
+    assert_true(sigismember(&pending, signals[i]));
+    assert_false(sigismember(&pending, signals[!i]));
+    assert_int_equal(sigtimedwait(&one, NULL, &(struct timespec){0, 0}), signals[i]);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+  }
+  close(ends[1]);
+}
+
+/* --- files --- */
+
+static void d_is_the_process(void **state) {
+  char path[300], expected[300];
+  (void)state;
+  snprintf(path, sizeof path, "%s/pid-%%d-%%d.log", folder);
+  snprintf(expected, sizeof expected, "%s/pid-%d-%d.log", folder, (int)getpid(), (int)getpid());
+  send_life(open_log(":", path));
+  free(must_read(expected));
+}
+
+static void an_old_log_is_replaced(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  write_old(path);
+  send_life(open_log(":", path));
+  char *text = must_read(path);
+  assert_lacks(text, "yesterday's");
+  free(text);
+}
+
+static void append_life(void *selection) {
+  append_only = true;
+  crd_link *log = open_log_before(selection, (cradle_listener){0});
+  append_only = false;
+  send_life(log);
+}
+
+static void an_old_log_that_cannot_be_emptied_is_appended_to(void **state) {
+  char selection[300];
+  (void)state;
+  snprintf(selection, sizeof selection, ":%s", fresh_name(".log"));
+  write_old(selection + 1);
+  char *said = errors_of(append_life, selection), *text = must_read(selection + 1);
+  assert_has(said, ".log: Operation not permitted; appending\n");
+  assert_int_equal(strncmp(text, "yesterday's\n[", 13), 0);
+  assert_int_equal(read_sections(text), 12);
+  free(said);
+  free(text);
+}
+
+static void heaps_of_a_process_share_the_file(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_link *first = open_log(":", path), *second = open_log(":", path);
+  send_life(second);
+  send_life(first);
+  send_life(open_log(":", path));
+  char *text = must_read(path);
+  assert_int_equal(count_of(text, "] {gc-heap-end"), 3);
+  free(text);
+}
+
+static void a_file_that_another_process_writes_is_kept(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_link *log = open_log(":", path);
+  send_life(open_log(":", path));
+  pid_t child = fork();
+  if (child == 0) begin_again("--live", path);
+  assert_int_equal(wait_for(child), 0);
+  send_life(log);
+  char *text = must_read(path);
+  assert_int_equal(count_of(text, "] {gc-heap-end"), 3);
+  free(text);
+}
+
+static bool is_locked(const char *path) {
+  int file = open(path, O_WRONLY);
+  assert_true(file >= 0);
+  bool locked = flock(file, LOCK_EX | LOCK_NB) != 0;
+  close(file);
+  return locked;
+}
+
+static void log_on_standard_error(void *locked) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", STDERR_FILENO);
+  if (write(STDERR_FILENO, "the program's\n", 14) < 0) return;
+  crd_link *log = open_log(":", "-");
+  *(bool *)locked = is_locked(path);
+  send_life(log);
+}
+
+/* Standard error is the program's, even where it leads to a file. */
+static void standard_error_is_neither_emptied_nor_locked(void **state) {
+  bool locked = true;
+  (void)state;
+  char *text = errors_of(log_on_standard_error, &locked);
+  assert_int_equal(strncmp(text, "the program's\n[", 15), 0);
+  assert_int_equal(read_sections(text), 12);
+  assert_false(locked);
+  free(text);
+}
+
+static void opening_a_log_keeps_errno(void **state) {
+  (void)state;
+  errno = 77;
+  crd_link *log = open_log(":", fresh_name(".log"));
+  assert_int_equal(errno, 77);
+  send_life(log);
+}
+
+static pid_t child_that_waits(const int *ends) {
+  char byte;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child != 0) return child;
+  close(ends[1]);
+  _exit((int)read(ends[0], &byte, 1));
+}
+
+/* It has the descriptor, but the log is complete. */
+static void a_child_keeps_no_lock(void **state) {
+  const char *path = fresh_name(".log");
+  int ends[2];
+  (void)state;
+  assert_int_equal(pipe(ends), 0);
+  crd_link *log = open_log(":", path);
+  pid_t child = child_that_waits(ends);
+  send_life(log);
+  assert_false(is_locked(path));
+  close(ends[1]);
+  assert_int_equal(wait_for(child), 0);
+  close(ends[0]);
+}
+
+static void a_child_does_not_give_back_its_parents_lock(void **state) {
+  char selection[300], path[300];
+  (void)state;
+  snprintf(selection, sizeof selection, "%s/lock-%%d.log", folder);
+  snprintf(path, sizeof path, "%s/lock-%d.log", folder, (int)getpid());
+  crd_link *log = open_log(":", selection);
+  fflush(NULL);
+  for (int i = 0; i < 2; i++) {
+    pid_t child = fork();
+    if (child == 0) {
+      if (i == 1) send_minor(log); /* into a file of its own */
+      close_log(log);
+      _exit(0);
+    }
+    assert_int_equal(wait_for(child), 0);
+    assert_true(is_locked(path));
+  }
+  send_life(log);
+}
+
+static void long_logs_are_whole(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_link *log = open_log("gc:", path);
+  for (int i = 0; i < 5000; i++) send_minor(log);
+  send_life(log);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 10000 + 11);
+  assert_int_equal(count_of(text, "time taken: 0.000012345\n"), 5001);
+  free(text);
+}
+
+static void a_note_longer_than_the_buffer_is_whole(void **state) {
+  const char *path = fresh_name(".log");
+  size_t length = 300000;
+  char *note = malloc(length + 1);
+  (void)state;
+  memset(note, 'n', length);
+  note[length] = '\0';
+  crd_link *log = open_log(":", path);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {note, 0, 0, CRADLE_NOTE_OTHER}});
+  close_log(log);
+  char *text = must_read(path);
+  assert_has(text, note);
+  assert_has(text, "n\n[");
+  assert_int_equal(read_sections(text), 2);
+  free(note);
+  free(text);
+}
+
+static void write_without_standard_error(const char *path) {
+  close(STDERR_FILENO);
+  crd_link *log = open_log(":", path);
+  if (write(STDERR_FILENO, "the program's\n", 14) >= 0) _exit(1);
+  send_life(log);
+  _exit(0);
+}
+
+static void a_closed_standard_error_is_not_the_log(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) write_without_standard_error(path);
+  assert_int_equal(wait_for(child), 0);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 12);
+  assert_lacks(text, "the program's");
+  free(text);
+}
+
+/* --- fork and exit --- */
+
+static void a_child_writes_nothing_twice(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_link *log = open_log(":", path);
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(log);
+    send_life(log);
+    exit(0); /* with what a normal end writes */
+  }
+  assert_int_equal(wait_for(child), 0);
+  send_life(log);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 12 + 2);
+  free(text);
+}
+
+static void a_child_that_only_exits_writes_nothing(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_link *log = open_log(":", path);
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) exit(0);
+  assert_int_equal(wait_for(child), 0);
+  char *text = must_read(path);
+  assert_string_equal(text, "");
+  free(text);
+  close_log(log);
+}
+
+static void a_child_gets_its_own_file_with_d(void **state) {
+  char path[300], childs[300];
+  (void)state;
+  snprintf(path, sizeof path, "%s/fork-%%d.log", folder);
+  crd_link *log = open_log(":", path);
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(log);
+    exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  close_log(log);
+  snprintf(childs, sizeof childs, "%s/fork-%d.log", folder, (int)child);
+  char *text = must_read(childs);
+  assert_int_equal(read_sections(text), 3);
+  assert_has(text, "{cradle-log");
+  free(text);
+}
+
+/* The process remembers the names of the files that it wrote to; it keeps nothing else as long as the name. */
+static void a_child_frees_the_name_of_its_parents_file(void **state) {
+  enum { NAME_BYTES = 3000 };
+  char path[NAME_BYTES + 100];
+  (void)state;
+  int length = snprintf(path, sizeof path, "%s", folder);
+  while (length < NAME_BYTES) length += snprintf(path + length, sizeof path - (size_t)length, "/.");
+  snprintf(path + length, sizeof path - (size_t)length, "/name-%%d.log");
+  char *selection = malloc(sizeof path + 1);
+  snprintf(selection, sizeof path + 1, ":%s", path);
+  crd_link *log = open_log_before(selection, (cradle_listener){0});
+  free(selection);
+  assert_non_null(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    size_t before = allocated_bytes();
+    send_minor(log);
+    _exit(allocated_bytes() - before >= (size_t)2 * NAME_BYTES);
+  }
+  assert_int_equal(wait_for(child), 0);
+  close_log(log);
+}
+
+static void fork_on_stderr(void *data) {
+  crd_link *log = open_log(data, "-");
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(log);
+    _exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  close_log(log);
+}
+
+/* Its sections would be taken for its parent's. */
+static void a_child_has_its_own_label_on_standard_error(void **state) {
+  char label[60], *text = errors_of(fork_on_stderr, (char *)(uintptr_t)":");
+  (void)state;
+  assert_int_equal(read_sections(text), 6);
+  const char *childs = strstr(strstr(text, "{cradle-log") + 1, "{cradle-log\nheap: ");
+  assert_non_null(childs);
+  assert_int_equal(sscanf(childs, "{cradle-log\nheap: %59s", label), 1);
+  assert_int_not_equal(strtol(label, NULL, 10), getpid());
+  assert_non_null(strstr(childs, "{gc-minor\nheap: "));
+  assert_int_equal(strncmp(strstr(childs, "{gc-minor\nheap: ") + 16, label, strlen(label)), 0);
+  free(text);
+  text = errors_of(fork_on_stderr, (char *)(uintptr_t)"trace:");
+  assert_int_equal(count_of(text, "\"process_name\""), 2);
+  assert_int_equal(strncmp(strchr(text, '\n'), "\n,{", 3), 0);
+  assert_int_equal(count_of(text, "\n,{"), count_of(text, "\n") - 1);
+  free(text);
+}
+
+/* A child compares its number with that of the process that opened the log. */
+static void forks_are_noticed_on_an_old_kernel(void **state) {
+  old_kernel = true;
+  a_child_does_not_give_back_its_parents_lock(state);
+  a_child_writes_nothing_twice(state);
+  a_child_gets_its_own_file_with_d(state);
+  a_child_has_its_own_label_on_standard_error(state);
+  old_kernel = false;
+}
+
+/* People look there. A child of fork goes on in it, under a head of its own. */
+static void a_terminal_is_written_at_each_section(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  terminals = true;
+  crd_link *log = open_log(":", path);
+  terminals = false;
+  send_minor(log);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 3);
+  free(text);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(log);
+    _exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  close_log(log);
+  text = must_read(path);
+  assert_int_equal(read_sections(text), 6);
+  assert_int_equal(count_of(text, "{cradle-log\n"), 2);
+  free(text);
+}
+
+/* The head's line about the clock must lead from the time of an event to the time of day. */
+static void assert_time_of_day(const char *text) {
+  unsigned long long tick, seconds;
+  int length = 0;
+  struct timespec clock;
+  const char *line = strstr(text, "\ntick ");
+  assert_non_null(line);
+  assert_int_equal(sscanf(line, "\ntick %llx = %llu.%*9[0-9] seconds since 1970\n%n", &tick, &seconds, &length), 2);
+  assert_true(length > 0);
+  clock_gettime(CLOCK_MONOTONIC, &clock);
+  int64_t since_tick = (int64_t)clock.tv_sec - (int64_t)(tick / 1000000000u);
+  assert_in_range((int64_t)seconds + since_tick, time(NULL) - 300, time(NULL) + 300);
+}
+
+/* The second head is of a log that has had an event from far in the future. */
+static void fork_in_the_future(void *data) {
+  struct timespec clock;
+  (void)data;
+  clock_gettime(CLOCK_MONOTONIC, &clock);
+  now = ((uint64_t)clock.tv_sec + 1000) * 1000000000u;
+  crd_link *log = open_log("", "-");
+  send_minor(log);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(log);
+    _exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  close_log(log);
+}
+
+static void the_head_tells_the_time_of_day(void **state) {
+  (void)state;
+  char *text = errors_of(fork_in_the_future, NULL);
+  const char *second = strstr(strstr(text, "\ntick ") + 1, "\ntick ");
+  assert_time_of_day(text);
+  assert_non_null(second);
+  assert_time_of_day(second);
+  free(text);
+}
+
+static void a_normal_end_writes_the_rest(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    send_minor(open_log(":", path));
+    exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 3);
+  free(text);
+}
+
+static void *log_until_it_stops(void *log) {
+  for (int i = 0; i < 1000; i++) send_minor(log);
+  return NULL;
+}
+
+/* The log is locked while it writes, and its pipe is full. */
+static void fork_while_a_thread_logs(void *status) {
+  const char *path = fresh_name(".fifo");
+  pthread_t thread;
+  int waiting = 0;
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int reader = open(path, O_RDONLY | O_NONBLOCK);
+  crd_link *log = open_log(":", path);
+  int bytes = fcntl(reader, F_SETPIPE_SZ, 4096);
+  pthread_create(&thread, NULL, log_until_it_stops, log);
+  while (ioctl(reader, FIONREAD, &waiting) == 0 && waiting < bytes) usleep(1000);
+  pid_t child = fork();
+  if (child == 0) {
+    yields = 0;
+    ends_with_its_yields = true;
+    exit(0);
+  }
+  *(int *)status = wait_for(child);
+  close(reader);
+  pthread_join(thread, NULL);
+  close_log(log);
+}
+
+static void a_child_does_not_wait_for_a_thread_that_it_has_not(void **state) {
+  int status = -1;
+  (void)state;
+  fflush(NULL);
+  free(errors_of(fork_while_a_thread_logs, &status));
+  assert_int_equal(status, 0);
+}
+
+/* Ends this process with 7 as soon as a thread waits for a lock; it would end by SIGALRM otherwise. */
+static void *end_with_the_first_yield(void *none) {
+  (void)none;
+  while (__atomic_load_n(&yields, __ATOMIC_RELAXED) == 0) usleep(1000);
+  _exit(7);
+}
+
+static void watch_yields(void) {
+  pthread_t thread;
+  alarm(10);
+  yields = 0;
+  if (pthread_create(&thread, NULL, end_with_the_first_yield, NULL) != 0) _exit(8);
+}
+
+static void make_full_pipe(const char *path) {
+  if (mkfifo(path, 0600) != 0) _exit(9);
+  int reader = open(path, O_RDONLY | O_NONBLOCK), writer = open(path, O_WRONLY | O_NONBLOCK);
+  if (reader < 0 || writer < 0) _exit(9);
+  for (size_t bytes = 4096; bytes != 0; bytes /= 2)
+    while (write(writer, folder, bytes < sizeof folder ? bytes : sizeof folder) > 0) {}
+}
+
+static void *log_slowly(void *log) {
+  for (;; usleep(1000)) send_minor(log);
+  return NULL;
+}
+
+static void exit_beside_a_thread_that_logs(const char *path) {
+  pthread_t thread;
+  crd_link *log = open_log(":", path);
+  send_minor(log);
+  watch_yields();
+  pthread_create(&thread, NULL, log_slowly, log);
+  exit(0);
+}
+
+static void *open_in_full_pipe(void *path) {
+  open_log("trace:", path);
+  return NULL;
+}
+
+static void open_beside_a_thread_that_opens(const char *path) {
+  char other[300];
+  pthread_t thread;
+  snprintf(other, sizeof other, "%s", fresh_name(".log"));
+  watch_yields();
+  pthread_create(&thread, NULL, open_in_full_pipe, (char *)(uintptr_t)path);
+  for (;; usleep(1000)) close_log(open_log("trace:", other));
+}
+
+/* For one that writes a log's buffer, or a file's head. */
+static void threads_wait_for_each_other(void **state) {
+  void (*const ways[])(const char *path) = {exit_beside_a_thread_that_logs, open_beside_a_thread_that_opens};
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    const char *path = fresh_name(".fifo");
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+      make_full_pipe(path);
+      ways[i](path);
+    }
+    int status = wait_for(child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 7);
+  }
+}
+
+static crd_link *log_at_exit;
+static void collect_at_exit(void) {
+  send_minor(log_at_exit);
+}
+
+/* An exit handler of the program runs after the log's when it was registered before. */
+static void what_comes_after_the_end_is_written_too(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) begin_again("--collect-at-exit", path);
+  assert_int_equal(wait_for(child), 0);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 3);
+  free(text);
+}
+
+/* What tests run as another program. */
+static int act(const char *action, const char *path) {
+  if (strcmp(action, "--live") == 0) {
+    send_life(open_log(":", path));
+    return 0;
+  }
+  atexit(collect_at_exit);
+  log_at_exit = open_log(":", path);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(nothing_asked_for_is_no_log),
+      cmocka_unit_test(an_unwritable_path_is_told_once),
+      cmocka_unit_test(a_log_that_cannot_be_opened_leaves_no_pages),
+      cmocka_unit_test(a_missing_name_is_told),
+      cmocka_unit_test(a_prefix_of_nothing_is_told),
+      cmocka_unit_test(a_long_word_is_told_in_part),
+      cmocka_unit_test(a_full_disk_stops_the_log_only),
+      cmocka_unit_test(without_memory_there_is_no_log),
+      cmocka_unit_test(a_reader_that_goes_away_stops_the_log_only),
+      cmocka_unit_test(a_log_that_stopped_touches_no_other_file),
+      cmocka_unit_test(a_limit_on_files_stops_the_log_only),
+      cmocka_unit_test(a_signal_that_waited_stays),
+      cmocka_unit_test(d_is_the_process),
+      cmocka_unit_test(an_old_log_is_replaced),
+      cmocka_unit_test(an_old_log_that_cannot_be_emptied_is_appended_to),
+      cmocka_unit_test(heaps_of_a_process_share_the_file),
+      cmocka_unit_test(a_file_that_another_process_writes_is_kept),
+      cmocka_unit_test(standard_error_is_neither_emptied_nor_locked),
+      cmocka_unit_test(opening_a_log_keeps_errno),
+      cmocka_unit_test(a_child_keeps_no_lock),
+      cmocka_unit_test(a_child_does_not_give_back_its_parents_lock),
+      cmocka_unit_test(long_logs_are_whole),
+      cmocka_unit_test(a_note_longer_than_the_buffer_is_whole),
+      cmocka_unit_test(a_closed_standard_error_is_not_the_log),
+      cmocka_unit_test(a_child_writes_nothing_twice),
+      cmocka_unit_test(a_child_that_only_exits_writes_nothing),
+      cmocka_unit_test(a_child_gets_its_own_file_with_d),
+      cmocka_unit_test(a_child_frees_the_name_of_its_parents_file),
+      cmocka_unit_test(a_child_has_its_own_label_on_standard_error),
+      cmocka_unit_test(forks_are_noticed_on_an_old_kernel),
+      cmocka_unit_test(a_terminal_is_written_at_each_section),
+      cmocka_unit_test(the_head_tells_the_time_of_day),
+      cmocka_unit_test(a_normal_end_writes_the_rest),
+      cmocka_unit_test(a_child_does_not_wait_for_a_thread_that_it_has_not),
+      cmocka_unit_test(threads_wait_for_each_other),
+      cmocka_unit_test(what_comes_after_the_end_is_written_too),
+  };
+  atexit(end_with_yields); /* before the logs', so that it runs after them */
+  if (argc == 3) return act(argv[1], argv[2]);
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

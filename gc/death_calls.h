@@ -21,6 +21,9 @@ typedef struct crd_death_calls {
   /* When that minor collection is over. */
   void (*minor_ended)(cradle_heap *heap);
 
+  /* A store into a holder with the weak flag, a large array: crd_stored_record (gc/death/stored.h). */
+  bool (*record)(cradle_heap *heap, const cradle_word *holder, const cradle_word *words, size_t count, uint32_t *left);
+
   void (*mark_starts)(cradle_heap *heap);
   /* When the mark stack is empty: marks objects that wait in queues, then what ephemerons keep, and adds the bytes
    * that it looked at to *bytes. false: there was nothing. */

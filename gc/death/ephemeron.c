@@ -78,7 +78,7 @@ static void scan_young(crd_death *death, bool again) {
 }
 
 static void scan_stored(crd_death *death) {
-  crd_list_each_stored(death, REGISTERED_EPHEMERON, crd_ephemerons_scan);
+  crd_stored_each(death, REGISTERED_EPHEMERON, crd_ephemerons_scan, scan_pair);
 }
 
 /* The collection's own tracing does not ask for the watched flag. So looks for keys that it has reached since they
@@ -124,7 +124,7 @@ static void pass_until_nothing_is_reached(crd_death *death) {
 void crd_ephemerons_clear(crd_death *death) {
   crd_list *list = list_of(death);
   if (list_is_empty(list)) return;
-  crd_list_each_stored(death, REGISTERED_EPHEMERON, clear_holder);
+  crd_stored_each(death, REGISTERED_EPHEMERON, clear_holder, clear_pair);
   cradle_word *to = list->young;
   for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
     uintptr_t place = death_find(death, entry_address(*entry));
@@ -153,7 +153,7 @@ static void note(crd_death *death, cradle_word *holder) {
 void crd_ephemerons_stored(cradle_heap *heap) {
   crd_death *death = &heap->services->major;
   death->stored = heap->services->minor.stored;
-  crd_list_each_stored(death, REGISTERED_EPHEMERON, note);
+  crd_stored_each(death, REGISTERED_EPHEMERON, note, scan_pair);
   /* Objects that the minor collection marked may be keys. */
   if (!word_stack_is_empty(&heap->mark_stack) || heap->major.overflowed) death->reach.progress = true;
 }

@@ -4,19 +4,6 @@
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
 
-void crd_list_each_stored(crd_death *death, int kind, void (*visit)(crd_death *death, cradle_word *holder)) {
-  const crd_list *list = &death->heap->services->lists[kind];
-  if (death->stored.all) {
-    for (const cradle_word *entry = list->words.base; entry < list->young; entry++)
-      if (list_has(list, entry)) visit(death, object_at(*entry));
-    return;
-  }
-  for (const cradle_word *entry = death->stored.from; entry < death->stored.end; entry++) {
-    cradle_word *object = object_at(*entry);
-    if (header_is_weak(object[0])) visit(death, object);
-  }
-}
-
 bool crd_pace_is_over_slow(crd_pace *pace) {
   pace->countdown = PACE_ENTRIES;
   return pace->budget.bytes == 0 ||

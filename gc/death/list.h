@@ -72,9 +72,6 @@ static inline void list_keep(crd_list *list, cradle_word *end) {
 
 /* --- visiting and checks --- */
 
-/* Calls visit for the old holders that may hold young objects: those that the minor collection found remembered and
- * that have the weak flag, or the whole list if every old object may be. */
-void crd_list_each_stored(crd_death *death, int kind, void (*visit)(crd_death *death, cradle_word *holder));
 /* Calls visit for the entries [from, to), each as a word without the lowest bits, which are put back afterwards. */
 void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_slot_function visit, void *context);
 /* Whether an object, young or old, lies at an address, as far as that can be told. */

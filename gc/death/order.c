@@ -44,7 +44,9 @@ static void run_minor(cradle_heap *heap, crd_minor *minor, crd_stored stored) {
 
 /* What this minor collection found remembered may be holders that marking has scanned already. */
 static void minor_ended(cradle_heap *heap) {
+  crd_word_stack *items = &heap->services->items;
   if (heap->major.phase == MAJOR_MARKING && heap->major.watching) crd_ephemerons_stored(heap);
+  items->top = items->base;
 }
 
 /* --- major collections --- */
@@ -128,6 +130,7 @@ bool crd_death_guards(const cradle_heap *heap) {
 const crd_death_calls *crd_order_calls(void) {
   static const crd_death_calls calls = {.minor_deaths = run_minor,
                                         .minor_ended = minor_ended,
+                                        .record = crd_stored_record,
                                         .mark_starts = mark_starts,
                                         .mark_more = mark_more,
                                         .traced = crd_ephemerons_traced,

@@ -147,6 +147,7 @@ static void each_stack(crd_services *services, void (*visit)(void *context, crd_
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) visit(context, &services->lists[kind].words);
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) visit(context, &services->queues[i].words);
   visit(context, &services->fresh);
+  visit(context, &services->items);
   visit(context, &services->scan.noted);
 }
 

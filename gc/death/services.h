@@ -36,6 +36,7 @@
 #include "gc/death/reach.h"
 #include "gc/death/registry.h"
 #include "gc/death/service_memory.h"
+#include "gc/death/stored.h"
 #include "gc/death/waiting.h"
 #include "gc/death/weak_set.h"
 #include "gc/heap.h"
@@ -57,6 +58,7 @@ struct crd_death {
 typedef struct crd_services {
   size_t list_bytes;    /* of address space, for each stack; 0: not known yet */
   crd_word_stack fresh; /* [base, registered of the mutator) was registered since the last minor collection */
+  crd_word_stack items; /* of large old holders that were stored into since the last minor collection [stored.1] */
   crd_list lists[REGISTERED_KINDS];
   unsigned kinds; /* the lists that have memory */
   crd_queue queues[CRADLE_FINALIZER_QUEUES];

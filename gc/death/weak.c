@@ -36,7 +36,7 @@ static void judge_stored(crd_death *death, cradle_word *holder) {
 void crd_weak_clear(crd_death *death, bool dead_too) {
   crd_list *list = list_of(death);
   if (list_is_empty(list)) return;
-  crd_list_each_stored(death, REGISTERED_WEAK, judge_stored);
+  crd_stored_each(death, REGISTERED_WEAK, judge_stored, judge_slot);
   cradle_word *to = list->young;
   for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
     uintptr_t place = death_find(death, *entry);

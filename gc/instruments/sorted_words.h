@@ -12,9 +12,10 @@ typedef struct sorted_words {
   size_t count;
 } sorted_words;
 
-/* Bit 0 of an entry is a tag. In a recorded slot it says whether the slot holds a value or a reference. On the mark
- * stack it says that the entry is the rest of an array, and then the entry below is an index and no object. */
+/* The lowest bits of an entry are tags. On the mark stack bit 0 says that the entry is the rest of an array, and then
+ * the entry below is an index and no object. */
 #define ENTRY_TAG ((cradle_word)1)
+#define ENTRY_TAGS ((cradle_word)7)
 
 static inline int sorted_words_compare(const void *a, const void *b) {
   const cradle_word *x = a, *y = b;
@@ -29,7 +30,7 @@ static inline bool sorted_words_init(sorted_words *set, const crd_word_stack *st
   for (const cradle_word *entry = stack->top; entry > stack->base;) {
     cradle_word word = *--entry;
     if (has_indices && (word & ENTRY_TAG)) entry--;
-    set->words[set->count++] = word & ~ENTRY_TAG;
+    set->words[set->count++] = word & ~ENTRY_TAGS;
   }
   ASSERT(set->count <= word_stack_count(stack), "a set has more words than its stack");
   qsort(set->words, set->count, sizeof *set->words, sorted_words_compare);

@@ -19,6 +19,7 @@
 /* What the collector's stacks held when the verification began, sorted so that it can be looked up. */
 typedef struct verify_sets {
   sorted_words recorded;   /* slots */
+  sorted_words items;      /* slots [stored.1] */
   sorted_words remembered; /* objects */
   sorted_words grey;       /* marked objects on the mark stack */
   sorted_words registered; /* since the last minor collection */

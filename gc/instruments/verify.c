@@ -1,6 +1,7 @@
 #include "gc/instruments/verify.h"
 
 #include "gc/death/registry.h"
+#include "gc/death/stored.h"
 #include "gc/event.h"
 #include "gc/heap.h"
 #include "gc/instruments/history.h"
@@ -15,9 +16,9 @@
 static bool prepare(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
   verify_sets *sets = &verification->sets;
-  crd_word_stack fresh = crd_registry_fresh(heap);
+  crd_word_stack fresh = crd_registry_fresh(heap), items = crd_stored_items(heap);
   return young_set_init(&verification->young.seen, heap) &&
-         sorted_words_init(&sets->recorded, &heap->recorded, false) &&
+         sorted_words_init(&sets->recorded, &heap->recorded, false) && sorted_words_init(&sets->items, &items, false) &&
          sorted_words_init(&sets->remembered, &heap->remembered, false) &&
          sorted_words_init(&sets->grey, &heap->mark_stack, true) && sorted_words_init(&sets->registered, &fresh, false);
 }
@@ -26,6 +27,7 @@ static void forget(crd_verification *verification) {
   verify_sets *sets = &verification->sets;
   young_set_fini(&verification->young.seen);
   sorted_words_fini(&sets->recorded);
+  sorted_words_fini(&sets->items);
   sorted_words_fini(&sets->remembered);
   sorted_words_fini(&sets->grey);
   sorted_words_fini(&sets->registered);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "gc/death/registry.h"
+#include "gc/death/stored.h"
 #include "gc/death/weak_set.h"
 #include "gc/heap.h"
 #include "gc/instruments/explain.h"
@@ -125,6 +126,9 @@ static old_place place_of(const cradle_heap *heap, const cradle_word *object) {
 static bool is_remembered(const crd_verification *verification, const cradle_word *slot) {
   cradle_word header = verification->holder.object[0];
   if (!header_has_barrier(header)) return true;
+  const cradle_heap *heap = verification->heap;
+  const cradle_word *item = header_is_weak(header) ? crd_stored_item(heap, verification->holder.object, slot) : NULL;
+  if (item != NULL && sorted_words_contain(&verification->sets.items, address_of(item))) return true;
   return header_records_slots(header) && sorted_words_contain(&verification->sets.recorded, address_of(slot));
 }
 

@@ -127,6 +127,13 @@ static CRADLE_NOINLINE bool record_in_structures(cradle_heap *heap, const cradle
   return record_words(heap, array, true, false, words, count);
 }
 
+/* Has items of a large array of weak slots or ephemerons recorded (gc/death/stored.h), if words are items. */
+static CRADLE_NOINLINE bool record_items(cradle_heap *heap, const cradle_word *holder, const cradle_word *words,
+                                         size_t count) {
+  return type_object_bytes(heap_type(heap, *holder), holder) > SLOTS_MIN_BYTES &&
+         heap->death->record(heap, holder, words, count, may_record(heap, holder));
+}
+
 /* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. Young large
  * objects are left to remember_beside_large. The object then keeps its flag, and the next store into it comes here
  * again. Only the first SPARED_TIMES stores are spared, so that a loop of stores into one object soon takes the fast
@@ -157,6 +164,7 @@ static CRADLE_NOINLINE void remember_beside_large(cradle_heap *heap, cradle_word
  *
  *   array of slots of one kind   the slot is recorded, if the next minor collection must look at it
  *   array of structures          likewise, if its type says that the word is a slot
+ *   weak slots or ephemerons     likewise, of a large array
  *   any other object             remembered, or left alone (needs_nothing)
  *
  * An array whose slot cannot be recorded is remembered as a whole.
@@ -181,6 +189,7 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   } else if (header_records_structures(header) && record_in_structures(heap, object, slot, 1)) {
     return;
   } else if (!header_records_structures(header)) {
+    if (CRADLE_UNLIKELY(header_is_weak(header)) && record_items(heap, object, slot, 1)) return;
     if (CRADLE_UNLIKELY(heap->old.young_large != PAGE_NONE)) {
       remember_beside_large(heap, object, word); /* a tail call: a test here would cost each store two registers */
       return;
@@ -201,5 +210,7 @@ void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *s
     recorded = record_words(heap, object, false, header_holds_values(header), slots, count);
   else if (header_records_structures(header))
     recorded = record_in_structures(heap, object, slots, count);
+  else if (header_is_weak(header))
+    recorded = record_items(heap, object, slots, count);
   if (!recorded) crd_remember(heap, object);
 }

@@ -101,11 +101,12 @@ static void collect_before(cradle_heap *heap, size_t bytes) CRADLE_MAY_COLLECT {
  * Returns whether the object is to be recorded from birth; then nothing is young now. */
 static bool limit_scan(cradle_heap *heap, const crd_type *type, size_t bytes) CRADLE_MAY_COLLECT {
   crd_old *old = &heap->old;
-  if (!type->has_slots || collection_is_off(heap)) return false;
+  bool weakly = type->registers & REGISTERED_WEAKLY;
+  if ((!type->has_slots && !weakly) || collection_is_off(heap)) return false;
   if (old->young_scanned_bytes + bytes > SCANNED_MAX_BYTES &&
       (nursery_filled(heap) != 0 || old->young_large != PAGE_NONE))
     crd_collect(heap, CRADLE_CAUSE_LARGE);
-  return bytes > SCANNED_MAX_BYTES && type->recording != RECORDING_OBJECT;
+  return bytes > SCANNED_MAX_BYTES && (weakly || type->recording != RECORDING_OBJECT);
 }
 
 /* Places are taken beyond the promotion reserve (old->reserve), which an allocation must not touch. Small objects
@@ -147,7 +148,7 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
     object_set_flags(object, type_old_flags(descriptor, bytes));
   else if (recorded)
     crd_record_from_birth(heap, object, bytes);
-  else if (descriptor->has_slots)
+  else if (descriptor->has_slots || descriptor->registers & REGISTERED_WEAKLY)
     heap->old.young_scanned_bytes += bytes;
   return object;
 }

@@ -73,7 +73,7 @@ static void scan_young(crd_death *death, bool again) {
     uintptr_t place = death_find(death, entry_address(*entry));
     if (place == 0) continue;
     entry_set_scanned(entry);
-    crd_ephemerons_scan(death, object_at(place));
+    if (!death_is_recorded(place, *entry)) crd_ephemerons_scan(death, object_at(place));
   }
 }
 
@@ -129,7 +129,7 @@ void crd_ephemerons_clear(crd_death *death) {
   for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
     uintptr_t place = death_find(death, entry_address(*entry));
     if (place == 0) continue;
-    clear_holder(death, object_at(place));
+    if (!death_is_recorded(place, *entry)) clear_holder(death, object_at(place));
     *to++ = death_settle(place);
   }
   list_keep(list, to);

@@ -114,6 +114,12 @@ static inline bool death_is_judged(const crd_death *death, bool value, cradle_wo
   return address == 0 || death_find(death, address) == address;
 }
 
+/* Whether the holder of a young entry, which was reached, is recorded from its birth [large.3]: of its items only the
+ * recorded ones are looked at [stored.1]. Of the young holders only those have the barrier's flag where they were born. */
+static inline bool death_is_recorded(uintptr_t place, cradle_word entry) {
+  return place == entry_address(entry) && header_has_barrier(*object_at(place));
+}
+
 /* The entry of a young object with weak slots or ephemerons that survived. It is old from now on, and gets the flag
  * for that [services.2]. */
 static inline cradle_word death_settle(uintptr_t place) {

@@ -41,7 +41,7 @@ void crd_weak_clear(crd_death *death, bool dead_too) {
   for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
     uintptr_t place = death_find(death, *entry);
     if (place == 0 && !dead_too) continue;
-    judge_holder(death, object_at(place != 0 ? place : *entry));
+    if (place == 0 || !death_is_recorded(place, *entry)) judge_holder(death, object_at(place != 0 ? place : *entry));
     *to++ = dead_too ? *entry : death_settle(place);
   }
   list->words.top = to;

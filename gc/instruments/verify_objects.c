@@ -115,7 +115,7 @@ static old_place place_of(const cradle_heap *heap, const cradle_word *object) {
   old_place place = {.is_young = page->state == PAGE_LARGE_YOUNG};
   place.room =
       page->state == PAGE_SMALL ? heap->old.classes.of[page->size_class].bytes : (size_t)page->pages << PAGE_SHIFT;
-  place.takes_barrier = !place.is_young || header_records_slots(object[0]);
+  place.takes_barrier = !place.is_young || header_records_slots(object[0]) || header_is_weak(object[0]);
   place.flags = !place.takes_barrier ? HEADER_YOUNG_FLAGS : place.is_young ? HEADER_RECORDED_FLAGS : HEADER_OLD_FLAGS;
   return place;
 }

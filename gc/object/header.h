@@ -26,7 +26,7 @@
  *             program has stored into it since it was
  *             scanned (gc/death/ephemeron.c)
  *   36  WK    old, with weak slots or ephemerons              gc/death/ in the minor collection in which the object
- *                                                             becomes old; never cleared
+ *                                                             becomes old, or at birth as above; never cleared
  *   37  PIN   the object does not move (gc/tables/pin.h)      the first pin sets it, the last unpin clears it; public
  *   38  ID    it has an id (gc/tables/identity.h)             the first cradle_id; never cleared
  *   39..62    identity hash, or 0                             the first cradle_identity_hash; never changes; public
@@ -38,7 +38,7 @@
  *   [header.1] A forwarded header never changes: nobody sets a flag in a place that an object has left. Outside a
  *              collection no reference leads to such a place.
  *   [header.2] Outside a collection a young object's header has nothing above the type id but ID and hash, and BA, SL
- *              and VA if the object is a large array that is recorded from birth (gc/old/large.h).
+ *              VA and WK if the object is a large array that is recorded from birth (gc/old/large.h).
  *
  * A header can also be *open*, while the order of death looks for what finalizers bring back (gc/death/reach.h). Then
  * bit 63 is set, and bits 36..62 are a place: the object's place among those that were reached and are not done; or, as
@@ -74,7 +74,7 @@
 #define HEADER_ARRAY_FLAGS (HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG)
 #define HEADER_YOUNG_FLAGS (HEADER_ID_FLAG | HEADER_HASH)
 /* Of a young large array that is recorded from birth. */
-#define HEADER_RECORDED_FLAGS (HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS | HEADER_YOUNG_FLAGS)
+#define HEADER_RECORDED_FLAGS (HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS | HEADER_WEAK_FLAG | HEADER_YOUNG_FLAGS)
 #define HEADER_OLD_FLAGS \
   (HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS | HEADER_WATCHED_FLAG | HEADER_WEAK_FLAG | HEADER_PINNED_FLAG | \
    HEADER_YOUNG_FLAGS)

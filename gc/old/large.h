@@ -25,8 +25,9 @@
  *             collection PAGE_LARGE_REACHED. Their addresses lie in [young_large_start, young_large_start +
  *             young_large_bytes). After a minor collection the list and this range are empty.
  *   [large.2] large_bytes counts the pages of all large objects, whole pages.
- *   [large.3] A young large object has the array flags exactly if it is recorded from birth. Then it obeys [heap.3]
- *             and [heap.5] as an old array does. The other young large objects with slots have at most
+ *   [large.3] A young large object has the array flags, or the weak flag where its items are weak slots or ephemerons,
+ *             exactly if it is recorded from birth. Then it obeys [heap.3], and [heap.5] or [stored.1], as an old array
+ *             does. The other young large objects with slots have at most
  *             SCANNED_MAX_BYTES together, which young_scanned_bytes counts, or are one object.
  */
 #ifndef CRADLE_GC_OLD_LARGE_H

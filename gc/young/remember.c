@@ -47,12 +47,14 @@ static inline crd_page *page_of(const cradle_heap *heap, const cradle_word *arra
   return arenas_page(arenas, arenas_page_number(arenas, address_of(array)));
 }
 
-/* A large young array has no other counter than this one, because its page entry is linked in a list. */
+/* A large young array has no other counter than this one, because its page entry is linked in a list. With the weak flag
+ * items are recorded as those of an old holder. */
 void crd_record_from_birth(cradle_heap *heap, cradle_word *array, size_t bytes) {
   crd_page *page = page_of(heap, array);
   ASSERT(page->state == PAGE_LARGE_YOUNG, "[large.3] an array that is not a young large one is recorded from birth");
   page->record_left = (uint32_t)(bytes / 8 / RECORDED_SHARE);
-  object_set_flags(array, type_old_flags(heap_type(heap, *array), bytes));
+  const crd_type *type = heap_type(heap, *array);
+  object_set_flags(array, type_old_flags(type, bytes) | (type->registers & REGISTERED_WEAKLY ? HEADER_WEAK_FLAG : 0));
 }
 
 /* Whether a store of an old reference into the array must be seen, too. An array that is recorded from birth is traced
@@ -127,11 +129,16 @@ static CRADLE_NOINLINE bool record_in_structures(cradle_heap *heap, const cradle
   return record_words(heap, array, true, false, words, count);
 }
 
-/* Has items of a large array of weak slots or ephemerons recorded (gc/death/stored.h), if words are items. */
+/* Has items of a large array of weak slots or ephemerons recorded (gc/death/stored.h), if words are items. Most stores
+ * need no record. */
 static CRADLE_NOINLINE bool record_items(cradle_heap *heap, const cradle_word *holder, const cradle_word *words,
                                          size_t count) {
-  return type_object_bytes(heap_type(heap, *holder), holder) > SLOTS_MIN_BYTES &&
-         heap->death->record(heap, holder, words, count, may_record(heap, holder));
+  if (page_of(heap, holder)->state < PAGE_LARGE) return false;
+  if (count == 1 && heap->major.phase != MAJOR_MARKING && words - holder >= heap_type(heap, *holder)->size / 8) {
+    bool values = heap->types.services[header_type(*holder)].values;
+    if (!heap_holds_young(heap, heap_address_in(heap, values, words[0]))) return true;
+  }
+  return heap->death->record(heap, holder, words, count, may_record(heap, holder));
 }
 
 /* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. Young large

@@ -180,12 +180,49 @@ static void too_many_items(void **state) {
   close_tables();
 }
 
+/* A table whose weak slots hold NaN-boxed values also has a field of its own, which holds a plain reference. */
+static void a_field_beside_the_items(void **state) {
+  typedef struct table {
+    uint64_t header, length;
+    void *name;
+    cradle_word item[];
+  } table;
+  (void)state;
+  fixture g;
+  cradle_options options;
+  fixture_options(&g, &options);
+  options.encoding = cradle_encoding_nan_boxing();
+  fixture_open_with(&g, &options);
+  {
+    const cradle_type type = {.name = "table",
+                              .size = sizeof(table),
+                              .references = CRADLE_SLOT(table, name),
+                              .items = CRADLE_ITEMS_WEAK,
+                              .weak_values = true,
+                              .item_size = 8,
+                              .length_offset = offsetof(table, length)};
+    uint32_t number = cradle_type_add(g.heap, &type);
+    table *t = cradle_new_array(g.m, number, SMALL_ITEMS);
+    CRADLE_ROOT(g.m, t);
+    for (size_t i = 0; i < 20; i++) {
+      cradle_collect(g.m, CRADLE_COLLECT_MINOR);
+      pair *name = cradle_new(g.m, T_PAIR, sizeof(pair));
+      cradle_store(g.m, t, &t->name, name);
+      assert_heap_sound(g.heap);
+      cradle_collect(g.m, CRADLE_COLLECT_MINOR);
+      assert_int_equal(cradle_type_of(t->name), T_PAIR);
+    }
+  }
+  fixture_close(&g);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tables_that_have_become_old),
       cmocka_unit_test(tables_that_are_recorded_from_birth),
       cmocka_unit_test(only_the_item_is_looked_at),
       cmocka_unit_test(too_many_items),
+      cmocka_unit_test(a_field_beside_the_items),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

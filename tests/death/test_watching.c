@@ -61,19 +61,24 @@ static void step_until_half_is_watched(scene *s) {
   assert_int_equal(s->f.heap->major.phase, MAJOR_MARKING);
 }
 
-static void a_table_that_is_stored_into_is_watched_once(void **state) {
-  (void)state;
+/* Stores a value once more. whole: has the barrier remember the table, instead of the pair. */
+static void store_again(scene *s, size_t i, bool whole) {
+  cradle_store(s->f.m, s->table, &s->table->item[i].value, s->table->item[i].value);
+  if (whole) cradle_write_barrier(s->f.m, s->table);
+}
+
+static void watched_once(bool whole) {
   scene s;
   scene_open(&s);
   step_until_half_is_watched(&s);
   size_t watched = watch_count(&services_of(&s)->major.watch);
   cradle_major_disable(s.f.m); /* so marking lasts as long as the test needs */
   for (size_t i = 0; i < 3000; i++) {
-    cradle_store(s.f.m, s.table, &s.table->item[i % PAIRS].value, s.table->item[i % PAIRS].value);
+    store_again(&s, i, whole);
     cradle_collect(s.f.m, CRADLE_COLLECT_MINOR);
   }
   assert_int_equal(watch_count(&services_of(&s)->major.watch), watched);
-  assert_int_equal(services_of(&s)->scan.noted.top - services_of(&s)->scan.noted.base, 1);
+  assert_int_equal(services_of(&s)->scan.noted.top - services_of(&s)->scan.noted.base, whole);
   cradle_major_enable(s.f.m);
   size_t most = 0;
   for (bool complete = false; !complete;) {
@@ -86,37 +91,51 @@ static void a_table_that_is_stored_into_is_watched_once(void **state) {
   scene_close(&s);
 }
 
-/* A store follows each increment. */
-static void marking_ends_though_each_increment_is_followed_by_a_store(void **state) {
+static void a_table_that_is_stored_into_is_watched_once(void **state) {
   (void)state;
+  watched_once(false);
+  watched_once(true);
+}
+
+/* A store follows each increment. */
+static void marking_ends_beside_stores(bool whole) {
   scene s;
   scene_open(&s);
   step_until_half_is_watched(&s);
   size_t increments = 0;
   while (s.f.heap->major.phase == MAJOR_MARKING) {
-    cradle_store(s.f.m, s.table, &s.table->item[increments % PAIRS].value, NULL);
+    store_again(&s, increments, whole);
     (void)cradle_collect_step(s.f.m, 0);
     assert_true(++increments < 100);
   }
-  assert_in_range(services_of(&s)->scan.rounds, 4, 10); /* the last round scans everything at once */
+  if (whole)
+    assert_in_range(services_of(&s)->scan.rounds, 4, 10); /* the last round scans everything at once */
+  else
+    assert_int_equal(services_of(&s)->scan.rounds, 0); /* each pair when it is stored into */
   assert_true(watch_count(&services_of(&s)->major.watch) <= PAIRS);
   cradle_collect(s.f.m, CRADLE_COLLECT_FULL); /* without any store meanwhile */
   assert_int_equal(services_of(&s)->scan.rounds, 0);
   scene_close(&s);
 }
 
+static void marking_ends_though_each_increment_is_followed_by_a_store(void **state) {
+  (void)state;
+  marking_ends_beside_stores(false);
+  marking_ends_beside_stores(true);
+}
+
 /* Pair 0 was scanned already. It gets a marked, live key and the value of pair 1, to which nothing else refers any
  * more. */
-static void give_value_to(scene *s, pair *living) {
+static void give_value_to(scene *s, pair *living, bool whole) {
   void *value = s->table->item[1].value;
   cradle_store(s->f.m, s->table, &s->table->item[0].key, living);
   cradle_store(s->f.m, s->table, &s->table->item[0].value, value);
   cradle_store(s->f.m, s->table, &s->table->item[1].value, NULL);
+  if (whole) cradle_write_barrier(s->f.m, s->table);
 }
 
 /* Only another scan can find this store, at whatever moment it happens. */
-static void what_was_stored_is_seen(void **state) {
-  (void)state;
+static void stored_is_seen(bool whole) {
   size_t tried = 0;
   for (size_t at = 0; at < 8; at++) {
     scene s;
@@ -131,7 +150,7 @@ static void what_was_stored_is_seen(void **state) {
       for (size_t i = 0; i < at && s.f.heap->major.phase == MAJOR_MARKING; i++) (void)cradle_collect_step(s.f.m, 0);
       if (s.f.heap->major.phase == MAJOR_MARKING) {
         tried++;
-        give_value_to(&s, living);
+        give_value_to(&s, living, whole);
         while (!cradle_collect_step(s.f.m, 0)) continue;
         assert_ptr_equal(s.table->item[0].key, living);
         assert_int_equal(cradle_type_of(s.table->item[0].value), T_PAIR);
@@ -140,6 +159,12 @@ static void what_was_stored_is_seen(void **state) {
     scene_close(&s);
   }
   assert_true(tried >= 2);
+}
+
+static void what_was_stored_is_seen(void **state) {
+  (void)state;
+  stored_is_seen(false);
+  stored_is_seen(true);
 }
 
 /* There is no memory to note the table, so the minor collection scans it. */
@@ -155,7 +180,7 @@ static void what_was_stored_is_seen_without_memory(void **state) {
     step_until_half_is_watched(&s);
     crd_word_stack *noted = &s.f.heap->services->scan.noted, saved = *noted;
     noted->limit = noted->end = noted->base;
-    give_value_to(&s, living);
+    give_value_to(&s, living, true);
     while (!cradle_collect_step(s.f.m, 0)) assert_ptr_equal(noted->top, noted->base);
     noted->limit = saved.limit, noted->end = saved.end;
     assert_ptr_equal(s.table->item[0].key, living);
@@ -218,8 +243,7 @@ static void each_holder_is_noted_once(void **state) {
 }
 
 /* One key has more pairs than crd_watch_knows checks. */
-static void many_pairs_of_one_key(void **state) {
-  (void)state;
+static void many_of_one_key(bool whole) {
   enum { OF_ONE = 500 };
   scene s;
   scene_open(&s);
@@ -228,14 +252,21 @@ static void many_pairs_of_one_key(void **state) {
   size_t watched = watch_count(&services_of(&s)->major.watch);
   cradle_major_disable(s.f.m);
   for (size_t i = 0; i < 100; i++) {
-    cradle_store(s.f.m, s.table, &s.table->item[0].value, s.table->item[0].value);
+    store_again(&s, 0, whole);
     cradle_collect(s.f.m, CRADLE_COLLECT_MINOR);
   }
-  assert_int_equal(watch_count(&services_of(&s)->major.watch), watched);
+  /* The pair alone may be entered once more, if it is none of the last ones of its key. */
+  assert_in_range(watch_count(&services_of(&s)->major.watch), watched, watched + 1);
   cradle_major_enable(s.f.m);
   while (!cradle_collect_step(s.f.m, 0)) assert_true(watch_count(&services_of(&s)->major.watch) <= PAIRS + 10 * OF_ONE);
   for (size_t i = 0; i < PAIRS; i++) assert_null(s.table->item[i].key);
   scene_close(&s);
+}
+
+static void many_pairs_of_one_key(void **state) {
+  (void)state;
+  many_of_one_key(false);
+  many_of_one_key(true);
 }
 
 /* A holder that marking has not reached is not noted when the program stores into it. It dies, and so does everything

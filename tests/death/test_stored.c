@@ -191,7 +191,7 @@ static void a_field_beside_the_items(void **state) {
   fixture g;
   cradle_options options;
   fixture_options(&g, &options);
-  options.encoding = cradle_encoding_nan_boxing();
+  options.encoding = cradle_encoding_nan_boxing(UINT64_C(0xfffc) << 48, UINT64_C(0xfffc) << 48);
   fixture_open_with(&g, &options);
   {
     const cradle_type type = {.name = "table",

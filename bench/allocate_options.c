@@ -26,7 +26,7 @@ static const char help[] =
     "as 1000000000, 1e9 or 1G (K, M, G: steps of 1000).\n"
     "\n"
     "  --init=0|1           1: write the field too, cradle_new (the default)\n"
-    "                       0: header only, cradle_new_uninitialized\n"
+    "                       0: header only, CRADLE_NEW_UNINITIALIZED\n"
     "  --api=API            new: a check an allocation (the default)\n"
     "                       reserve: one for four objects, cradle_reserve\n"
     "                       shadow-stack: the two saved and reloaded around each allocation\n"

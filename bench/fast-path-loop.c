@@ -73,7 +73,7 @@ LOOP loop_string(cradle_mutator *mutator, uint64_t count, size_t length) CRADLE_
 LOOP loop_string_by_call(cradle_mutator *mutator, uint64_t count, size_t length) CRADLE_MAY_COLLECT {
   for (uint64_t i = 0; i < count; i++) {
     FORGET(length);
-    USE(cradle_new_array(mutator, TYPE_STRING, length));
+    USE(cradle_new_with(mutator, TYPE_STRING, (cradle_array_layout){0}, length, 0));
   }
 }
 LOOP loop_references(cradle_mutator *mutator, uint64_t count, size_t length) CRADLE_MAY_COLLECT {
@@ -85,12 +85,12 @@ LOOP loop_references(cradle_mutator *mutator, uint64_t count, size_t length) CRA
 LOOP loop_references_by_call(cradle_mutator *mutator, uint64_t count, size_t length) CRADLE_MAY_COLLECT {
   for (uint64_t i = 0; i < count; i++) {
     FORGET(length);
-    USE(cradle_new_array(mutator, TYPE_REFERENCES, length));
+    USE(cradle_new_with(mutator, TYPE_REFERENCES, (cradle_array_layout){0}, length, 0));
   }
 }
 LOOP loop_registered(cradle_mutator *mutator, uint64_t count, size_t length) CRADLE_MAY_COLLECT {
   (void)length;
-  for (uint64_t i = 0; i < count; i++) USE(CRADLE_NEW_REGISTERED(mutator, file, TYPE_FILE));
+  for (uint64_t i = 0; i < count; i++) USE(CRADLE_NEW_WITH(mutator, file, TYPE_FILE, 0));
 }
 
 static const struct kind {

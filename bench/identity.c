@@ -89,7 +89,7 @@ static void pin_young(bench *b) CRADLE_MAY_COLLECT {
 
 static void new_pinned(bench *b) CRADLE_MAY_COLLECT {
   for (int i = 0; i < OPERATIONS; i++)
-    cradle_unpin(b->m, cradle_new_with(b->m, T_BYTES, cradle_array_layout_of(0, 0, 0), 48, CRADLE_PINNED));
+    cradle_unpin(b->m, cradle_new_with(b->m, T_BYTES, (cradle_array_layout){0}, 48, CRADLE_PINNED));
 }
 
 static void handle_new_free(bench *b) CRADLE_MAY_COLLECT {

@@ -49,14 +49,14 @@ static void plain(cradle_mutator *m, uint32_t type, uint64_t count) CRADLE_MAY_C
 
 static void registered(cradle_mutator *m, uint32_t type, uint64_t count) CRADLE_MAY_COLLECT {
   for (uint64_t i = 0; i < count; i++) {
-    thing *object = CRADLE_NEW_REGISTERED(m, thing, type);
+    thing *object = CRADLE_NEW_WITH(m, thing, type, 0);
     if (type == T_WEAK || type == T_EPHEMERON) object->first = object;
   }
 }
 
 static void finalizers(cradle_mutator *m, uint32_t type, uint64_t count) CRADLE_MAY_COLLECT {
   for (uint64_t i = 0; i < count; i++) {
-    (void)CRADLE_NEW_REGISTERED(m, thing, type);
+    (void)CRADLE_NEW_WITH(m, thing, type, 0);
     if (cradle_finalizer_waiting(m, QUEUE) == 0) continue;
     while (cradle_finalizer_next(m, QUEUE) != NULL) continue;
   }

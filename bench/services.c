@@ -82,13 +82,13 @@ static thing *make_plain(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
 }
 static thing *make_weak(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   (void)i;
-  thing *weak = CRADLE_NEW_REGISTERED(b->m, thing, T_WEAK);
+  thing *weak = CRADLE_NEW_WITH(b->m, thing, T_WEAK, 0);
   weak->first = b->other;
   return weak;
 }
 static thing *make_ephemeron(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   (void)i;
-  thing *ephemeron = CRADLE_NEW_REGISTERED(b->m, thing, T_EPHEMERON);
+  thing *ephemeron = CRADLE_NEW_WITH(b->m, thing, T_EPHEMERON, 0);
   ephemeron->first = ephemeron->second = b->other;
   return ephemeron;
 }
@@ -100,7 +100,7 @@ static thing *make_chain(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
 }
 static thing *make_final(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   (void)i;
-  return CRADLE_NEW_REGISTERED(b->m, thing, T_FINAL);
+  return CRADLE_NEW_WITH(b->m, thing, T_FINAL, 0);
 }
 static thing *make_final_chain(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   thing *final = make_final(b, i);
@@ -117,7 +117,7 @@ static thing *make_final_leaf(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
 }
 static thing *make_file(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   (void)i;
-  return CRADLE_NEW_REGISTERED(b->m, thing, T_FILE);
+  return CRADLE_NEW_WITH(b->m, thing, T_FILE, 0);
 }
 static thing *make_interned(bench *b, uint64_t i) CRADLE_MAY_COLLECT {
   thing *object = CRADLE_NEW(b->m, thing, T_PLAIN);

@@ -98,7 +98,7 @@ static void free_handle(table *t, uint64_t i) CRADLE_MAY_COLLECT {
 }
 
 static void add_pin(table *t, uint64_t i) CRADLE_MAY_COLLECT {
-  t->entries[i].object = cradle_new_with(t->m, T_PLAIN, cradle_array_layout_of(sizeof(thing), 0, 0), 0, CRADLE_PINNED);
+  t->entries[i].object = CRADLE_NEW_WITH(t->m, thing, T_PLAIN, CRADLE_PINNED);
 }
 static void pin_again(table *t, uint64_t i) CRADLE_MAY_COLLECT {
   add_pin(t, i);
@@ -154,7 +154,7 @@ static void remove_from_set(table *t, uint64_t i) CRADLE_MAY_COLLECT {
 }
 
 static void keep(table *t, uint32_t type) CRADLE_MAY_COLLECT {
-  thing *object = CRADLE_NEW_REGISTERED(t->m, thing, type);
+  thing *object = CRADLE_NEW_WITH(t->m, thing, type, 0);
   object->first = t->one;
   CRADLE_ROOT(t->m, object);
   thing *cell = CRADLE_NEW(t->m, thing, T_PLAIN);
@@ -180,7 +180,7 @@ static void add_file(table *t, uint64_t i) CRADLE_MAY_COLLECT {
 }
 static void add_waiting(table *t, uint64_t i) CRADLE_MAY_COLLECT {
   (void)i;
-  (void)CRADLE_NEW_REGISTERED(t->m, thing, T_FINAL);
+  (void)CRADLE_NEW_WITH(t->m, thing, T_FINAL, 0);
 }
 static void take_waiting(table *t, uint64_t i) CRADLE_MAY_COLLECT {
   (void)i;

@@ -106,7 +106,7 @@ static void *new_cell(cradle_mutator *m, uint32_t type, size_t length, void *bef
 static void *new_array(cradle_mutator *m, uint32_t type, size_t length, void *before, void *old) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(m, before);
   CRADLE_ROOT(m, old);
-  array *made = cradle_new_array(m, type, length);
+  array *made = cradle_new_with(m, type, (cradle_array_layout){0}, length, 0);
   made->items[0] = before;
   for (size_t i = 1; i < WORDS; i++) made->items[i] = old;
   return made;
@@ -119,7 +119,7 @@ static void *new_record(cradle_mutator *m, uint32_t type, size_t length, void *b
   made->before = before;
   made->old = old;
   CRADLE_ROOT(m, made);
-  string *name = cradle_new_array(m, T_STRING, length);
+  string *name = cradle_new_with(m, T_STRING, (cradle_array_layout){0}, length, 0);
   cradle_store(m, made, &made->name, name);
   number *amount = CRADLE_NEW(m, number, T_NUMBER);
   amount->value = 1;

@@ -259,32 +259,19 @@ static CRADLE_NOINLINE cradle_word *new_any(cradle_mutator *mutator, uint32_t ty
   return object;
 }
 
-CRD_ALWAYS_INLINE void *new_array(cradle_mutator *mutator, uint32_t type, size_t bytes, size_t length, const char *what)
-    CRADLE_MAY_COLLECT {
-  bool is_registered = mutator->heap->types.types[type].registers != 0;
-  cradle_word *object = NULL;
-  mutator->reserved_end = NULL;
-  if (CRADLE_LIKELY(bytes != 0))
-    object = CRADLE_UNLIKELY(is_registered) ? new_any(mutator, type, bytes, 0) : new_young(mutator, type, bytes);
-  return end_array(mutator, type, object, length, what);
-}
-
-void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) {
-  crd_mutator_check(mutator, "cradle_new_array");
-  size_t bytes = crd_check_array(mutator->heap, type, length, "cradle_new_array");
-  return new_array(mutator, type, bytes, length, "cradle_new_array");
-}
-
 void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count) {
   const char *what = "CRADLE_NEW_ARRAY";
   crd_mutator_check(mutator, what);
   crd_check_layout(mutator->heap, type, layout, what);
   crd_check_unregistered(mutator->heap, type, what);
-  return new_array(mutator, type, crd_check_array(mutator->heap, type, count, what), count, what);
+  size_t bytes = crd_check_array(mutator->heap, type, count, what);
+  mutator->reserved_end = NULL;
+  cradle_word *object = CRADLE_LIKELY(bytes != 0) ? new_young(mutator, type, bytes) : NULL;
+  return end_array(mutator, type, object, count, what);
 }
 
 void *cradle_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
-  const char *what = "cradle_new_registered";
+  const char *what = "CRADLE_NEW_WITH";
   crd_mutator_check(mutator, what);
   void *object = new_any(mutator, type, crd_check_registered_size(mutator->heap, type, size, what), 0);
   if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(mutator->heap, what, size);
@@ -295,12 +282,16 @@ void *cradle_new_with(cradle_mutator *mutator, uint32_t type, cradle_array_layou
                       uint32_t flags) {
   const char *what = "cradle_new_with";
   cradle_heap *heap = mutator->heap;
+  cradle_word *object = NULL;
   crd_mutator_check(mutator, what);
   if (CRADLE_UNLIKELY(flags & ~CRADLE_PINNED))
     crd_misuse(heap, "%s: flags are 0 or CRADLE_PINNED, not %u", what, flags);
   if (flags & CRADLE_PINNED) crd_check_unregistered(heap, type, what);
   size_t bytes = crd_check_with(heap, type, layout, count, what);
-  cradle_word *object = bytes != 0 ? new_any(mutator, type, bytes, flags) : NULL;
+  mutator->reserved_end = NULL;
+  if (CRADLE_LIKELY(bytes != 0))
+    object = CRADLE_UNLIKELY(flags | heap->types.types[type].registers) ? new_any(mutator, type, bytes, flags)
+                                                                        : new_young(mutator, type, bytes);
   if (heap->types.types[type].items != CRADLE_ITEMS_NONE) return end_array(mutator, type, object, count, what);
   if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(heap, what, bytes);
   return object;

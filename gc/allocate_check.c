@@ -16,7 +16,7 @@ static CRADLE_COLD void wrong_size(cradle_heap *heap, uint32_t type, size_t size
   const crd_type *descriptor = &heap->types.types[type];
   if (descriptor->items != CRADLE_ITEMS_NONE)
     crd_misuse(heap,
-               "%s: allocation of %zu bytes for %s, which has items: CRADLE_NEW_ARRAY, cradle_new_array and their kin "
+               "%s: allocation of %zu bytes for %s, which has items: CRADLE_NEW_ARRAY, cradle_new_with and their kin "
                "allocate such types",
                what, size, crd_name_type(heap, type).buffer);
   crd_misuse(heap, "%s: allocation of %zu bytes for %s, whose descriptor says %u", what, size,
@@ -27,7 +27,7 @@ static CRADLE_COLD void must_register(cradle_heap *heap, uint32_t type, const ch
   crd_misuse(
       heap,
       "%s: allocation of %s, which has weak slots, ephemerons, a finalizer, a destructor or an external size: only "
-      "cradle_new_registered, cradle_new_array and cradle_new_with without flags allocate such types",
+      "CRADLE_NEW_WITH, CRADLE_NEW_ARRAY_WITH and cradle_new_with, without flags, allocate such types",
       what, crd_name_type(heap, type).buffer);
 }
 
@@ -107,8 +107,8 @@ void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size) {
 
 void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) {
   if (cradle_top(mutator) == NULL) return; /* there is no room: a callback runs, for example */
-  crd_mutator_check_thread(mutator, "cradle_new_fast");
-  crd_check_size(mutator->heap, type, size, "cradle_new_fast");
+  crd_mutator_check_thread(mutator, "CRADLE_NEW_FAST");
+  crd_check_size(mutator->heap, type, size, "CRADLE_NEW_FAST");
 }
 
 void cradle_check_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, bool may_collect) {
@@ -125,16 +125,16 @@ void cradle_check_items(cradle_mutator *mutator, uint32_t type, cradle_array_lay
 
 void cradle_check_room(const cradle_reservation *reservation, size_t bytes) {
   cradle_mutator *mutator = reservation->mutator;
-  crd_mutator_check_thread(mutator, "cradle_new_reserved");
+  crd_mutator_check_thread(mutator, "CRADLE_NEW_RESERVED");
   /* A call that may collect has ended every reservation: it sets reserved_end to NULL. */
   if (mutator->reserved_end != reservation->end)
-    crd_misuse(mutator->heap, "cradle_new_reserved: the reservation is over (a call that may collect ended it)");
+    crd_misuse(mutator->heap, "CRADLE_NEW_RESERVED: the reservation is over (a call that may collect ended it)");
   if (bytes > (size_t)(reservation->end - reservation->free))
-    crd_misuse(mutator->heap, "cradle_new_reserved: the object goes beyond the reservation");
+    crd_misuse(mutator->heap, "CRADLE_NEW_RESERVED: the object goes beyond the reservation");
 }
 
 void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size) {
-  crd_mutator_check_thread(reservation->mutator, "cradle_new_reserved");
-  crd_check_size(reservation->mutator->heap, type, size, "cradle_new_reserved");
+  crd_mutator_check_thread(reservation->mutator, "CRADLE_NEW_RESERVED");
+  crd_check_size(reservation->mutator->heap, type, size, "CRADLE_NEW_RESERVED");
   cradle_check_room(reservation, cradle_object_bytes(size));
 }

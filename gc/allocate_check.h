@@ -3,7 +3,7 @@
 #ifndef CRADLE_GC_ALLOCATE_CHECK_H
 #define CRADLE_GC_ALLOCATE_CHECK_H
 
-#include <cradle/items.h>
+#include <cradle/detail/items.h>
 
 /* Misuse unless the type has no services and its objects have the size. */
 void crd_check_size(cradle_heap *heap, uint32_t type, size_t size, const char *what);

@@ -1,8 +1,6 @@
 /* Control of a running heap: disables major collections, changes the maximum heap, gives empty memory back. */
 #include <cradle/control.h>
 
-#include <cradle/backtrace.h>
-
 #include "gc/event.h"
 #include "gc/heap.h"
 #include "gc/maximum.h"
@@ -11,6 +9,7 @@
 #include "gc/old/arena_memory.h"
 #include "gc/old/closed.h"
 #include "gc/outgrow.h"
+#include "gc/platform/backtrace.h"
 #include "gc/platform/hardware.h"
 #include "gc/young/adapt.h"
 #include "gc/young/nursery.h"
@@ -107,7 +106,7 @@ void cradle_heap_prepare(cradle_heap *heap) {
   crd_heap_check_thread(heap, "cradle_heap_prepare");
   crd_outgrow_memory(heap);
   crd_hardware_learn(&heap->hardware, &heap->known_hardware, HARDWARE_CACHES | HARDWARE_PROCESSORS);
-  cradle_backtrace_prepare(); /* the verifier's history and last words take backtraces, and the first opens files */
+  crd_backtrace_prepare(); /* the verifier's history and last words take backtraces, and the first opens files */
   heap->prepared = true;
 }
 

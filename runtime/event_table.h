@@ -10,7 +10,7 @@
 #define CRADLE_RUNTIME_EVENT_TABLE_H
 
 #include <cradle/event.h>
-#include <cradle/pauses.h>
+#include "runtime/pauses.h"
 #include <cradle/statistics.h>
 
 /* Sections of the log, which nest in time. CRADLE_LOG selects them by their names. */
@@ -60,7 +60,7 @@ typedef struct crd_field {
 /* The figures of a heap at its end. */
 typedef struct crd_figures {
   cradle_statistics statistics;
-  cradle_pause_summary pauses;
+  crd_pause_summary pauses;
 } crd_figures;
 
 /* Which structure the offsets of a row's fields refer to. */

@@ -1,10 +1,10 @@
 #include "runtime/faults.h"
 
-#include <cradle/backtrace.h>
 #include <cradle/heap.h>
 #include <cradle/statistics.h>
 
 #include "gc/base/text.h"
+#include "gc/platform/backtrace.h"
 #include "runtime/platform/fault_signals.h"
 #include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
@@ -27,7 +27,7 @@
 typedef struct trigger {
   uint64_t collection;
   cradle_cause cause;
-  cradle_backtrace from;
+  crd_backtrace from;
 } trigger;
 
 typedef struct crd_faults {
@@ -58,7 +58,7 @@ static void note_trigger(crd_faults *faults, cradle_cause cause) {
   trigger *one = &faults->triggers[++faults->collections % TRIGGERS];
   one->collection = faults->collections;
   one->cause = cause;
-  cradle_backtrace_take(&one->from);
+  crd_backtrace_take(&one->from);
 }
 
 static void write_trigger(const crd_faults *faults, uint64_t collection, const char *which) {
@@ -70,7 +70,7 @@ static void write_trigger(const crd_faults *faults, uint64_t collection, const c
   else
     crd_text_format(&text, ", triggered by: %s", cradle_cause_name(one->cause));
   write_line(&text);
-  if (one->collection == collection) cradle_backtrace_write(&one->from);
+  if (one->collection == collection) crd_backtrace_write(&one->from);
 }
 
 static void write_stress(cradle_heap *heap) {
@@ -101,15 +101,15 @@ static crd_faults *find(const crd_fault_signal *fault, cradle_explanation *expla
 }
 
 static CRADLE_NOINLINE void write_stack(const crd_fault_signal *fault) {
-  cradle_backtrace trace;
+  crd_backtrace trace;
   size_t first = 0;
-  cradle_backtrace_take(&trace);
+  crd_backtrace_take(&trace);
   for (size_t i = 0; i < trace.depth; i++)
     if (trace.calls[i] + 1 == fault->registers.counter) first = i;
   trace.depth -= first;
   memmove(trace.calls, trace.calls + first, trace.depth * sizeof *trace.calls);
   if (first != 0) trace.calls[0] = fault->registers.counter; /* not a call: the faulting instruction itself */
-  cradle_backtrace_write(&trace);
+  crd_backtrace_write(&trace);
 }
 
 static CRADLE_NOINLINE void write_fault(const crd_fault_signal *fault, const char *what) {
@@ -139,7 +139,7 @@ static void write_user(const crd_fault_signal *fault) {
   if (fault->registers.counter != 0 && fault->registers.counter == (uintptr_t)fault->address) {
     uintptr_t caller = fault->registers.calls_push ? *(uintptr_t *)fault->registers.stack : fault->registers.link;
     write_fault(fault, ", where the program jumped; a call there came from:");
-    cradle_backtrace_write(&(cradle_backtrace){.depth = 1, .calls = {caller - 1}});
+    crd_backtrace_write(&(crd_backtrace){.depth = 1, .calls = {caller - 1}});
   } else {
     write_fault(fault, ", used by:");
     write_stack(fault);
@@ -209,7 +209,7 @@ static void wait_for_report(void) {
 
 static void on_fault(const crd_fault_signal *fault) {
   if (!begin_report()) return;
-  crd_quiet quiet; /* cradle_backtrace_write writes, too */
+  crd_quiet quiet; /* crd_backtrace_write writes, too */
   crd_quiet_begin(&quiet);
   report(fault);
   crd_quiet_end(&quiet);
@@ -223,7 +223,7 @@ static void warm_up(cradle_heap *heap) {
   cradle_explanation explanation = {.text = ""};
   cradle_statistics stats;
   crd_text text = {.length = 0};
-  cradle_backtrace_prepare();
+  crd_backtrace_prepare();
   cradle_heap_statistics(heap, &stats, sizeof stats);
   (void)cradle_explain_address(heap, NULL, &explanation, sizeof explanation);
   if (begin_report()) {

@@ -5,7 +5,7 @@
  */
 #include "runtime/log.h"
 
-#include <cradle/pauses.h>
+#include "runtime/pauses.h"
 #include <cradle/statistics.h>
 
 #include "gc/platform/pages.h"
@@ -34,7 +34,7 @@ typedef struct crd_log {
   uint8_t depth;           /* sections open, <= DEPTH_MAX */
   uint8_t open[DEPTH_MAX]; /* which */
   uint8_t written_depth;   /* of these, selected ones */
-  cradle_pauses *pauses;
+  crd_pauses pauses;
   crd_log_writer writer;
 } crd_log;
 
@@ -95,7 +95,7 @@ static const void *base_of(crd_log *log, const crd_event_row *row, const cradle_
   case CRD_BASE_HARDWARE: return event->u.heap.hardware;
   case CRD_BASE_FIGURES:
     figures->statistics = *event->u.destroyed.statistics;
-    cradle_pauses_read(log->pauses, &figures->pauses, sizeof figures->pauses);
+    figures->pauses = crd_pauses_read(&log->pauses);
     return figures;
   }
   return NULL;
@@ -162,14 +162,9 @@ static void adopt_if_forked(crd_log *log) {
   if (log->depth == 0 && crd_log_file_is_inherited(file) && crd_log_file_renew(file)) write_head(log);
 }
 
-/* Collects pauses for the section at the heap's end. A line log does not have that section. */
-static void add_to_pauses(crd_log *log, const cradle_event *event) {
-  cradle_listener pauses = cradle_pauses_listener(log->pauses);
-  if (log->sink->event == NULL) pauses.function(pauses.data, event);
-}
-
 static void handle(crd_log *log, const cradle_event *event) {
-  add_to_pauses(log, event);
+  /* for the section at the heap's end, which a line log does not have */
+  if (log->sink->event == NULL) crd_pauses_hear(&log->pauses, event);
   if (event->time_ns > log->writer.time_ns) log->writer.time_ns = event->time_ns;
   adopt_if_forked(log);
   if (!log->writer.file.stopped) write_event(log, event);
@@ -187,7 +182,6 @@ static void end(void *part) {
   crd_exit_list_remove(&log->at_exit);
   end_all(log);
   crd_log_file_close(&log->writer.file);
-  cradle_pauses_free(log->pauses);
   free(log);
 }
 
@@ -274,15 +268,12 @@ static bool open_file(crd_log *log, const char *text) {
 static crd_log *log_new(void) {
   static uint64_t heaps; /* [log.3] */
   crd_log *log = calloc(1, sizeof *log);
-  cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
-  if (log == NULL || pauses == NULL) {
+  if (log == NULL) {
     crd_report("CRADLE_LOG: no memory for the log");
-    cradle_pauses_free(pauses);
-    free(log);
     return NULL;
   }
   log->link = (crd_link){.hear = listen, .end = end, .part = log};
-  log->pauses = pauses;
+  crd_pauses_init(&log->pauses);
   log->writer.heap = __atomic_add_fetch(&heaps, 1, __ATOMIC_RELAXED);
   log->at_exit.run = write_at_exit;
   return log;
@@ -293,7 +284,6 @@ crd_link *crd_log_open(const char *text, cradle_options *options) {
   crd_log *log = log_new();
   if (log == NULL) return NULL;
   if (!open_file(log, text)) {
-    cradle_pauses_free(log->pauses);
     free(log);
     return NULL;
   }

@@ -1,7 +1,7 @@
 /* Statistics in words, one fact in each line. */
 #include "runtime/summary.h"
 
-#include <cradle/pauses.h>
+#include "runtime/pauses.h"
 #include <cradle/statistics.h>
 
 #include "runtime/exit_list.h"
@@ -17,7 +17,7 @@ typedef struct crd_summary {
   crd_exit_entry at_exit; /* first */
   crd_link link;
   crd_lock lock; /* taken while an event is recorded, because the process may end on another thread */
-  cradle_pauses *pauses;
+  crd_pauses pauses;
   cradle_statistics now; /* the figures after the latest pause */
   int owner;
   bool printed;
@@ -81,7 +81,7 @@ static void add_major(crd_growing_text *to, const cradle_statistics *of) {
   crd_growing_format(to, "\n");
 }
 
-static void add_pauses(crd_growing_text *to, const cradle_statistics *of, const cradle_pause_summary *pauses) {
+static void add_pauses(crd_growing_text *to, const cradle_statistics *of, const crd_pause_summary *pauses) {
   crd_growing_format(to, "  pauses              %ju", (uintmax_t)of->pauses);
   const struct {
     const char *name;
@@ -156,12 +156,11 @@ static void add_memory(crd_growing_text *to, const cradle_statistics *of) {
 /* Prints the summary once, under the lock: a heap may be freed after the end of the process printed its summary. */
 static void print(crd_summary *summary) {
   const cradle_statistics *now = &summary->now;
-  cradle_pause_summary pauses;
+  crd_pause_summary pauses = crd_pauses_read(&summary->pauses);
   crd_growing_text text = {.length = 0};
   if (summary->printed) return;
   summary->printed = true;
   if (crd_process_number() != summary->owner) return;
-  cradle_pauses_read(summary->pauses, &pauses, sizeof pauses);
   crd_growing_format(&text, "cradle: statistics of a heap, process %d\n", crd_process_number());
   add_pauses(&text, now, &pauses);
   add_minor(&text, now);
@@ -182,8 +181,7 @@ static void print_at_exit(crd_exit_entry *entry) {
 }
 
 static void record(crd_summary *summary, const cradle_event *event) {
-  cradle_listener pauses = cradle_pauses_listener(summary->pauses);
-  pauses.function(pauses.data, event);
+  crd_pauses_hear(&summary->pauses, event);
   if (event->kind == CRADLE_EVENT_HEAP_DESTROYED) {
     summary->now = *event->u.destroyed.statistics;
     if (summary->link.heap != NULL) print(summary);
@@ -207,21 +205,17 @@ static void begin(void *data) {
 static void end(void *data) {
   crd_summary *summary = data;
   crd_exit_list_remove(&summary->at_exit);
-  cradle_pauses_free(summary->pauses);
   free(summary);
 }
 
 crd_link *crd_summary_open(cradle_options *options) {
   crd_summary *summary = calloc(1, sizeof *summary);
-  cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
-  if (summary == NULL || pauses == NULL) {
+  if (summary == NULL) {
     crd_report("CRADLE_STATS: no memory for the statistics");
-    cradle_pauses_free(pauses);
-    free(summary);
     return NULL;
   }
   summary->link = (crd_link){listen, end, begin, .part = summary};
-  summary->pauses = pauses;
+  crd_pauses_init(&summary->pauses);
   summary->owner = crd_process_number();
   summary->at_exit.run = print_at_exit;
   crd_exit_list_add(&summary->at_exit);

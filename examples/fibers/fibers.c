@@ -95,7 +95,7 @@ static coroutine *new_coroutine(void (*body)(void *argument)) {
 static fiber *new_fiber(void (*body)(void *argument), void *argument) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(m, argument);
   coroutine *c = new_coroutine(body);
-  fiber *f = CRADLE_NEW_REGISTERED(m, fiber, FIBER);
+  fiber *f = CRADLE_NEW_WITH(m, fiber, FIBER, 0);
   f->coroutine = c;
   f->value = argument;
   return f;

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cradle/backtrace.h>
-
+#include "gc/platform/backtrace.h"
 #include "gc/platform/pages.h"
 
 void crd_say(const char *kind, const char *message) {
@@ -14,10 +13,10 @@ void crd_say(const char *kind, const char *message) {
 }
 
 void crd_abort_here(void) {
-  cradle_backtrace trace;
+  crd_backtrace trace;
   crd_say("cradle: ", "called from, the innermost first (? for a line: compile that file with -g):");
-  cradle_backtrace_take(&trace);
-  cradle_backtrace_write(&trace);
+  crd_backtrace_take(&trace);
+  crd_backtrace_write(&trace);
   abort();
 }
 

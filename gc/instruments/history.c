@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cradle/backtrace.h>
-
 #include "gc/heap.h"
 #include "gc/misuse.h"
+#include "gc/platform/backtrace.h"
 
 /* Entries of the table of stores, a power of two. Objects whose entries are the same overwrite each other. */
 #define STORES 1024
@@ -31,7 +30,7 @@ typedef struct moment {
 
 typedef struct crd_history {
   moment right;
-  cradle_backtrace right_from;
+  crd_backtrace right_from;
   const void *suspect; /* or NULL */
   uint64_t stored;     /* all stores so far, also those whose entry was overwritten */
   last_store stores[STORES];
@@ -95,7 +94,7 @@ static const char *side(moment moment) {
 void crd_history_right(cradle_heap *heap, bool before) {
   if (heap->history == NULL) return;
   heap->history->right = now(heap, before);
-  cradle_backtrace_take(&heap->history->right_from);
+  crd_backtrace_take(&heap->history->right_from);
 }
 
 void crd_history_suspect(cradle_heap *heap, const void *object) {
@@ -122,5 +121,5 @@ void crd_history_write(const cradle_heap *heap) {
   crd_text_format(&text, "cradle: the heap was right %s collection %" PRIu64 ", ", side(history->right),
                   history->right.collection);
   crd_say(text.buffer, "which was called from, the innermost first:");
-  cradle_backtrace_write(&history->right_from);
+  crd_backtrace_write(&history->right_from);
 }

@@ -248,7 +248,7 @@ static void verify_slots(crd_verification *verification, verify_holder holder) {
   unsigned registers = heap_type(heap, object[0])->registers;
   if (CRADLE_UNLIKELY(registers != 0)) {
     if (!is_registered(verification, object, registers))
-      crd_fault(verification, "an object of a type with services was not allocated by cradle_new_registered", object);
+      crd_fault(verification, "an object of a type with services was not registered when it was allocated", object);
     crd_registry_each_slot(heap, object, verify_service, verification);
   }
   visit_object(&heap->types, object, verify_slot, verification);

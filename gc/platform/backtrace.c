@@ -4,9 +4,10 @@
  * far the file was moved when it was loaded (dl_iterate_phdr); less that distance, it is the number that addr2line
  * wants. So the commands are right for position-independent programs and others, for shared libraries, and whatever
  * symbols are exported. Buffers are small, because signal handlers run on small stacks. */
-#include <cradle/backtrace.h>
+#include "gc/platform/backtrace.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 #ifdef __GLIBC__
@@ -136,7 +137,7 @@ static bool program_has_lines(void) {
 }
 
 /* What a message says of the program's file. A program that locked itself up may open no file, so
- * cradle_backtrace_prepare learns this before, and it stays. */
+ * crd_backtrace_prepare learns this before, and it stays. */
 typedef struct program {
   char path[PATH_BYTES]; /* a word that the user will replace, if the path cannot be read or is too long */
   bool has_lines;
@@ -185,7 +186,7 @@ static void add_command(line *line, const file *file, const program *program) {
 
 /* The depth of the trace without what called main: the program's entry point and, before it, a part of the C library.
  * They are the same in every program and help nobody. */
-static size_t depth_from_main(const cradle_backtrace *trace) {
+static size_t depth_from_main(const crd_backtrace *trace) {
   size_t depth = trace->depth;
   if (depth < 2 || trace->calls[depth - 1] - getauxval(AT_ENTRY) >= ENTRY_BYTES) return depth;
   file outermost = find(trace->calls[--depth - 1]);
@@ -195,7 +196,7 @@ static size_t depth_from_main(const cradle_backtrace *trace) {
 }
 
 /* Writes a command for each file. Neighbouring calls in one file share a command. */
-static void write_commands(const cradle_backtrace *trace) {
+static void write_commands(const crd_backtrace *trace) {
   line line = {.length = 0};
   file last = {.name = NULL};
   bool in_program = false;
@@ -219,9 +220,9 @@ static void write_commands(const cradle_backtrace *trace) {
 
 /* backtrace() gives return addresses, the first of them its own. A return address belongs to the next line, if the call
  * was the last thing on its line, so one less is kept: an address inside the call. */
-void cradle_backtrace_take(cradle_backtrace *trace) {
-  void *returns[1 + CRADLE_BACKTRACE_MOST];
-  int depth = backtrace(returns, 1 + CRADLE_BACKTRACE_MOST);
+void crd_backtrace_take(crd_backtrace *trace) {
+  void *returns[1 + BACKTRACE_MOST];
+  int depth = backtrace(returns, 1 + BACKTRACE_MOST);
   trace->depth = depth > 1 ? (size_t)depth - 1 : 0;
   for (size_t i = 0; i < trace->depth; i++) trace->calls[i] = (uintptr_t)returns[i + 1] - 1;
 }
@@ -229,9 +230,9 @@ void cradle_backtrace_take(cradle_backtrace *trace) {
 /* Calls every function of other libraries that a signal handler will need. The first call of such a function looks it
  * up, and that of backtrace() loads a library: neither is safe in a handler, and both take much of its stack. What
  * needs a file is kept. */
-void cradle_backtrace_prepare(void) {
-  cradle_backtrace trace;
-  cradle_backtrace_take(&trace);
+void crd_backtrace_prepare(void) {
+  crd_backtrace trace;
+  crd_backtrace_take(&trace);
   (void)find(0);
   learn_program();
   if (write(-1, "", 0) == 0) return; /* no system answers 0 */
@@ -239,15 +240,15 @@ void cradle_backtrace_prepare(void) {
 
 #else
 
-void cradle_backtrace_take(cradle_backtrace *trace) {
+void crd_backtrace_take(crd_backtrace *trace) {
   trace->depth = 0;
 }
 
-void cradle_backtrace_prepare(void) {}
+void crd_backtrace_prepare(void) {}
 
 #endif
 
-void cradle_backtrace_write(const cradle_backtrace *trace) {
+void crd_backtrace_write(const crd_backtrace *trace) {
   int error = errno;
 #ifdef __GLIBC__
   if (trace->depth != 0) {

@@ -2,7 +2,7 @@
  *
  * addr2line wants the addresses for which the file was linked. They are read from the file's header on disk, because
  * the loader may have changed the header in memory to where it loaded the file. */
-#include <cradle/backtrace.h>
+#include "gc/platform/backtrace.h"
 
 #include <stdio.h>
 
@@ -64,7 +64,7 @@ static uintptr_t begin_command(HMODULE module) {
   return linked == 0 ? 0 : (uintptr_t)module - linked;
 }
 
-static void write_commands(const cradle_backtrace *trace) {
+static void write_commands(const crd_backtrace *trace) {
   HMODULE last = NULL;
   uintptr_t loaded = 0;
   for (size_t i = 0; i < trace->depth; i++) {
@@ -81,19 +81,19 @@ static void write_commands(const cradle_backtrace *trace) {
   write_words("\n");
 }
 
-void cradle_backtrace_take(cradle_backtrace *trace) {
-  void *returns[CRADLE_BACKTRACE_MOST];
+void crd_backtrace_take(crd_backtrace *trace) {
+  void *returns[BACKTRACE_MOST];
   KEEP_LAST_ERROR;
-  trace->depth = CaptureStackBackTrace(1, CRADLE_BACKTRACE_MOST, returns, NULL);
+  trace->depth = CaptureStackBackTrace(1, BACKTRACE_MOST, returns, NULL);
   for (size_t i = 0; i < trace->depth; i++) trace->calls[i] = (uintptr_t)returns[i] - 1;
 }
 
-void cradle_backtrace_prepare(void) {
-  cradle_backtrace trace;
-  cradle_backtrace_take(&trace);
+void crd_backtrace_prepare(void) {
+  crd_backtrace trace;
+  crd_backtrace_take(&trace);
 }
 
-void cradle_backtrace_write(const cradle_backtrace *trace) {
+void crd_backtrace_write(const crd_backtrace *trace) {
   KEEP_LAST_ERROR;
   if (trace->depth != 0)
     write_commands(trace);

@@ -3,7 +3,6 @@
 #ifndef CRADLE_H
 #define CRADLE_H
 
-#include <cradle/backtrace.h>
 #include <cradle/barrier.h>
 #include <cradle/base.h>
 #include <cradle/control.h>
@@ -13,12 +12,10 @@
 #include <cradle/heap.h>
 #include <cradle/identity.h>
 #include <cradle/inspect.h>
-#include <cradle/items.h>
 #include <cradle/mutator.h>
 #include <cradle/new.h>
 #include <cradle/object.h>
 #include <cradle/options.h>
-#include <cradle/pauses.h>
 #include <cradle/pin.h>
 #include <cradle/prebuilt.h>
 #include <cradle/profile.h>

@@ -19,7 +19,7 @@
  * object's own raw words and nothing else of the heap, because the objects that it refers to may be gone. It must not
  * longjmp, and must not call this library about this heap. Calls that would change the heap are refused with a message,
  * except three inline ones that cannot refuse: the barrier's test of a flag (cradle/barrier.h), an initialising store,
- * and a push on the shadow stack. cradle_new_fast returns NULL. Calls that only read do answer: statistics, memory
+ * and a push on the shadow stack. CRADLE_NEW_FAST returns NULL. Calls that only read do answer: statistics, memory
  * reports, cradle_describe_address.
  *   Order: after all finalizers' objects are queued, in no particular order. An object that a finalizer brought back is
  *   alive.

@@ -52,8 +52,8 @@ struct cradle_mutator {
   uint64_t no_collect_depth;     /* open no-collection regions */
   cradle_heap *heap;
   uint64_t weak_guard;         /* not 0: weak slots may still hold references to the dead; see cradle/weak.h */
-  cradle_word *registered;     /* where cradle_new_registered enters the next object */
-  cradle_word *registered_end; /* where cradle_new_registered must ask for more room */
+  cradle_word *registered;     /* where CRADLE_NEW_WITH enters the next object */
+  cradle_word *registered_end; /* where CRADLE_NEW_WITH must ask for more room */
   cradle_word *shadow_base;    /* the shadow stack's first word */
   cradle_word *scoped_base;    /* first word of the stack of scoped roots */
 };

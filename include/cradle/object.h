@@ -7,7 +7,7 @@
  * Invariants
  *   [object.1] Sizes are multiples of 8, at least CRADLE_OBJECT_MIN_BYTES. Allocation rounds a size up to a multiple of
  *              8.
- *   [object.2] A new object's flags are zero, so that allocation stores one constant; only cradle_new_pinned sets some.
+ *   [object.2] A new object's flags are zero, so that allocation stores one constant; only CRADLE_PINNED sets some.
  *              While the object is young, only its identity hash and the flag for an id can be added
  *              (cradle/identity.h). So a test for a type must compare the low half of the header, not the whole header.
  *   [object.3] The barrier flag is set exactly on old objects that are not remembered.
@@ -89,7 +89,7 @@ typedef struct cradle_type {
   uint64_t item_values;        /* bit i: word i of each item is a slot with a value */
   cradle_trace_function trace; /* for slots that the fields above cannot describe, visited in addition to them */
 
-  /* Objects of a type with any of these, or with weak or ephemeron items, come from cradle_new_registered. */
+  /* Objects of a type with any of these, or with weak or ephemeron items, come from CRADLE_NEW_WITH and its kin. */
   uint64_t weak;       /* bit i: word i is a weak slot; see cradle/weak.h */
   uint64_t ephemerons; /* bit i: words i and i + 1 are an ephemeron's key and value */
   bool weak_values;    /* weak slots, keys and ephemeron values are in the heap's encoding; else plain references */

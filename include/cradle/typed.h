@@ -15,14 +15,14 @@
  * allocations take it, and later at least one in each MiB. With CRADLE_CHECKED=1 every allocation is checked. Objects
  * that are carved out of a reservation have no slow path: only CRADLE_CHECKED=1 checks them.
  *
- * Each macro has a function in cradle/new.h, which says what an object contains at first, what happens when memory runs
- * out, and whether it may collect. Arguments are evaluated once.
+ * When memory runs out, each calls the out-of-memory handler (cradle/options.h); if that returns, the result is NULL.
+ * Arguments are evaluated once.
  */
 #ifndef CRADLE_TYPED_H
 #define CRADLE_TYPED_H
 
+#include <cradle/detail/items.h>
 #include <cradle/detail/typed.h>
-#include <cradle/items.h>
 #include <cradle/pin.h>
 
 /* --- objects of a fixed size --- */
@@ -32,17 +32,17 @@
 /* Undefined after the header: every slot must be written before the next call that may collect. May collect. */
 #define CRADLE_NEW_UNINITIALIZED(mutator, structure, type) \
   ((structure *)cradle_new_uninitialized((mutator), (type), CRADLE_SIZE_(structure)))
-/* As CRADLE_NEW_UNINITIALIZED, but NULL where that would call the slow path. Does not collect. */
+/* As CRADLE_NEW_UNINITIALIZED, but NULL where that would call the slow path, and always in a callback of the collector
+ * and in a no-collection region. It is for code that roots its references only if a collection may come: on NULL it
+ * roots what it needs and calls CRADLE_NEW. Does not collect. */
 #define CRADLE_NEW_FAST(mutator, structure, type) \
   ((structure *)cradle_new_fast((mutator), (type), CRADLE_SIZE_(structure)))
-/* For types with weak slots, ephemerons, a finalizer, a destructor or an external size. Zeroed. May collect. */
-#define CRADLE_NEW_REGISTERED(mutator, structure, type) \
-  ((structure *)cradle_new_registered((mutator), (type), CRADLE_SIZE_(structure)))
-/* Any type, with flags: 0, or CRADLE_PINNED for an object that is old and pinned from the start. Even the first store
- * of a reference into that needs the barrier. Without flags it may be of a type with services. Zeroed; out of line. May
+/* For what CRADLE_NEW refuses: with flags 0, types with services (weak slots, ephemerons, a finalizer, a destructor or
+ * an external size), inline at about five instructions more than CRADLE_NEW; with CRADLE_PINNED, an object that is old
+ * and pinned from the start, out of line. Even the first store of a reference into that needs the barrier. Zeroed. May
  * collect. */
 #define CRADLE_NEW_WITH(mutator, structure, type, flags) \
-  ((structure *)cradle_new_with((mutator), (type), cradle_array_layout_of(CRADLE_SIZE_(structure), 0, 0), 0, (flags)))
+  ((structure *)cradle_new_flagged((mutator), (type), CRADLE_SIZE_(structure), (flags)))
 /* Carved out of the reservation at the given address. Undefined after the header. Does not collect. */
 #define CRADLE_NEW_RESERVED(reservation, structure, type) \
   ((structure *)cradle_new_reserved((reservation), (type), CRADLE_SIZE_(structure)))

@@ -21,7 +21,7 @@ void *objects(cradle_mutator *m) {
   CRADLE_ROOT_VALUE(m, value);
   cradle_reservation room = cradle_reserve(m, sizeof(cell));
   cell *several[] = {CRADLE_NEW_UNINITIALIZED(m, cell, CELL), CRADLE_NEW_FAST(m, cell, CELL),
-                     CRADLE_NEW_REGISTERED(m, cell, CELL), CRADLE_NEW_WITH(m, cell, CELL, CRADLE_PINNED),
+                     CRADLE_NEW_WITH(m, cell, CELL, 0), CRADLE_NEW_WITH(m, cell, CELL, CRADLE_PINNED),
                      CRADLE_NEW_RESERVED(&room, cell, CELL)};
   cradle_store(m, made, &made->first, several[0]);
   cradle_store_value(m, made, &made->first, value);

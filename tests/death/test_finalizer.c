@@ -98,7 +98,7 @@ static void the_first_finalizer_may_come_after_a_destructor(void **state) {
   fixture_open(&f);
   {
     uint32_t type = cradle_type_add(f.heap, &service_types[T_FILE - T_COUNT]);
-    file *object = CRADLE_NEW_REGISTERED(f.m, file, type);
+    file *object = CRADLE_NEW_WITH(f.m, file, type, 0);
     object->closed = &closed;
     CRADLE_ROOT(f.m, object);
     cradle_finalizer_register(f.m, new_pair(&f, NULL), QUEUE);

@@ -309,7 +309,7 @@ static size_t unmarked(const fixture *f) {
 }
 
 static void new_final_that_dies(fixture *f, uint64_t number) CRADLE_MAY_COLLECT {
-  final *object = CRADLE_NEW_REGISTERED(f->m, final, T_FINAL);
+  final *object = CRADLE_NEW_WITH(f->m, final, T_FINAL, 0);
   object->number = number;
   CRADLE_ROOT(f->m, object);
   pair *to = new_pair(f, NULL);

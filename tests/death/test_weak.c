@@ -375,7 +375,7 @@ static void misuse_of_weak_things(void **state) {
   services_open(&f);
   cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
   {
-    ASSERT_MISUSE(&f, "cradle_new_registered", cradle_new_slow(f.m, T_WEAK, sizeof(weak)));
+    ASSERT_MISUSE(&f, "CRADLE_NEW_WITH", cradle_new_slow(f.m, T_WEAK, sizeof(weak)));
     ASSERT_MISUSE(&f, "weak", cradle_check_new(f.m, T_WEAK, sizeof(weak)));
     ASSERT_MISUSE(&f, "descriptor says", cradle_new_registered(f.m, T_WEAK, 64));
     ASSERT_MISUSE(&f, "no items", cradle_new_array(f.m, T_WEAK, 3));
@@ -430,7 +430,7 @@ static void an_unregistered_holder_is_found(void **state) {
     CRADLE_ROOT(f.m, w);
     cradle_error error;
     assert_false(cradle_heap_verify(f.heap, &error));
-    assert_non_null(strstr(error.message, "cradle_new_registered"));
+    assert_non_null(strstr(error.message, "CRADLE_NEW_WITH"));
     w = NULL;
   }
   fixture_close(&f);

@@ -7,7 +7,6 @@
 #include <pthread.h>
 
 #include <cradle/kit.h>
-#include <cradle/pauses.h>
 #include <cradle/runtime.h>
 
 static fixture f;
@@ -50,18 +49,17 @@ static cradle_checkpoint checkpoint(void) {
 #define ROWS(ROW) \
   ROW("cradle_new", COLLECTS, cradle_new_slow, (void)cradle_new_slow(f.m, T_PAIR, sizeof(pair))) \
   ROW("cradle_reserve", COLLECTS, cradle_reserve_slow, (void)cradle_reserve_slow(f.m, 16)) \
-  ROW("cradle_new_array", COLLECTS, cradle_new_array, (void)cradle_new_array(f.m, T_VECTOR, 1)) \
   ROW("CRADLE_NEW_ARRAY", COLLECTS, cradle_new_items_slow, (void)cradle_new_items_slow(f.m, T_VECTOR, layout, 1)) \
-  ROW("cradle_new_registered", COLLECTS, cradle_new_registered_slow, \
+  ROW("CRADLE_NEW_WITH", COLLECTS, cradle_new_registered_slow, \
       (void)cradle_new_registered_slow(f.m, T_PAIR, 24)) \
   ROW("cradle_new_with", COLLECTS, cradle_new_with, (void)cradle_new_with(f.m, T_VECTOR, layout, 1, CRADLE_PINNED)) \
   ROW("cradle_pin", COLLECTS, cradle_pin, (void)!cradle_pin(f.m, kept)) \
   ROW("cradle_unpin", CHECKS, cradle_unpin, cradle_unpin(f.m, kept)) \
   ROW("cradle_new", COLLECTS, cradle_check_new, cradle_check_new(f.m, T_PAIR, 24)) \
-  ROW("cradle_new_fast", THREAD, cradle_check_new_fast, cradle_check_new_fast(f.m, T_PAIR, 24)) \
-  ROW("cradle_new_reserved", CHECKS, cradle_check_reserved, cradle_reservation room = reservation(); \
+  ROW("CRADLE_NEW_FAST", THREAD, cradle_check_new_fast, cradle_check_new_fast(f.m, T_PAIR, 24)) \
+  ROW("CRADLE_NEW_RESERVED", CHECKS, cradle_check_reserved, cradle_reservation room = reservation(); \
       cradle_check_reserved(&room, T_PAIR, 24)) \
-  ROW("cradle_new_reserved", CHECKS, cradle_check_room, cradle_reservation room = reservation(); \
+  ROW("CRADLE_NEW_RESERVED", CHECKS, cradle_check_room, cradle_reservation room = reservation(); \
       cradle_check_room(&room, 24)) \
   ROW("CRADLE_NEW_ARRAY", CHECKS, cradle_check_items, cradle_check_items(f.m, T_VECTOR, layout, false)) \
   ROW("cradle_collect", COLLECTS, cradle_collect, cradle_collect(f.m, CRADLE_COLLECT_MINOR)) \
@@ -162,8 +160,7 @@ static const struct {
     {"uses no heap, or makes one",
      "cradle_heap_new cradle_heap_new_from_environment cradle_version cradle_options_init_sized cradle_options_check "
      "cradle_options_from_environment cradle_options_list cradle_parse_size cradle_cause_name cradle_phase_name "
-     "cradle_encoding_low_tags cradle_encoding_nan_boxing cradle_pauses_new cradle_pauses_free cradle_pauses_listener "
-     "cradle_pauses_read cradle_backtrace_take cradle_backtrace_write cradle_backtrace_prepare"},
+     "cradle_encoding_low_tags cradle_encoding_nan_boxing "},
     {"is what the macros of CRADLE_CHECKED code do around each call",
      "cradle_call_begin cradle_call_end cradle_check_scope"},
     {"is called by inline functions that have checked, in builds for valgrind", "cradle_handed_out"},

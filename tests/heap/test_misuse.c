@@ -38,7 +38,7 @@ static void allocation_of_what_is_not(void **state) {
   cradle_check_new_fast(f.m, T_PAIR, sizeof(pair));
   assert_null(cradle_new_fast(f.m, T_PAIR, sizeof(pair)));
   cradle_no_collect_end(f.m);
-  ASSERT_MISUSE(&f, "cradle_new_array: the descriptor of type 0 (pair) has no items",
+  ASSERT_MISUSE(&f, "cradle_new_with: the descriptor of type 0 (pair) has no items",
                 (void)cradle_new_array(f.m, T_PAIR, 3));
   ASSERT_MISUSE(&f, "types are 0 to 3", (void)cradle_new_array(f.m, 1000000, 3));
 }
@@ -75,7 +75,7 @@ static void reservations_that_cannot_be(void **state) {
 static void a_wrong_size_beyond_a_reservation(void **state) {
   (void)state;
   cradle_reservation room = cradle_reserve_slow(f.m, 32);
-  ASSERT_MISUSE(&f, "cradle_new_reserved: allocation of 64 bytes for type 0 (pair), whose descriptor says 24",
+  ASSERT_MISUSE(&f, "CRADLE_NEW_RESERVED: allocation of 64 bytes for type 0 (pair), whose descriptor says 24",
                 cradle_check_reserved(&room, T_PAIR, 64));
 }
 
@@ -294,14 +294,14 @@ CRADLE_UNCHECKED_COLLECTION static void another_thread(void **state) {
               {remove_range, "cradle_root_range_remove"},
               {cradle_safepoint_slow, "cradle_safepoint"},
               {new_wrong, "cradle_new"},
-              {new_registered_wrong, "cradle_new_registered"},
+              {new_registered_wrong, "CRADLE_NEW_WITH"},
               {new_pinned_wrong, "cradle_new_with"},
-              {new_array_wrong, "cradle_new_array"},
+              {new_array_wrong, "cradle_new_with"},
               {new_pinned_array_wrong, "cradle_new_with"},
               {new_items_wrong, "CRADLE_NEW_ARRAY"},
               {reserve_wrong, "cradle_reserve"},
-              {check_reserved_wrong, "cradle_new_reserved"},
-              {check_room_wrong, "cradle_new_reserved"},
+              {check_reserved_wrong, "CRADLE_NEW_RESERVED"},
+              {check_room_wrong, "CRADLE_NEW_RESERVED"},
               {check_new_wrong, "cradle_new"},
               {check_items_wrong, "CRADLE_NEW_ARRAY"},
               {check_items_fast_wrong, "CRADLE_NEW_ARRAY"}};
@@ -558,13 +558,13 @@ static void a_misuse_handler_that_returns(void **state) {
 
 static void no_memory_without_a_handler(void **state) {
   (void)state;
-  assert_aborts(exhaust_without_a_handler, "cradle: cradle_new_array: out of memory: 1099511627792 bytes asked for; "
+  assert_aborts(exhaust_without_a_handler, "cradle: cradle_new_with: out of memory: 1099511627792 bytes asked for; "
                                            "old objects 0 bytes, 0 of them large, in arenas of ");
   assert_aborts(
       exhaust_without_a_size,
-      "cradle: cradle_new_array: out of memory: an array whose size overflows was asked for; old objects 0 bytes");
+      "cradle: cradle_new_with: out of memory: an array whose size overflows was asked for; old objects 0 bytes");
   assert_aborts(register_without_a_size,
-                "cradle: cradle_new_array: out of memory: an array whose size overflows was asked for; ");
+                "cradle: cradle_new_with: out of memory: an array whose size overflows was asked for; ");
 }
 
 static void misuse_unheard(void) {

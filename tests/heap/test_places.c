@@ -52,7 +52,7 @@ static void every_group_of_functions_has_a_place(void **state) {
   ASSERT_PLACED("cradle_new: allocation of 16 bytes for type 0 (pair)", (void)CRADLE_NEW(f.m, string, T_PAIR));
   ASSERT_PLACED("cradle_new: allocation of type 77", (void)cradle_new_uninitialized(f.m, 77, 16));
   ASSERT_PLACED("CRADLE_NEW_ARRAY: a structure", (void)CRADLE_NEW_ARRAY(f.m, vector, T_STRING, item, length, 1));
-  ASSERT_PLACED("cradle_new_array: the descriptor of type 0", (void)cradle_new_array(f.m, T_PAIR, 3));
+  ASSERT_PLACED("cradle_new_with: the descriptor of type 0", (void)cradle_new_array(f.m, T_PAIR, 3));
   ASSERT_PLACED("cradle_reserve: more than", (void)cradle_reserve(f.m, 1 << 20));
   ASSERT_PLACED("cradle_pop: the pop goes below", (void)cradle_pop(f.m));
   ASSERT_PLACED("words popped: 3", cradle_pop_many(f.m, 3));

@@ -99,7 +99,7 @@ static void objects_of_a_fixed_size(void **state) {
   } else {
     assert_null(fast);
   }
-  assert_int_equal(CRADLE_NEW_REGISTERED(f.m, file, T_FILE)->number, 0);
+  assert_int_equal(CRADLE_NEW_WITH(f.m, file, T_FILE, 0)->number, 0);
   assert_int_equal(CRADLE_NEW_WITH(f.m, file, T_FILE, 0)->number, 0);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(cradle_finalizer_waiting(f.m, 1), 2);
@@ -260,8 +260,8 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
   ASSERT_MISUSE(&f, "allocation of 16 bytes for type 0 (pair), whose descriptor says 24",
                 (void)CRADLE_NEW(f.m, file, T_PAIR));
   ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW_UNINITIALIZED(f.m, file, T_PAIR));
-  ASSERT_MISUSE(&f, "whose descriptor says 16", (void)CRADLE_NEW_REGISTERED(f.m, pair, T_FILE));
-  ASSERT_MISUSE(&f, "only cradle_new_registered, cradle_new_array and", (void)CRADLE_NEW(f.m, file, T_FILE));
+  ASSERT_MISUSE(&f, "whose descriptor says 16", (void)CRADLE_NEW_WITH(f.m, pair, T_FILE, 0));
+  ASSERT_MISUSE(&f, "only CRADLE_NEW_WITH, CRADLE_NEW_ARRAY_WITH and", (void)CRADLE_NEW(f.m, file, T_FILE));
   ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW_WITH(f.m, file, T_PAIR, CRADLE_PINNED));
   ASSERT_MISUSE(&f, "cradle_new_with: a structure of 16 bytes with items of 8",
                 (void)CRADLE_NEW_ARRAY_WITH(f.m, vector, T_STRING, item, length, 4, CRADLE_PINNED));
@@ -274,11 +274,11 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
   ASSERT_MISUSE(&f, "for type 0 (pair)", (void)CRADLE_NEW_ARRAY(f.m, string, T_PAIR, byte, length, 8));
   ASSERT_MISUSE(&f, "cradle_new_with: a structure",
                 (void)CRADLE_NEW_ARRAY_WITH(f.m, string, T_WEAK_VECTOR, byte, length, 8, 0));
-  ASSERT_MISUSE(&f, "only cradle_new_registered, cradle_new_array and",
+  ASSERT_MISUSE(&f, "only CRADLE_NEW_WITH, CRADLE_NEW_ARRAY_WITH and",
                 (void)CRADLE_NEW_ARRAY(f.m, weak_vector, T_WEAK_VECTOR, item, length, 8));
   ASSERT_MISUSE(&f, "cradle_new: allocation of 24 bytes for type 1 (string), which has items: CRADLE_NEW_ARRAY",
                 (void)CRADLE_NEW(f.m, pair, T_STRING));
-  ASSERT_MISUSE(&f, "which has items: ", (void)CRADLE_NEW_REGISTERED(f.m, pair, T_WEAK_VECTOR));
+  ASSERT_MISUSE(&f, "which has items: ", (void)CRADLE_NEW_WITH(f.m, pair, T_WEAK_VECTOR, 0));
   ASSERT_MISUSE(&f, "which has items: ", (void)CRADLE_NEW_WITH(f.m, pair, T_STRING, CRADLE_PINNED));
   ASSERT_MISUSE(&f, "cradle_new_with without flags allocate", (void)CRADLE_NEW_WITH(f.m, file, T_FILE, CRADLE_PINNED));
   ASSERT_MISUSE(&f, "flags are 0 or CRADLE_PINNED, not 2", (void)CRADLE_NEW_WITH(f.m, pair, T_PAIR, 2));
@@ -340,7 +340,7 @@ static void every_allocation_is_compared(void **state) {
   ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_ARRAY_UNINITIALIZED(f.m, vector, T_STRING, item, length, 4));
   ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_ARRAY_FAST(f.m, vector, T_STRING, item, length, 4));
   ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_ARRAY_WITH(f.m, vector, T_STRING, item, length, 4, 0));
-  ASSERT_MISUSE(&f, "only cradle_new_registered, cradle_new_array and",
+  ASSERT_MISUSE(&f, "only CRADLE_NEW_WITH, CRADLE_NEW_ARRAY_WITH and",
                 (void)CRADLE_NEW_ARRAY(f.m, weak_vector, T_WEAK_VECTOR, item, length, 8));
   cradle_reservation room = cradle_reserve(f.m, 64);
   ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW_RESERVED(&room, file, T_PAIR));

@@ -244,7 +244,7 @@ static void entries_are_named(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   w = (weak *)(uintptr_t)*cradle_peek(f.m, 0);
   ASSERT_BREAKS(&w->header, T_WEAK | HEADER_BARRIER_FLAG,
-                "an object of a type with services was not allocated by cradle_new_registered", hex(w));
+                "an object of a type with services was not registered when it was allocated", hex(w));
   cradle_unpin(f.m, p);
   cradle_pop(f.m);
   fixture_close(&f);

@@ -535,7 +535,7 @@ static void lists_of_services_are_compared(void **state) {
   PLANT(f.m->registered, f.m->registered + 1,
         "what is no object was registered since the last minor collection [services.1]");
   PLANT(f.m->registered, services->fresh.base,
-        "an object of a type with services was not allocated by cradle_new_registered");
+        "an object of a type with services was not registered when it was allocated");
   PLANT(*listed, ADDRESS(old) + 8, "a list of registered objects holds what is no object [services.1]");
   PLANT(*listed, ADDRESS(young), "an entry of a list is young [services.1]");
   PLANT(*listed, ADDRESS(plain), "an object is registered in a list that its type does not have [services.1]");
@@ -546,7 +546,7 @@ static void lists_of_services_are_compared(void **state) {
   }
   PLANT(*services->queues[QUEUE - 1].head, ADDRESS(plain) + 8, "a finalizer queue holds what is no object");
   PLANT(old->header, old->header & ~HEADER_WEAK_FLAG,
-        "an object of a type with services was not allocated by cradle_new_registered");
+        "an object of a type with services was not registered when it was allocated");
 }
 
 /* Faults are found in the first queue, the last, and those between. */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include <cradle/backtrace.h>
+#include "gc/platform/backtrace.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -63,10 +63,10 @@ static int reset(void **state) {
   return 0;
 }
 
-static const char *written(const cradle_backtrace *trace) {
+static const char *written(const crd_backtrace *trace) {
   out.length = 0;
   errno = 77;
-  cradle_backtrace_write(trace);
+  crd_backtrace_write(trace);
   assert_int_equal(errno, 77);
   out.text[out.length] = '\0';
   return out.text;
@@ -137,7 +137,7 @@ static int stub_open(const char *path, int flags) {
 #define FITS(buffer, size) assert_true((size) <= __builtin_object_size(buffer, 0))
 
 static int stub_backtrace(void **returns, int most) {
-  assert_int_equal(most, 1 + CRADLE_BACKTRACE_MOST);
+  assert_int_equal(most, 1 + BACKTRACE_MOST);
   machine.traces++;
   int depth = machine.depth < most ? machine.depth : most;
   for (int i = 0; i < depth; i++) returns[i] = (void *)(uintptr_t)(0x101 + i);
@@ -167,7 +167,7 @@ static int reset_machine(void **state) {
 }
 
 #define TRACE(...) \
-  (&(cradle_backtrace){.depth = sizeof((uintptr_t[]){__VA_ARGS__}) / sizeof(uintptr_t), .calls = {__VA_ARGS__}})
+  (&(crd_backtrace){.depth = sizeof((uintptr_t[]){__VA_ARGS__}) / sizeof(uintptr_t), .calls = {__VA_ARGS__}})
 
 #define OF_VM "addr2line -f -p -i -e /bin/vm"
 #define OF_LIBRARY "addr2line -f -p -i -e /lib/lib.so"
@@ -349,18 +349,18 @@ static void a_program_may_have_no_standard_input(void **state) {
 /* The first address is of the function itself. Each address is in its calling instruction, so before the return. */
 static void a_trace_begins_with_its_caller(void **state) {
   (void)state;
-  for (machine.depth = 0; machine.depth <= 2 + CRADLE_BACKTRACE_MOST; machine.depth++) {
+  for (machine.depth = 0; machine.depth <= 2 + BACKTRACE_MOST; machine.depth++) {
     struct {
-      cradle_backtrace trace;
+      crd_backtrace trace;
       uintptr_t behind;
     } taken;
     memset(&taken, 0xA5, sizeof taken);
     size_t wanted = machine.depth < 2 ? 0 : (size_t)machine.depth - 1;
-    if (wanted > CRADLE_BACKTRACE_MOST) wanted = CRADLE_BACKTRACE_MOST;
-    cradle_backtrace_take(&taken.trace);
+    if (wanted > BACKTRACE_MOST) wanted = BACKTRACE_MOST;
+    crd_backtrace_take(&taken.trace);
     assert_int_equal(taken.trace.depth, wanted);
     for (size_t i = 0; i < wanted; i++) assert_int_equal(taken.trace.calls[i], 0x101 + i);
-    uintptr_t behind = wanted < CRADLE_BACKTRACE_MOST ? taken.trace.calls[wanted] : taken.behind;
+    uintptr_t behind = wanted < BACKTRACE_MOST ? taken.trace.calls[wanted] : taken.behind;
     assert_int_equal(behind, UINT64_C(0xA5A5A5A5A5A5A5A5));
   }
 }
@@ -369,7 +369,7 @@ static void a_trace_begins_with_its_caller(void **state) {
 static void preparing_calls_what_a_handler_will_call(void **state) {
   (void)state;
   machine.depth = -1;
-  cradle_backtrace_prepare();
+  crd_backtrace_prepare();
   assert_true(machine.paths > 0 && machine.files > 0 && machine.searches > 0 && machine.traces > 0);
   assert_true(out.calls > 0);
   assert_int_equal(out.length, 0);
@@ -381,11 +381,11 @@ static void preparing_calls_what_a_handler_will_call(void **state) {
 static void long_traces_are_written_whole(void **state) {
   (void)state;
   static const size_t at_once[] = {SIZE_MAX, 1, 100, 255};
-  cradle_backtrace trace = {.depth = CRADLE_BACKTRACE_MOST, .calls = {0}};
-  for (size_t length = 0; length < (size_t)15 * CRADLE_BACKTRACE_MOST; length++) {
+  crd_backtrace trace = {.depth = BACKTRACE_MOST, .calls = {0}};
+  for (size_t length = 0; length < (size_t)15 * BACKTRACE_MOST; length++) {
     char expected[1024];
     size_t used = (size_t)snprintf(expected, sizeof expected, OF_NOTHING);
-    trace.calls[length % CRADLE_BACKTRACE_MOST] = trace.calls[length % CRADLE_BACKTRACE_MOST] << 4 | 0xe;
+    trace.calls[length % BACKTRACE_MOST] = trace.calls[length % BACKTRACE_MOST] << 4 | 0xe;
     for (size_t i = 0; i < trace.depth; i++)
       used += (size_t)snprintf(expected + used, sizeof expected - used, " 0x%llx", (unsigned long long)trace.calls[i]);
     snprintf(expected + used, sizeof expected - used, "\n");
@@ -411,7 +411,7 @@ static void refused_words_are_lost_in_silence(void **state) {
     ssize_t result;
     int error;
   } refusals[] = {{-1, EIO}, {0, EINTR}};
-  cradle_backtrace trace = {.depth = CRADLE_BACKTRACE_MOST, .calls = {0}};
+  crd_backtrace trace = {.depth = BACKTRACE_MOST, .calls = {0}};
   for (size_t i = 0; i < trace.depth; i++) trace.calls[i] = UINT64_C(0x123456789abcde00) + i;
   reset(state);
   char whole[2048];
@@ -443,7 +443,7 @@ static int reset_machine(void **state) {
 
 static void an_empty_trace_says_so(void **state) {
   (void)state;
-  cradle_backtrace trace = {.depth = 0};
+  crd_backtrace trace = {.depth = 0};
   assert_string_equal(written(&trace),
                       "cradle: the calls are not known: the C library has no backtrace(), or it found none\n");
 }

@@ -15,8 +15,8 @@ void uninitialized(cradle_mutator *m, pair *a) {
   use(a); // expect: stale 'cradle_new_uninitialized'
 }
 void registered(cradle_mutator *m, pair *a) {
-  use(CRADLE_NEW_REGISTERED(m, pair, T_PAIR));
-  use(a); // expect: stale 'cradle_new_registered'
+  use(CRADLE_NEW_WITH(m, pair, T_PAIR, 0));
+  use(a); // expect: stale 'cradle_new_flagged'
 }
 void with_items(cradle_mutator *m, pair *a, size_t n) {
   use(CRADLE_NEW_ARRAY(m, array, T_ARRAY, items, length, n));

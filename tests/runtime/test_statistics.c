@@ -9,6 +9,7 @@
 #include <cradle/cradle.h>
 
 #include "runtime/histogram.h"
+#include "runtime/pauses.h"
 #include "runtime/report.h"
 #include "runtime/summary.h"
 #include "runtime/utilisation.h"
@@ -157,8 +158,12 @@ static void send_pause_to(cradle_listener listener, uint64_t begin, uint64_t end
   listener.function(listener.data, &event);
 }
 
-static void send_pause(cradle_pauses *pauses, uint64_t begin, uint64_t end) {
-  send_pause_to(cradle_pauses_listener(pauses), begin, end);
+static void hear(void *data, const cradle_event *event) {
+  crd_pauses_hear(data, event);
+}
+
+static void send_pause(crd_pauses *pauses, uint64_t begin, uint64_t end) {
+  send_pause_to((cradle_listener){hear, pauses}, begin, end);
 }
 
 static void send_stop(cradle_listener listener, uint64_t time, uint64_t length) {
@@ -166,23 +171,30 @@ static void send_stop(cradle_listener listener, uint64_t time, uint64_t length) 
   listener.function(listener.data, &event);
 }
 
+static crd_pauses *new_pauses(void) {
+  crd_pauses *pauses = calloc(1, sizeof *pauses);
+  assert_non_null(pauses);
+  crd_pauses_init(pauses);
+  return pauses;
+}
+
 static void pauses_are_what_their_events_say(void **state) {
   (void)state;
-  cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
-  cradle_pause_summary summary;
-  cradle_pauses_read(pauses, &summary, sizeof summary);
+  crd_pauses *pauses = new_pauses();
+  crd_pause_summary summary;
+  summary = crd_pauses_read(pauses);
   assert_int_equal(summary.p9999_ns, 0);
   assert_true(summary.mmu_1ms == 1 && summary.mmu_100ms == 1);
   send_pause(pauses, 1000000, 1061000);
   send_pause(pauses, 2000000, 2039000);
   send_pause(pauses, 2038000, 2040000); /* begins a little before the last pause's end, as a clock may report */
-  cradle_pauses_read(pauses, &summary, sizeof summary);
+  summary = crd_pauses_read(pauses);
   assert_in_range(summary.p50_ns, 39000, 39000 + 39000 / 32);
   assert_int_equal(summary.p90_ns, 61000);
   assert_int_equal(summary.p9999_ns, 61000);
   assert_true(summary.mmu_1ms > 0.92 && summary.mmu_1ms <= 0.939);
   assert_true(summary.mmu_10ms > summary.mmu_1ms && summary.mmu_100ms > summary.mmu_10ms);
-  cradle_pauses_free(pauses);
+  free(pauses);
 }
 
 /* The lengths of 10,000 pauses: each quantile of a summary is another length, and so is the longest pause. */
@@ -209,14 +221,12 @@ static void count_event(void *data, const cradle_event *event) {
 
 static void each_quantile_is_that_of_its_name(void **state) {
   (void)state;
-  size_t passed_on = 0;
-  cradle_pauses *pauses = cradle_pauses_new((cradle_listener){count_event, &passed_on});
-  cradle_listener listener = cradle_pauses_listener(pauses);
-  cradle_pause_summary summary;
+  crd_pauses *pauses = new_pauses();
+  cradle_listener listener = {hear, pauses};
+  crd_pause_summary summary;
   send_shared_pauses(listener, 1);
   for (int i = 0; i < SHARED; i++) send_stop(listener, 1, 10 + shared_length(i));
-  assert_int_equal(passed_on, 2 * SHARED);
-  cradle_pauses_read(pauses, &summary, sizeof summary);
+  summary = crd_pauses_read(pauses);
   assert_int_equal(summary.p50_ns, 1);
   assert_int_equal(summary.p90_ns, 2);
   assert_int_equal(summary.p99_ns, 3);
@@ -225,35 +235,35 @@ static void each_quantile_is_that_of_its_name(void **state) {
   assert_int_equal(summary.stop_p50_ns, 11);
   assert_int_equal(summary.stop_p99_ns, 13);
   assert_int_equal(summary.stop_p999_ns, 14);
-  cradle_pauses_free(pauses);
+  free(pauses);
 }
 
 /* A window has 128 slots of whole nanoseconds. */
 static void each_utilisation_is_that_of_its_window(void **state) {
   (void)state;
-  cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
-  cradle_pause_summary summary;
+  crd_pauses *pauses = new_pauses();
+  crd_pause_summary summary;
   send_pause(pauses, 1000000000, 1000500000);
-  cradle_pauses_read(pauses, &summary, sizeof summary);
+  summary = crd_pauses_read(pauses);
   assert_true(summary.mmu_1ms == 1 - 500000.0 / (128 * 7812));
   assert_true(summary.mmu_10ms == 1 - 500000.0 / (128 * 78125));
   assert_true(summary.mmu_100ms == 1 - 500000.0 / (128 * 781250));
   send_pause(pauses, 1000600000, 1001300000); /* no more than 0.9 ms of a millisecond */
-  cradle_pauses_read(pauses, &summary, sizeof summary);
+  summary = crd_pauses_read(pauses);
   assert_true(summary.mmu_1ms > 0.09 && summary.mmu_1ms < 0.101);
-  cradle_pauses_free(pauses);
+  free(pauses);
 }
 
 /* Nothing before the end of the last pause counts again, whatever a pause says of its length. */
 static void no_time_is_in_two_pauses(void **state) {
   (void)state;
-  cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
-  cradle_pause_summary summary;
+  crd_pauses *pauses = new_pauses();
+  crd_pause_summary summary;
   send_pause(pauses, 1000000000, 1000400000);
   send_pause(pauses, 1000000000, 1000500000);
-  cradle_pauses_read(pauses, &summary, sizeof summary);
+  summary = crd_pauses_read(pauses);
   assert_true(summary.mmu_1ms == 1 - 500000.0 / (128 * 7812));
-  cradle_pauses_free(pauses);
+  free(pauses);
 }
 
 /* --- a heap --- */
@@ -284,7 +294,7 @@ static void allocate(cradle_mutator *m) {
 typedef struct told {
   cradle_statistics sums;
   cradle_statistics last; /* of the event that ends the heap */
-  cradle_pauses *pauses;
+  crd_pauses *pauses;
 } told;
 
 static uint64_t larger(uint64_t a, uint64_t b) {
@@ -294,6 +304,7 @@ static uint64_t larger(uint64_t a, uint64_t b) {
 static void add_event(void *data, const cradle_event *event) {
   told *all = data;
   cradle_statistics *sums = &all->sums;
+  crd_pauses_hear(all->pauses, event);
   switch (event->kind) {
   case CRADLE_EVENT_MINOR_END:
     sums->minor_collections++;
@@ -368,13 +379,13 @@ static void the_statistics_are_what_the_events_come_to(void **state) {
   (void)state;
   told all = {.sums = {.wall_ns = 0}};
   cradle_options options;
-  cradle_pause_summary summary;
+  crd_pause_summary summary;
   cradle_options_init(&options);
   options.types = types;
   options.type_count = TYPE_COUNT;
   options.nursery_bytes = 100000;
-  all.pauses = cradle_pauses_new((cradle_listener){add_event, &all});
-  options.listener = cradle_pauses_listener(all.pauses);
+  all.pauses = new_pauses();
+  options.listener = (cradle_listener){add_event, &all};
   cradle_heap *heap = cradle_heap_new(&options, NULL);
   cradle_mutator *m = cradle_mutator_new(heap);
   allocate(m);
@@ -390,14 +401,14 @@ static void the_statistics_are_what_the_events_come_to(void **state) {
   assert_true(now.pause_max_ns <= now.pause_ns && now.pause_ns <= now.wall_ns);
   assert_true(now.gc_share > 0 && now.gc_share < 1);
   if (now.pages_known) assert_true(now.resident_bytes > 0 && now.huge_bytes <= now.resident_bytes);
-  cradle_pauses_read(all.pauses, &summary, sizeof summary);
+  summary = crd_pauses_read(all.pauses);
   assert_true(summary.p50_ns <= summary.p90_ns && summary.p9999_ns <= now.pause_max_ns);
   cradle_mutator_free(m);
   cradle_heap_free(heap);
   assert_told(&all.last, &all.sums);
   assert_int_equal(all.last.minor_collections, now.minor_collections + 1);
   assert_true(all.last.wall_ns > now.wall_ns);
-  cradle_pauses_free(all.pauses);
+  free(all.pauses);
 }
 
 /* Without a listener the kernel is not asked for figures. */
@@ -511,11 +522,8 @@ static void structures_of_other_sizes_are_filled(void **state) {
   options.types = types;
   options.type_count = TYPE_COUNT;
   cradle_heap *heap = cradle_heap_new(&options, NULL);
-  cradle_pauses *pauses = cradle_pauses_new((cradle_listener){0});
-  send_pause(pauses, 1000000, 1061000);
   ASSERT_SIZES(cradle_statistics, cradle_heap_statistics, heap);
   ASSERT_SIZES(cradle_memory, cradle_memory_report, heap);
-  ASSERT_SIZES(cradle_pause_summary, cradle_pauses_read, pauses);
   ASSERT_SIZES(cradle_span_info, read_spans, heap);
   span_rows_of_other_sizes_are_filled(heap);
   cradle_mutator *m = cradle_mutator_new(heap);
@@ -524,7 +532,6 @@ static void structures_of_other_sizes_are_filled(void **state) {
   asked = (char *)asked + ((size_t)1 << 30); /* an address without memory */
   ASSERT_SIZES(cradle_explanation, read_explanation, heap);
   cradle_mutator_free(m);
-  cradle_pauses_free(pauses);
   cradle_heap_free(heap);
 }
 

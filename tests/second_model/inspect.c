@@ -65,8 +65,7 @@ static void check_services(world *w, const cradle_statistics *now) {
 }
 
 static void check_pauses(const world *w, const cradle_statistics *now) {
-  cradle_pause_summary summary;
-  cradle_pauses_read(w->pauses, &summary, sizeof summary);
+  crd_pause_summary summary = crd_pauses_read(&w->pauses);
   EXPECT(w,
          summary.p50_ns <= summary.p90_ns && summary.p90_ns <= summary.p99_ns && summary.p99_ns <= summary.p999_ns &&
              summary.p999_ns <= summary.p9999_ns,

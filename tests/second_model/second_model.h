@@ -18,7 +18,12 @@
 
 #include <setjmp.h>
 
+<<<<<<< HEAD
 #include "tests/support/look_alikes.h"
+=======
+#include "runtime/pauses.h"
+#include "tests/look_alikes.h"
+>>>>>>> 95b50db (The surface is counted: one untyped allocation out of line and one inline; pauses and backtraces are the library's own)
 
 /* --- shapes: types with the place of the serial number --- */
 
@@ -185,7 +190,7 @@ typedef struct world {
   cradle_encoding encoding;
   look_regions regions;
   cradle_kind stack_kind;
-  cradle_pauses *pauses;
+  crd_pauses pauses;
   event_counts events;
   cradle_statistics before; /* when they were last looked at */
   bool is_limited, has_late;

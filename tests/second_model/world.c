@@ -44,6 +44,7 @@ static void out_of_memory(void *data, cradle_mutator *mutator, size_t size, cons
 
 static void listen(void *data, const cradle_event *event) {
   event_counts *events = &((world *)data)->events;
+  crd_pauses_hear(&((world *)data)->pauses, event);
   switch (event->kind) {
   case CRADLE_EVENT_MINOR_BEGIN: events->open++; return;
   case CRADLE_EVENT_MINOR_END:
@@ -166,9 +167,9 @@ void world_open(world *w, uint64_t seed, uint32_t number) {
   w->stack_kind = options.shadow_stack = chance(w, 2) ? CRADLE_KIND_VALUE : CRADLE_KIND_REFERENCE;
   draw_sizes(w, &options);
   draw_instruments(w, &options);
-  w->pauses = cradle_pauses_new((cradle_listener){listen, w});
-  EXPECT(w, w->pauses != NULL, "no memory");
-  options.listener = cradle_pauses_listener(w->pauses);
+  memset(&w->pauses, 0, sizeof w->pauses);
+  crd_pauses_init(&w->pauses);
+  options.listener = (cradle_listener){listen, w};
   options.on_misuse = misuse;
   options.on_out_of_memory = out_of_memory;
   options.handler_data = w;
@@ -213,7 +214,6 @@ static void free_shadow(world *w) {
   for (size_t i = 0; i < RANGES; i++) free(w->ranges[i].base);
   free(w->nodes);
   free(w->work);
-  cradle_pauses_free(w->pauses);
   worlds[w->number] = NULL;
 }
 

@@ -93,27 +93,27 @@ static inline pair *new_pair(fixture *f, pair *first) CRADLE_MAY_COLLECT {
 }
 static inline weak *new_weak(fixture *f, void *to) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(f->m, to);
-  weak *w = CRADLE_NEW_REGISTERED(f->m, weak, T_WEAK);
+  weak *w = CRADLE_NEW_WITH(f->m, weak, T_WEAK, 0);
   w->to = to;
   return w;
 }
 static inline ephemeron *new_ephemeron(fixture *f, void *key, void *value) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(f->m, key);
   CRADLE_ROOT(f->m, value);
-  ephemeron *e = CRADLE_NEW_REGISTERED(f->m, ephemeron, T_EPHEMERON);
+  ephemeron *e = CRADLE_NEW_WITH(f->m, ephemeron, T_EPHEMERON, 0);
   e->key = key;
   e->value = value;
   return e;
 }
 static inline final *new_final(fixture *f, uint64_t number, void *to) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(f->m, to);
-  final *object = CRADLE_NEW_REGISTERED(f->m, final, T_FINAL);
+  final *object = CRADLE_NEW_WITH(f->m, final, T_FINAL, 0);
   object->number = number;
   object->to = to;
   return object;
 }
 static inline file *new_file(fixture *f, int *closed, size_t bytes) CRADLE_MAY_COLLECT {
-  file *object = CRADLE_NEW_REGISTERED(f->m, file, T_FILE);
+  file *object = CRADLE_NEW_WITH(f->m, file, T_FILE, 0);
   object->closed = closed;
   object->bytes = bytes;
   return object;

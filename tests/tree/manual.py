@@ -94,7 +94,7 @@ class Manual(unittest.TestCase):
         self.assertGreater(count, 150)
 
     def test_functions_that_may_collect_say_so(self):
-        for name, page, collects in (("cradle_new_array", "new", True), ("cradle_collect", "heap", True), ("cradle_store", "barrier", False)):
+        for name, page, collects in (("cradle_new_with", "new", True), ("cradle_collect", "heap", True), ("cradle_store", "barrier", False)):
             self.assertEqual("May collect" in self.pages[f"reference/{page}.html"].said_of(name), collects, name)
 
     def test_fields_and_variables_have_places(self):

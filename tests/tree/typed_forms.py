@@ -37,7 +37,7 @@ ACCEPTED = [
     "point *p = CRADLE_NEW(m, point, POINT); p->x = 1;",
     "CRADLE_NEW_UNINITIALIZED(m, point, POINT)->x = 1;",
     "point *p = CRADLE_NEW_FAST(m, point, (uint32_t)n + POINT); if (p != NULL) p->x = 1;",
-    "CRADLE_NEW_REGISTERED(m, point, POINT)->x = 1;",
+    "CRADLE_NEW_WITH(m, point, POINT, 0)->x = 1;",
     "CRADLE_NEW_RESERVED(r, point, POINT)->x = 1;",
     "CRADLE_NEW_WITH(m, point, POINT, CRADLE_PINNED)->x = 1;",
     "CRADLE_NEW_ARRAY_WITH(m, row, ROW, items, count, n, CRADLE_PINNED)->name = NULL;",

@@ -17,7 +17,7 @@ from . import syntax
 FRESH = "fresh"
 ALLOCATED, PLAIN = "allocated", "plain"
 ALLOCATIONS = ("cradle_new", "cradle_kit_string_blank")
-WITH_FLAGS = "cradle_new_with"  # its last argument: 0, or flags for an object that is old from the start
+WITH_FLAGS = ("cradle_new_with", "cradle_new_flagged")  # its last argument: 0, or flags for an object that is old from the start
 # These report earlier stores to the collector.
 BARRIERS = {"cradle_write_barrier", "cradle_write_barrier_slow"}
 
@@ -38,7 +38,7 @@ def is_allocation(name):
 
 def is_old(call):
     """Whether the call allocates an object that may be old from the start."""
-    return call.name == WITH_FLAGS and syntax.constant_truth(syntax.arguments(call)[-1]) is not False
+    return call.name in WITH_FLAGS and syntax.constant_truth(syntax.arguments(call)[-1]) is not False
 
 
 def joined(first, second):

@@ -1,22 +1,21 @@
-/* What the inline functions of cradle/items.h are made of. Nothing here collects but the partners. A program does not
- * call these. */
+/* What the macros of cradle/typed.h for objects with items are made of. A program does not call these.
+ *
+ * A layout of constants compiles to: compare the count with the largest that fits, multiply, add, compare with top,
+ * zero, store the header, store the length, store free. Objects of up to 128 bytes are zeroed inline, larger ones by
+ * memset. The layout must be the descriptor's: the slow path compares the two; CRADLE_CHECKED=1 does at every
+ * allocation. */
 #ifndef CRADLE_DETAIL_ITEMS_H
 #define CRADLE_DETAIL_ITEMS_H
 
-#include <string.h>
-
-#include <cradle/mutator.h>
+#include <cradle/new.h>
 
 CRADLE_BEGIN_DECLS
 
-struct cradle_array_layout;
-
-/* The partners of the inline functions: they return zeroed memory with header and length. NULL: memory ran out, and the
- * handler returned. */
-CRADLE_API CRADLE_COLD void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type,
-                                                   struct cradle_array_layout layout, size_t count) CRADLE_MAY_COLLECT;
+/* The partner: returns zeroed memory with header and length. NULL: memory ran out, and the handler returned. */
+CRADLE_API CRADLE_COLD void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
+                                                   size_t count) CRADLE_MAY_COLLECT;
 /* With CRADLE_CHECKED: reports misuse unless the layout is the descriptor's and allocation is allowed here. */
-CRADLE_API void cradle_check_items(cradle_mutator *mutator, uint32_t type, struct cradle_array_layout layout,
+CRADLE_API void cradle_check_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
                                    bool may_collect);
 
 /* Whether an object with count items may be too large for the nursery. */
@@ -52,6 +51,74 @@ CRADLE_INLINE void cradle_zero_object(char *object, size_t bytes) {
 CRADLE_INLINE void cradle_label_items(char *object, uint32_t type, uint32_t length_offset, size_t count) {
   *(cradle_word *)(void *)object = type;
   *(cradle_word *)(void *)(object + length_offset) = count;
+}
+
+/* Makes a layout of three constants. */
+CRADLE_INLINE cradle_array_layout cradle_array_layout_of(size_t size, size_t item_size, size_t length_offset) {
+  cradle_array_layout layout = {(uint32_t)size, (uint32_t)item_size, (uint32_t)length_offset};
+  return layout;
+}
+
+/* An object of any type whose layout the descriptor says. */
+CRADLE_INLINE void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT {
+  return cradle_new_with(mutator, type, cradle_array_layout_of(0, 0, 0), length, 0);
+}
+/* CRADLE_NEW_WITH. */
+CRADLE_INLINE void *cradle_new_flagged(cradle_mutator *mutator, uint32_t type, size_t size, uint32_t flags)
+    CRADLE_MAY_COLLECT {
+  if (flags == 0) return cradle_new_registered(mutator, type, size);
+  return cradle_new_with(mutator, type, cradle_array_layout_of(size, 0, 0), 0, flags);
+}
+
+/* CRADLE_NEW_ARRAY. */
+CRADLE_INLINE void *cradle_new_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count)
+    CRADLE_MAY_COLLECT {
+  if (CRADLE_UNLIKELY(cradle_items_exceed(layout.size, layout.item_size, count)))
+    return cradle_new_items_slow(mutator, type, layout, count);
+  size_t size = layout.size + count * layout.item_size, bytes = cradle_object_bytes(size);
+  if (CRADLE_CHECKED) cradle_check_items(mutator, type, layout, true);
+  char *object = mutator->free, *next = object + bytes;
+  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_new_items_slow(mutator, type, layout, count);
+  CRADLE_UNPOISON(mutator, object, bytes);
+  cradle_zero_object(object, bytes);
+  cradle_label_items(object, type, layout.length_offset, count);
+  mutator->free = next; /* last: docs/design/fast-path.md */
+  return object;
+}
+
+/* CRADLE_NEW_ARRAY_FAST. */
+CRADLE_INLINE void *cradle_new_items_fast(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
+                                          size_t count) {
+  if (CRADLE_UNLIKELY(cradle_items_exceed(layout.size, layout.item_size, count))) return NULL;
+  size_t size = layout.size + count * layout.item_size, bytes = cradle_object_bytes(size);
+  if (CRADLE_CHECKED && cradle_top(mutator) != NULL) cradle_check_items(mutator, type, layout, false);
+  char *object = mutator->free, *next = object + bytes;
+  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return NULL;
+  CRADLE_UNPOISON(mutator, object, bytes);
+  cradle_label_items(object, type, layout.length_offset, count);
+  mutator->free = next; /* last: docs/design/fast-path.md */
+  return object;
+}
+
+/* CRADLE_NEW_ARRAY_UNINITIALIZED. */
+CRADLE_INLINE void *cradle_new_items_uninitialized(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
+                                                   size_t count) CRADLE_MAY_COLLECT {
+  void *object = cradle_new_items_fast(mutator, type, layout, count);
+  if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_items_slow(mutator, type, layout, count);
+  return object;
+}
+
+/* CRADLE_NEW_RESERVED_ARRAY. */
+CRADLE_INLINE void *cradle_new_reserved_items(cradle_reservation *reservation, uint32_t type,
+                                              cradle_array_layout layout, size_t count) {
+  if (CRADLE_CHECKED) {
+    cradle_check_items(reservation->mutator, type, layout, false);
+    cradle_check_room(reservation, cradle_items_bytes(layout.size, layout.item_size, count));
+  }
+  char *object = reservation->free;
+  reservation->free = object + cradle_object_bytes(layout.size + count * layout.item_size);
+  cradle_label_items(object, type, layout.length_offset, count);
+  return object;
 }
 
 CRADLE_END_DECLS

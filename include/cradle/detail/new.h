@@ -1,7 +1,9 @@
-/* What the inline functions of cradle/new.h and cradle/items.h are made of. A program does not call these; generated
- * code calls the partners that docs/jit.md names. */
+/* What the functions and macros of cradle/new.h and cradle/typed.h are made of. A program does not call these;
+ * generated code calls the partners that docs/jit.md names. */
 #ifndef CRADLE_DETAIL_NEW_H
 #define CRADLE_DETAIL_NEW_H
+
+#include <string.h>
 
 #include <cradle/detail/sanitizers.h>
 #include <cradle/mutator.h>
@@ -46,6 +48,51 @@ CRADLE_INLINE char *cradle_registered_place(cradle_mutator *mutator, uint32_t ty
   *entry = (uintptr_t)object;
   mutator->registered = entry + 1;
   mutator->free = next;
+  return object;
+}
+
+/* CRADLE_NEW_UNINITIALIZED: objects above CRADLE_NURSERY_OBJECT_MAX_BYTES do not take the fast path, and are zeroed. */
+CRADLE_INLINE void *cradle_new_uninitialized(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
+  size_t bytes = cradle_object_bytes(size);
+  if (CRADLE_CHECKED) cradle_check_new(mutator, type, size);
+  char *object = mutator->free;
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_new_slow(mutator, type, size);
+  char *next = object + bytes;
+  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_new_slow(mutator, type, size);
+  CRADLE_UNPOISON(mutator, object, bytes);
+  *(cradle_word *)(void *)object = type;
+  mutator->free = next; /* last: docs/design/fast-path.md */
+  return object;
+}
+
+/* CRADLE_NEW_FAST. */
+CRADLE_INLINE void *cradle_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) {
+  size_t bytes = cradle_object_bytes(size);
+  if (CRADLE_CHECKED) cradle_check_new_fast(mutator, type, size);
+  char *object = mutator->free;
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
+  char *next = object + bytes;
+  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return NULL;
+  CRADLE_UNPOISON(mutator, object, bytes);
+  *(cradle_word *)(void *)object = type;
+  mutator->free = next; /* last: docs/design/fast-path.md */
+  return object;
+}
+
+/* CRADLE_NEW_WITH without flags. */
+CRADLE_INLINE void *cradle_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
+  char *object = cradle_registered_place(mutator, type, size);
+  if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_registered_slow(mutator, type, size);
+  memset(object + 8, 0, cradle_object_bytes(size) - 8);
+  return object;
+}
+
+/* CRADLE_NEW_RESERVED. */
+CRADLE_INLINE void *cradle_new_reserved(cradle_reservation *reservation, uint32_t type, size_t size) {
+  if (CRADLE_CHECKED) cradle_check_reserved(reservation, type, size);
+  char *object = reservation->free;
+  reservation->free = object + cradle_object_bytes(size);
+  *(cradle_word *)(void *)object = type;
   return object;
 }
 

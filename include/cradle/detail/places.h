@@ -13,6 +13,7 @@
 #define cradle_new_fast(...) CRADLE_PLACED(cradle_new_fast(__VA_ARGS__))
 #define cradle_new_array(...) CRADLE_PLACED(cradle_new_array(__VA_ARGS__))
 #define cradle_new_registered(...) CRADLE_PLACED(cradle_new_registered(__VA_ARGS__))
+#define cradle_new_flagged(...) CRADLE_PLACED(cradle_new_flagged(__VA_ARGS__))
 #define cradle_reserve(...) CRADLE_PLACED(cradle_reserve(__VA_ARGS__))
 #define cradle_new_reserved(...) CRADLE_PLACED(cradle_new_reserved(__VA_ARGS__))
 #define cradle_new_items(...) CRADLE_PLACED(cradle_new_items(__VA_ARGS__))

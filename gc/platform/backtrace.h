@@ -1,40 +1,34 @@
-/* Backtraces: which calls are under way on a thread, written as addr2line commands that print their source lines.
- *
- * The messages of the default handlers and the reports of faults end with a backtrace. A misuse handler of your own can
- * end its message in the same way with these functions. No function here collects, and none uses a heap.
- */
-#ifndef CRADLE_BACKTRACE_H
-#define CRADLE_BACKTRACE_H
+/* Backtraces: which calls are under way on a thread, written as addr2line commands that print their source lines. The
+ * last words of the default handlers and the reports of faults end with one. */
+#ifndef CRD_PLATFORM_BACKTRACE_H
+#define CRD_PLATFORM_BACKTRACE_H
 
-#include <cradle/base.h>
-
-CRADLE_BEGIN_DECLS
+#include <stddef.h>
+#include <stdint.h>
 
 /* The most calls that one backtrace holds. */
-#define CRADLE_BACKTRACE_MOST 24
+#define BACKTRACE_MOST 24
 
 /* The calls under way on one thread, the innermost first. Each address lies within the calling instruction. The depth
  * is 0 if the C library has no backtrace(), as on musl, or if backtrace() found nothing. */
-typedef struct cradle_backtrace {
+typedef struct crd_backtrace {
   size_t depth;
-  uintptr_t calls[CRADLE_BACKTRACE_MOST];
-} cradle_backtrace;
+  uintptr_t calls[BACKTRACE_MOST];
+} crd_backtrace;
 
 /* Stores the calls under way on this thread, beginning with the caller's own call of this function. The C library's
  * first backtrace() loads the unwinder, which allocates; later calls allocate nothing. */
-CRADLE_API void cradle_backtrace_take(cradle_backtrace *trace);
+void crd_backtrace_take(crd_backtrace *trace);
 /* Writes the calls to standard error, one line for each run of neighbouring calls that are in the same file:
  *
  *     addr2line -f -p -i -e /home/ada/vm 0x1234 0x15e0
  *
  * A shell runs such a line as it is. An empty backtrace gives one line that says that nothing is known. Allocates
  * nothing. A refused write may raise a signal, such as SIGPIPE. */
-CRADLE_API void cradle_backtrace_write(const cradle_backtrace *trace);
+void crd_backtrace_write(const crd_backtrace *trace);
 /* Prepares both functions for signal handlers, for stacks of a few kilobytes and for a sandbox: does now what their
- * first calls would do, and reads now what cradle_backtrace_write says of the program's file. From then on they open no
- * file. cradle_heap_prepare calls it. */
-CRADLE_API void cradle_backtrace_prepare(void);
-
-CRADLE_END_DECLS
+ * first calls would do, and reads now what crd_backtrace_write says of the program's file. From then on they open no
+ * file. */
+void crd_backtrace_prepare(void);
 
 #endif

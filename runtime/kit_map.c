@@ -109,8 +109,8 @@ static bool set_room(const cradle_kit *kit, cradle_kit_map *map, size_t count) C
   if (CRADLE_UNLIKELY(index == NULL)) return false;
   index->mask = slots - 1;
   CRADLE_ROOT(kit->mutator, index);
-  cradle_kit_entries *entries = CRADLE_NEW_ARRAY(kit->mutator, cradle_kit_entries, kit->first_type + CRADLE_KIT_ENTRIES,
-                                                 items, length, room);
+  cradle_kit_entries *entries =
+      CRADLE_NEW_ARRAY(kit->mutator, cradle_kit_entries, kit->first_type + CRADLE_KIT_ENTRIES, items, length, room);
   if (CRADLE_UNLIKELY(entries == NULL)) return false;
   if (map->index != NULL) move_entries(map, entries, index);
   map->used = map->count;

@@ -44,7 +44,10 @@ uint64_t cradle_kit_hash_identity(const cradle_kit *kit, cradle_value value) {
   void *object = cradle_value_object(&kit->encoding, value);
   if (object == NULL) return cradle_kit_hash_word(value);
   uint32_t type = cradle_type_of(object);
-  if (type == kit->first_type + CRADLE_KIT_STRING) return cradle_kit_string_hash(object);
+  if (type == kit->first_type + CRADLE_KIT_STRING) {
+    uint64_t known = ((const cradle_kit_string *)object)->hash;
+    return CRADLE_LIKELY(known != 0) ? known : cradle_kit_string_hash(object);
+  }
   if (type == kit->first_type + CRADLE_KIT_SYMBOL) return ((const cradle_kit_symbol *)object)->hash;
   return cradle_kit_hash_word(cradle_identity_hash(kit->mutator, object));
 }

@@ -46,10 +46,6 @@ bool cradle_kit_list_append_slow(const cradle_kit *kit, cradle_kit_list *list, c
   return true;
 }
 
-bool cradle_kit_list_reserve(const cradle_kit *kit, cradle_kit_list *list, size_t capacity) {
-  return capacity <= list->room || set_room(kit, list, capacity);
-}
-
 /* --- in the middle: many references change their slots at once --- */
 
 bool cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value) {
@@ -72,12 +68,4 @@ cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list
   cradle_copy_slots(kit->mutator, list->array, items + index, items + index + 1, list->length - index);
   items[list->length] = 0; /* needs no barrier: a zero word is no reference */
   return value;
-}
-
-void cradle_kit_list_truncate(cradle_kit_list *list, size_t length) {
-  if (CRADLE_UNLIKELY(length > list->length))
-    cradle_kit_no_item(NULL, "cradle_kit_list_truncate", length, list->length);
-  if (length < list->length)
-    memset(list->array->items + length, 0, (list->length - length) * sizeof *list->array->items);
-  list->length = length;
 }

@@ -164,7 +164,7 @@ bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, cradle_value
   uint32_t slot = 0, hash = hash_for(kit, map, key);
   size_t entry = search(kit, map, key, hash, &slot);
   if (entry != CRADLE_KIT_MAP_NONE)
-    cradle_kit_map_set_at(kit, map, entry, value);
+    cradle_kit_store(kit, map->entries, &map->entries->items[entry].value, value);
   else if (CRADLE_UNLIKELY(is_full(map)))
     return grow_and_add(kit, map, key, value, hash);
   else
@@ -181,18 +181,6 @@ bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map, cradle_va
   map->entries->items[entry] = (cradle_kit_map_entry){0, 0};
   map->count--;
   return true;
-}
-
-void cradle_kit_map_clear(cradle_kit_map *map) {
-  map->entries = NULL;
-  map->index = NULL;
-  map->count = map->used = 0;
-}
-
-bool cradle_kit_map_reserve(const cradle_kit *kit, cradle_kit_map *map, size_t count) {
-  if (count < map->count) count = map->count;
-  bool has_room = map->index != NULL && room_of(map->index) - map->used >= count - map->count;
-  return has_room || set_room(kit, map, count);
 }
 
 size_t cradle_kit_map_next(const cradle_kit_map *map, size_t entry) {
@@ -212,7 +200,7 @@ static cradle_kit_string *as_string(const cradle_kit *kit, cradle_value value) {
 static bool strings_equal(const cradle_kit *kit, cradle_value left, cradle_value right) {
   const cradle_kit_string *one = as_string(kit, left), *other = as_string(kit, right);
   return one != NULL && other != NULL && ((left ^ right) & ~kit->encoding.payload_mask) == 0 &&
-         cradle_kit_string_equal(one, other);
+         one->length == other->length && memcmp(one->bytes, other->bytes, one->length) == 0;
 }
 
 CRADLE_API const cradle_kit_keys cradle_kit_keys_strings = {cradle_kit_hash_identity, strings_equal};

@@ -22,8 +22,9 @@ uint64_t cradle_kit_hash_bytes(const void *bytes, size_t length) {
   return hash != 0 ? hash : 1;
 }
 
-uint64_t cradle_kit_string_hash_slow(cradle_kit_string *string) {
-  return string->hash = cradle_kit_hash_bytes(string->bytes, string->length);
+uint64_t cradle_kit_string_hash(cradle_kit_string *string) {
+  if (string->hash == 0) string->hash = cradle_kit_hash_bytes(string->bytes, string->length);
+  return string->hash;
 }
 
 /* --- making strings --- */

@@ -27,13 +27,9 @@ static cradle_kit_symbol *add(const cradle_kit *kit, cradle_weak_set *symbols, c
   return cradle_weak_set_add(symbols, symbol->hash, symbol) ? symbol : NULL;
 }
 
-cradle_kit_symbol *cradle_kit_symbol_find(cradle_weak_set *symbols, const char *bytes, size_t length) {
-  return find(symbols, cradle_kit_hash_bytes(bytes, length), bytes, length);
-}
-
 cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,
                                      size_t length) {
-  cradle_kit_symbol *known = cradle_kit_symbol_find(symbols, bytes, length);
+  cradle_kit_symbol *known = find(symbols, cradle_kit_hash_bytes(bytes, length), bytes, length);
   if (known != NULL) return known;
   cradle_kit_string *name = cradle_kit_string_new(kit, bytes, length);
   return name == NULL ? NULL : add(kit, symbols, name);

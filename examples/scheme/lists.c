@@ -63,7 +63,8 @@ CRADLE_UNCHECKED_COLLECTION bool is_equal(scheme *s, value left, value right) {
     remembered_left = left, remembered_right = right, remembers_at *= 2;
   }
   if (is_eqv(left, right)) return true;
-  if (is_a(left, T_STRING) && is_a(right, T_STRING)) return cradle_kit_string_equal(object_of(left), object_of(right));
+  if (is_a(left, T_STRING) && is_a(right, T_STRING))
+    return cradle_kit_string_compare(object_of(left), object_of(right)) == 0;
   return is_a(left, T_VECTOR) && is_a(right, T_VECTOR) && vectors_equal(s, object_of(left), object_of(right));
 }
 

@@ -86,7 +86,9 @@ CRADLE_MAY_COLLECT static value table_count_row(scheme *s, size_t count, const v
 }
 CRADLE_MAY_COLLECT static value table_clear_row(scheme *s, size_t count, const value *args) {
   (void)count;
-  cradle_kit_map_clear(check_table(s, args[0]));
+  cradle_kit_map *table = check_table(s, args[0]);
+  for (size_t e = cradle_kit_map_next(table, 0); e != CRADLE_KIT_MAP_NONE; e = cradle_kit_map_next(table, e + 1))
+    cradle_kit_map_remove(&s->kit, table, cradle_kit_map_key_at(table, e));
   return UNSPECIFIED;
 }
 /* (hash-table-update! table key change [default]): default is a procedure without arguments, or for update!/default the

@@ -49,7 +49,7 @@ const char *kind_name(value v) {
 bool equal_values(value a, value b) {
   if (are_numbers(a, b)) return to_double(a) == to_double(b);
   if (a == b) return true;
-  return is_string(a) && is_string(b) && cradle_kit_string_equal(to_string(a), to_string(b));
+  return is_string(a) && is_string(b) && cradle_kit_string_compare(to_string(a), to_string(b)) == 0;
 }
 
 value to_key(value v) {

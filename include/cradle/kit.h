@@ -60,33 +60,16 @@ typedef struct cradle_kit {
   uint64_t reference_mask, reference_pattern;
 } cradle_kit;
 
+#include <cradle/detail/kit_values.h>
+
 /* Fills *kit; data becomes NULL. Does not fail. */
 CRADLE_API void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32_t first_type);
 /* Adds the kit's types to the heap with cradle_type_add and returns the first id. CRADLE_TYPE_ID_END: memory or ids ran
  * out, and the handler returned; types that were added by then stay. */
 CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_kit_add_types(cradle_heap *heap);
 
-/* false: the word is an immediate. A quick first test; cradle_value_object decides. */
-CRADLE_INLINE bool cradle_kit_may_refer(const cradle_kit *kit, cradle_value value) {
-  return (value & kit->reference_mask) == kit->reference_pattern;
-}
-/* As cradle_store_value, but quicker for immediates in old objects: the collector need not know of them. */
-CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_word *slot, cradle_value value) {
-  if (CRADLE_CHECKED) cradle_check_slot(kit->mutator, object, slot, value);
-  if (CRADLE_UNLIKELY((((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK) &&
-                      cradle_kit_may_refer(kit, value)))
-    cradle_store_slow(kit->mutator, object, slot, value);
-  else
-    *slot = value;
-}
-
 /* --- hashes --- */
 
-/* Every bit of the result depends on every bit of the word. A constant is mixed in first, because the product of a
- * small word would leave the high half empty. */
-CRADLE_INLINE uint64_t cradle_kit_hash_word(uint64_t word) {
-  return cradle_kit_hash_fold(word ^ CRADLE_KIT_HASH_ODD_2, CRADLE_KIT_HASH_ODD_1);
-}
 /* A hash of bytes, never 0. It does not defend against keys that are chosen to collide. */
 CRADLE_API uint64_t cradle_kit_hash_bytes(const void *bytes, size_t length);
 /* The hash for comparison by identity, for hash functions of the program's own: it stays the same when the object
@@ -98,7 +81,7 @@ CRADLE_API uint64_t cradle_kit_hash_identity(const cradle_kit *kit, cradle_value
 typedef struct cradle_kit_string {
   uint64_t header;
   uint64_t length; /* bytes */
-  uint64_t hash;   /* 0: not computed so far */
+  uint64_t hash;   /* of the bytes; 0: not computed so far */
   char bytes[];    /* any bytes; no zero byte ends them */
 } cradle_kit_string;
 
@@ -115,14 +98,6 @@ CRADLE_API cradle_kit_string *cradle_kit_string_slice(const cradle_kit *kit, cra
                                                       size_t end) CRADLE_MAY_COLLECT;
 /* Negative, 0 or positive if left sorts before, equal to or after right. Bytes are compared as unsigned numbers. */
 CRADLE_API int cradle_kit_string_compare(const cradle_kit_string *left, const cradle_kit_string *right);
-
-/* The hash of a string's bytes, never 0; computed once. */
-CRADLE_INLINE uint64_t cradle_kit_string_hash(cradle_kit_string *string) {
-  return CRADLE_LIKELY(string->hash != 0) ? string->hash : cradle_kit_string_hash_slow(string);
-}
-CRADLE_INLINE bool cradle_kit_string_equal(const cradle_kit_string *left, const cradle_kit_string *right) {
-  return left == right || (left->length == right->length && memcmp(left->bytes, right->bytes, left->length) == 0);
-}
 
 /* --- lists: values, growing at the end --- */
 
@@ -177,12 +152,6 @@ CRADLE_API bool cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *l
     CRADLE_MAY_COLLECT;
 /* Removes the item at index and returns it; later items move down. It is misuse unless index < list->length. */
 CRADLE_API cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index);
-/* Drops all items from length on. It is misuse unless length <= list->length. The room stays. */
-CRADLE_API void cradle_kit_list_truncate(cradle_kit_list *list, size_t length);
-/* Makes room for capacity items in all. false: memory ran out, and the handler returned. */
-CRADLE_API bool cradle_kit_list_reserve(const cradle_kit *kit, cradle_kit_list *list, size_t capacity)
-    CRADLE_MAY_COLLECT;
-
 /* --- maps: from values to values, in the order of insertion --- */
 
 /* How a map compares keys. Equal keys must always have equal hashes. The functions must not collect and must not change
@@ -258,10 +227,6 @@ CRADLE_INLINE cradle_value cradle_kit_map_value_at(const cradle_kit_map *map, si
   CRADLE_KIT_CHECK_(NULL, "cradle_kit_map_value_at", entry, map->used);
   return map->entries->items[entry].value;
 }
-CRADLE_INLINE void cradle_kit_map_set_at(const cradle_kit *kit, cradle_kit_map *map, size_t entry, cradle_value value) {
-  CRADLE_KIT_CHECK_(kit, "cradle_kit_map_set_at", entry, map->used);
-  cradle_kit_store(kit, map->entries, &map->entries->items[entry].value, value);
-}
 /* Returns the value of a key; absent if the map does not have the key. */
 CRADLE_INLINE cradle_value cradle_kit_map_get(const cradle_kit *kit, const cradle_kit_map *map, cradle_value key,
                                               cradle_value absent) {
@@ -274,10 +239,6 @@ CRADLE_API bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, c
     CRADLE_MAY_COLLECT;
 /* Removes a key. false: the map does not have it. */
 CRADLE_API bool cradle_kit_map_remove(const cradle_kit *kit, cradle_kit_map *map, cradle_value key);
-/* Removes all keys and drops the room. */
-CRADLE_API void cradle_kit_map_clear(cradle_kit_map *map);
-/* Makes room for count keys in all. false: memory ran out, and the handler returned. */
-CRADLE_API bool cradle_kit_map_reserve(const cradle_kit *kit, cradle_kit_map *map, size_t count) CRADLE_MAY_COLLECT;
 /* Returns the first entry at or after the given number, or CRADLE_KIT_MAP_NONE. In a loop like this one, keys may be
  * removed and values set:
  *     for (size_t e = cradle_kit_map_next(map, 0); e != CRADLE_KIT_MAP_NONE; e = cradle_kit_map_next(map, e + 1)) */
@@ -295,7 +256,8 @@ typedef struct cradle_kit_symbol {
 /* A table of symbols is a weak set (cradle/weak_set.h) that holds only symbols: cradle_weak_set_new makes it,
  * cradle_weak_set_free frees it. A symbol to which only its table refers dies, and its value with it; the same name
  * later gives a new symbol. A program that finds its variables by name must hold the symbols to which it gave
- * values. */
+ * values. To look a name up without making a symbol, call cradle_weak_set_find with cradle_kit_hash_bytes of the name
+ * and an equality of your own. */
 
 /* Returns the symbol with that name, and makes it if there is none. The bytes of the name lie outside the heap. */
 CRADLE_API cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,
@@ -304,9 +266,6 @@ CRADLE_API cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_we
  * by address uses the symbol's name: there is only one such string for each content. */
 CRADLE_API cradle_kit_symbol *cradle_kit_intern_string(const cradle_kit *kit, cradle_weak_set *symbols,
                                                        cradle_kit_string *name) CRADLE_MAY_COLLECT;
-/* Returns the symbol with that name, or NULL. */
-CRADLE_API cradle_kit_symbol *cradle_kit_symbol_find(cradle_weak_set *symbols, const char *bytes, size_t length);
-
 /* --- the rows of the type table --- */
 
 /* clang-format off */ /* it takes the rows for Objective-C */

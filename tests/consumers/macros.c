@@ -65,8 +65,7 @@ uint64_t kit_of(cradle_mutator *m, uint32_t first) {
   cradle_kit_list_set(&kit, list, 0, cradle_kit_list_get(list, 0) + cradle_kit_list_pop(list));
   cradle_kit_map *map = cradle_kit_map_new(&kit, &cradle_kit_keys_strings);
   size_t entry = cradle_kit_map_find(&kit, map, 1);
-  cradle_kit_map_set_at(&kit, map, entry, cradle_kit_map_key_at(map, entry));
+  cradle_kit_map_set(&kit, map, 1, cradle_kit_map_key_at(map, entry));
   cradle_kit_string *text = cradle_kit_string_blank(&kit, CRADLE_KIT_MAP_MAX);
-  bool same = cradle_kit_string_equal(text, text) && cradle_kit_may_refer(&kit, 0);
-  return cradle_kit_string_hash(text) + cradle_kit_map_get(&kit, map, 0, cradle_kit_hash_word(1)) + same;
+  return cradle_kit_map_get(&kit, map, 0, text->length);
 }

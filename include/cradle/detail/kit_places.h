@@ -9,7 +9,6 @@
 
 /* Types, slots and hashes. */
 #define cradle_kit_add_types(...) CRADLE_PLACED(cradle_kit_add_types(__VA_ARGS__))
-#define cradle_kit_store(...) CRADLE_PLACED(cradle_kit_store(__VA_ARGS__))
 #define cradle_kit_hash_identity(...) CRADLE_PLACED(cradle_kit_hash_identity(__VA_ARGS__))
 
 /* Strings. */
@@ -27,24 +26,19 @@
 #define cradle_kit_list_pop(...) CRADLE_PLACED(cradle_kit_list_pop(__VA_ARGS__))
 #define cradle_kit_list_insert(...) CRADLE_PLACED(cradle_kit_list_insert(__VA_ARGS__))
 #define cradle_kit_list_remove(...) CRADLE_PLACED(cradle_kit_list_remove(__VA_ARGS__))
-#define cradle_kit_list_truncate(...) CRADLE_PLACED(cradle_kit_list_truncate(__VA_ARGS__))
-#define cradle_kit_list_reserve(...) CRADLE_PLACED(cradle_kit_list_reserve(__VA_ARGS__))
 
 /* Maps. */
 #define cradle_kit_map_new(...) CRADLE_PLACED(cradle_kit_map_new(__VA_ARGS__))
 #define cradle_kit_map_find(...) CRADLE_PLACED(cradle_kit_map_find(__VA_ARGS__))
 #define cradle_kit_map_key_at(...) CRADLE_PLACED(cradle_kit_map_key_at(__VA_ARGS__))
 #define cradle_kit_map_value_at(...) CRADLE_PLACED(cradle_kit_map_value_at(__VA_ARGS__))
-#define cradle_kit_map_set_at(...) CRADLE_PLACED(cradle_kit_map_set_at(__VA_ARGS__))
 #define cradle_kit_map_get(...) CRADLE_PLACED(cradle_kit_map_get(__VA_ARGS__))
 #define cradle_kit_map_set(...) CRADLE_PLACED(cradle_kit_map_set(__VA_ARGS__))
 #define cradle_kit_map_remove(...) CRADLE_PLACED(cradle_kit_map_remove(__VA_ARGS__))
-#define cradle_kit_map_reserve(...) CRADLE_PLACED(cradle_kit_map_reserve(__VA_ARGS__))
 
 /* Symbols. */
 #define cradle_kit_intern(...) CRADLE_PLACED(cradle_kit_intern(__VA_ARGS__))
 #define cradle_kit_intern_string(...) CRADLE_PLACED(cradle_kit_intern_string(__VA_ARGS__))
-#define cradle_kit_symbol_find(...) CRADLE_PLACED(cradle_kit_symbol_find(__VA_ARGS__))
 
 #endif
 

@@ -103,31 +103,3 @@ void crd_event_pause(cradle_heap *heap, cradle_cause cause, uint64_t duration_ns
   }
   crd_event_send(heap, &event);
 }
-
-const char *cradle_cause_name(cradle_cause cause) {
-  switch (cause) {
-  case CRADLE_CAUSE_NURSERY_FULL: return "nursery full";
-  case CRADLE_CAUSE_REQUEST: return "request";
-  case CRADLE_CAUSE_THRESHOLD: return "threshold";
-  case CRADLE_CAUSE_LARGE: return "large allocation";
-  case CRADLE_CAUSE_MEMORY: return "out of memory";
-  case CRADLE_CAUSE_STRESS: return "stress";
-  case CRADLE_CAUSE_SAFEPOINT: return "safepoint request";
-  case CRADLE_CAUSE_MAJOR: return "before a major collection";
-  case CRADLE_CAUSE_DETACH: return "mutator freed";
-  case CRADLE_CAUSE_FORK: return "before a fork";
-  case CRADLE_CAUSE_PIN: return "before a pin";
-  case CRADLE_CAUSE_AGE: return "age";
-  }
-  return "unknown cause";
-}
-
-const char *cradle_phase_name(cradle_phase phase) {
-  switch (phase) {
-  case CRADLE_PHASE_IDLE: return "idle";
-  case CRADLE_PHASE_MARKING: return "marking";
-  case CRADLE_PHASE_SWEEPING: return "sweeping";
-  case CRADLE_PHASE_CLEARING: return "clearing";
-  }
-  return "unknown phase";
-}

@@ -34,10 +34,6 @@
 /* A heap that collects nothing has its nursery halved while the system refuses, down to this. */
 #define NURSERY_HALVED_MIN_BYTES ((size_t)1 << 20)
 
-uint32_t cradle_version(void) {
-  return CRADLE_VERSION;
-}
-
 /* --- making --- */
 
 static bool init_types(cradle_heap *heap, cradle_error *error) {

@@ -201,10 +201,6 @@ crd_type_words crd_show_name(const char *name) {
   return words;
 }
 
-size_t cradle_show_text(char *out, size_t room, const char *text, size_t length) {
-  return crd_show_text(out, room, text, length);
-}
-
 static crd_type_words type_words(const crd_text *text) {
   crd_type_words words;
   memcpy(words.buffer, text->buffer, sizeof words.buffer);

@@ -202,7 +202,7 @@ static void report_faults_of_quarantine(const cradle_options *before, cradle_opt
     options->fault_report = CRADLE_FAULTS_REPORTED;
 }
 
-int cradle_options_from_environment(cradle_options *options) {
+int crd_options_from_environment(cradle_options *options) {
   /* Options of another version of the headers: heap creation will report it. */
   if (options == NULL || options->size != sizeof *options) return 0;
   overlaid all = {.options = options, .before = *options};

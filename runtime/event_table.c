@@ -3,6 +3,8 @@
 
 #include <cradle/options.h>
 
+#include "gc/base/text.h"
+
 #include <string.h>
 
 const char *const crd_section_names[CRD_SECTION_COUNT] = {
@@ -26,11 +28,11 @@ const char *const crd_section_names[CRD_SECTION_COUNT] = {
 /* --- words of enumerations --- */
 
 static const char *cause_word(uint32_t cause) {
-  return cradle_cause_name((cradle_cause)cause);
+  return crd_cause_name((cradle_cause)cause);
 }
 
 static const char *phase_word(uint32_t phase) {
-  return cradle_phase_name((cradle_phase)phase);
+  return crd_phase_name((cradle_phase)phase);
 }
 
 static const char *source_word(uint32_t source) {

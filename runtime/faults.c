@@ -68,7 +68,7 @@ static void write_trigger(const crd_faults *faults, uint64_t collection, const c
   if (one->collection != collection)
     crd_text_format(&text, ", too long ago: what triggered it is no longer known");
   else
-    crd_text_format(&text, ", triggered by: %s", cradle_cause_name(one->cause));
+    crd_text_format(&text, ", triggered by: %s", crd_cause_name(one->cause));
   write_line(&text);
   if (one->collection == collection) crd_backtrace_write(&one->from);
 }
@@ -229,7 +229,7 @@ static void warm_up(cradle_heap *heap) {
   if (begin_report()) {
     crd_quiet quiet;
     crd_quiet_begin(&quiet);
-    crd_text_format(&text, "%s", cradle_cause_name(CRADLE_CAUSE_STRESS));
+    crd_text_format(&text, "%s", crd_cause_name(CRADLE_CAUSE_STRESS));
     crd_write_quietly(-1, text.buffer, 0); /* to no file: nobody should see an empty message */
     crd_quiet_end(&quiet);
     end_report();

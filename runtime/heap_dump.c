@@ -1,6 +1,7 @@
 /* A heap dump to a file. The file is made at the first write, so a refused call leaves no file. */
 #include <cradle/inspect.h>
 
+#include "gc/base/text.h"
 #include "runtime/platform/files.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ bool cradle_heap_dump(cradle_heap *heap, const char *path, cradle_error *error) 
   if (written && dump.error == 0) return true;
   const char *what = dump.error != 0 ? crd_open_failure(dump.error) : "memory for it was refused";
   char shown[100];
-  (void)cradle_show_text(shown, sizeof shown, path, strlen(path));
+  (void)crd_show_text(shown, sizeof shown, path, strlen(path));
   if (error != NULL) snprintf(error->message, sizeof error->message, "heap dump to \"%s\": %s", shown, what);
   return false;
 }

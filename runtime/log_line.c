@@ -6,6 +6,7 @@
  * Numbers have three digits and a unit, and each column but the cause has a fixed width. If the system says for how
  * much of the pause the thread ran on a processor, "; ran 120 us" ends the line.
  */
+#include "gc/base/text.h"
 #include "runtime/log_put.h"
 #include "runtime/log_sink.h"
 
@@ -101,7 +102,7 @@ static void put_columns(crd_log_writer *writer, const columns *of) {
   put_column(file, &time_scale, of->took_ns);
   put_column(file, &time_scale, of->pause_ns);
   put(file, "  ");
-  put(file, cradle_cause_name(of->cause));
+  put(file, crd_cause_name(of->cause));
 }
 
 static void end_line(crd_log_writer *writer, const crd_line_pause *pause) {

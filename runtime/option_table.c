@@ -391,13 +391,3 @@ void crd_option_accepted(const crd_option *option, char words[CRD_ACCEPTED_BYTES
   case CRD_OPTION_LOG: strcpy(words, "FILE or WORD,WORD:FILE"); break;
   }
 }
-
-void cradle_options_list(void (*function)(void *data, const cradle_option_row *row), void *data) {
-  for (size_t i = 0; i < crd_option_count; i++) {
-    const crd_option *option = &crd_options[i];
-    char accepted[CRD_ACCEPTED_BYTES];
-    crd_option_accepted(option, accepted);
-    cradle_option_row row = {option->name, accepted, option->initial, option->help};
-    function(data, &row);
-  }
-}

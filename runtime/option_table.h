@@ -43,6 +43,10 @@ typedef struct crd_option {
   const char *help;
 } crd_option;
 
+/* Overlays options, which must have been initialised, with the CRADLE_ variables. A bad value or an unknown CRADLE_ name
+ * is reported once and is otherwise ignored. Returns the number of these reports. */
+int crd_options_from_environment(cradle_options *options);
+
 /* The value of an environment variable. NULL: it is not set, or the program runs with more rights than its user
  * (set-user-id, set-group-id, file capabilities): then the user's environment must not choose what the program does and
  * where it writes. */

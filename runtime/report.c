@@ -1,8 +1,7 @@
 /* Reports on standard error, each only once in a process. */
 #include "runtime/report.h"
 
-#include <cradle/inspect.h>
-
+#include "gc/base/text.h"
 #include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
 
@@ -88,7 +87,7 @@ int crd_report(const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(line + prefix, REPORT_MAX_BYTES - prefix, format, arguments);
   va_end(arguments);
-  (void)cradle_show_text(line, sizeof line, line, strlen(line));
+  (void)crd_show_text(line, sizeof line, line, strlen(line));
   if (!crd_first_time(line)) return 0;
   strcat(line, "\n");
   crd_write_all(CRD_STANDARD_ERROR, line, strlen(line));

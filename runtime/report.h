@@ -3,7 +3,7 @@
  * [report.1] The same line appears once in a process, however many heaps start in it. So the process has a list of the
  *            lines that were written, behind a lock. There is no other state here.
  * [report.2] A report is one line, written with one write if there is room for it. If not, it waits for room, even if
- *            standard error is non-blocking. Its text is made safe by cradle_show_text.
+ *            standard error is non-blocking. Its text is made safe by crd_show_text.
  */
 #ifndef CRADLE_RUNTIME_REPORT_H
 #define CRADLE_RUNTIME_REPORT_H

@@ -30,7 +30,7 @@ cradle_heap *cradle_heap_new_from_environment(const cradle_options *options, cra
   /* Options of another version cannot be copied; heap creation reports what is wrong. */
   if (options == NULL || options->size != sizeof *options) return cradle_heap_new(options, error);
   cradle_options mine = *options;
-  cradle_options_from_environment(&mine);
+  crd_options_from_environment(&mine);
   listen(&mine);
   cradle_heap *heap = cradle_heap_new(&mine, error);
   crd_chain_settle(mine.listener, options->listener, heap);

@@ -1,11 +1,12 @@
 /* Statistics in words, one fact in each line. */
 #include "runtime/summary.h"
 
-#include "runtime/pauses.h"
 #include <cradle/statistics.h>
 
+#include "gc/base/text.h"
 #include "runtime/exit_list.h"
 #include "runtime/growing_text.h"
+#include "runtime/pauses.h"
 #include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
 #include "runtime/report.h"
@@ -47,7 +48,7 @@ static void add_causes(crd_growing_text *to, const uint64_t counts[CRADLE_CAUSE_
   const char *before = ": ";
   for (int i = 0; i < CRADLE_CAUSE_LIMIT; i++) {
     if (counts[i] == 0) continue;
-    crd_growing_format(to, "%s%ju %s", before, (uintmax_t)counts[i], cradle_cause_name((cradle_cause)i));
+    crd_growing_format(to, "%s%ju %s", before, (uintmax_t)counts[i], crd_cause_name((cradle_cause)i));
     before = ", ";
   }
 }

@@ -1,15 +1,15 @@
 /* Prints the Markdown table of docs/environment.md, made from the library's option table. */
-#include <cradle/runtime.h>
+#include "runtime/option_table.h"
 
 #include <stdio.h>
 
-static void print_row(void *data, const cradle_option_row *row) {
-  (void)data;
-  printf("| `%s` | %s | %s | %s |\n", row->name, row->accepted, row->initial, row->help);
-}
-
 int main(void) {
   puts("| Variable | Accepted | Default | Meaning |\n|---|---|---|---|");
-  cradle_options_list(print_row, NULL);
+  for (size_t i = 0; i < crd_option_count; i++) {
+    const crd_option *row = &crd_options[i];
+    char accepted[CRD_ACCEPTED_BYTES];
+    crd_option_accepted(row, accepted);
+    printf("| `%s` | %s | %s | %s |\n", row->name, accepted, row->initial, row->help);
+  }
   return fflush(stdout) != 0;
 }

@@ -142,11 +142,15 @@ static void print_whole_error(scheme *s, FILE *to, value raised) {
  * than is shown. */
 void print_error(scheme *s, FILE *to, value raised) {
   enum { SHOWN_BYTES = 2000 };
-  char text[SHOWN_BYTES + 1], shown[SHOWN_BYTES];
+  char text[SHOWN_BYTES + 1];
   FILE *file = memory_file_open(text, sizeof text);
   if (file == NULL) return;
   print_whole_error(s, file, raised);
   memory_file_close(file, text, sizeof text);
-  fwrite(shown, 1, cradle_show_text(shown, sizeof shown, text, strlen(text)), to);
+  for (size_t i = 0; text[i] != '\0' && i < SHOWN_BYTES; i++) {
+    unsigned char byte = (unsigned char)text[i], before = i == 0 ? 0 : (unsigned char)text[i - 1];
+    bool controls = byte < ' ' || byte == 0x7f || (before == 0xc2 && byte < 0xa0); /* a terminal, in UTF-8 */
+    putc(controls ? '?' : byte, to);
+  }
   fputc('\n', to);
 }

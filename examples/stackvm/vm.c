@@ -159,8 +159,11 @@ static uint32_t frame_line(const frame *frame) {
 
 /* A name or a thrown text from the program may contain any bytes, and the output may be a terminal. */
 static void print_shown(const char *text, size_t length) {
-  char shown[SHOWN_BYTES];
-  fwrite(shown, 1, cradle_show_text(shown, sizeof shown, text, length), stderr);
+  for (size_t i = 0; i < length && i < SHOWN_BYTES; i++) {
+    unsigned char byte = (unsigned char)text[i], before = i == 0 ? 0 : (unsigned char)text[i - 1];
+    bool controls = byte < ' ' || byte == 0x7f || (before == 0xc2 && byte < 0xa0); /* a terminal, in UTF-8 */
+    putc(controls ? '?' : byte, stderr);
+  }
 }
 
 static void print_place(const char *file, uint32_t line) {
@@ -249,11 +252,11 @@ void vm_start(vm *vm) {
   options.on_out_of_memory = out_of_memory;
   options.handler_data = vm;
   options.stack = (cradle_stack){profiled_frames, vm};
-  cradle_options_from_environment(
-      &options); /* cradle_heap_new_from_environment does that, too; here it shows the maximum */
-  vm->heap_max = vm->heap_max_now = options.heap_max_bytes;
   vm->heap = cradle_heap_new_from_environment(&options, &error);
   if (vm->heap == NULL) raise_error(vm, "%s", error.message);
+  cradle_statistics now; /* the environment may have chosen another maximum */
+  cradle_heap_statistics(vm->heap, &now, sizeof now);
+  vm->heap_max = vm->heap_max_now = now.heap_max_bytes;
   vm->mutator = cradle_mutator_new(vm->heap);
   if (vm->mutator == NULL) raise_out_of_memory(vm);
   cradle_kit_init(&vm->kit, vm->mutator, T_KIT);

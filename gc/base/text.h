@@ -4,12 +4,12 @@
  *
  *   [text.1] length < sizeof buffer, and buffer[length] is the terminating zero. What does not fit is cut.
  *   [text.2] A format has only the conversions that are named below.
- *   [text.3] What %s stands for is shown as cradle_show_text does: a program's names may hold anything.
+ *   [text.3] What %s stands for is shown as crd_show_text does: a program's names may hold anything.
  */
 #ifndef CRADLE_GC_BASE_TEXT_H
 #define CRADLE_GC_BASE_TEXT_H
 
-#include <cradle/base.h>
+#include <cradle/event.h>
 
 #include <stdarg.h>
 
@@ -30,7 +30,14 @@ void crd_text_format_list(crd_text *text, const char *format, va_list arguments)
  * is missing. */
 size_t crd_character_bytes(const char *text, size_t left);
 
-/* cradle_show_text, for the library's own use: the public function would have to be looked up first. */
+/* Copies length bytes of text to out, made safe for a terminal or a line of a log: each byte of a control character,
+ * and each byte that is not part of a UTF-8 character, becomes '?'. A text that does not fit ends with "...". room: the
+ * bytes at out, at least 5, the terminating zero included. out may be text itself. Returns the length of the result.
+ * Neither allocates nor locks. */
 size_t crd_show_text(char *out, size_t room, const char *text, size_t length);
+
+/* The cause, or the phase, in words, as the log prints it; never NULL. */
+const char *crd_cause_name(cradle_cause cause);
+const char *crd_phase_name(cradle_phase phase);
 
 #endif

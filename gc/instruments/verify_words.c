@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "gc/base/text.h"
 #include "gc/heap.h"
 #include "gc/instruments/referrers.h"
 #include "gc/misuse.h"
@@ -75,7 +76,7 @@ static void add_last_collection(crd_verification *verification) {
     return;
   }
   crd_text_format(text, "; last collection: %" PRIu64 " (%s", heap->stats.minor_collections,
-                  cradle_cause_name(heap->last_cause));
+                  crd_cause_name(heap->last_cause));
   if (stress_is_on(heap)) crd_text_format(text, " %" PRIu64, heap->stress.number);
   crd_text_format(text, ")");
 }

@@ -76,9 +76,6 @@ typedef struct cradle_error {
   uint64_t accepted;  /* if the field is a number: the nearest accepted value; 0: there is none */
 } cradle_error;
 
-/* The library's version in the form of CRADLE_VERSION. Does not collect. */
-CRADLE_API uint32_t cradle_version(void);
-
 CRADLE_END_DECLS
 
 #endif

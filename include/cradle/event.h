@@ -57,8 +57,6 @@ typedef enum cradle_cause {
   CRADLE_CAUSE_PIN,              /* a young object is to be pinned */
   CRADLE_CAUSE_AGE,              /* the last major collection is options.major_age_ns old */
 } cradle_cause;
-/* The cause in words, as the log prints it; never NULL. */
-CRADLE_API const char *cradle_cause_name(cradle_cause cause);
 
 /* What a major collection does. */
 typedef enum cradle_phase {
@@ -68,8 +66,6 @@ typedef enum cradle_phase {
   /* between marking and sweeping, on heaps with weak slots, finalizers and the like: docs/order-of-death.md */
   CRADLE_PHASE_CLEARING,
 } cradle_phase;
-/* The phase in words; never NULL. */
-CRADLE_API const char *cradle_phase_name(cradle_phase phase);
 
 /* What a note is about, where a program may want to act on it; its text is for people. */
 typedef enum cradle_note {

@@ -5,6 +5,7 @@
 #ifndef CRADLE_HEAP_H
 #define CRADLE_HEAP_H
 
+#include <cradle/detail/value.h>
 #include <cradle/mutator.h>
 #include <cradle/object.h>
 #include <cradle/options.h>
@@ -24,9 +25,6 @@ CRADLE_API void cradle_heap_free(cradle_heap *heap);
  * is a call from a callback. When memory or ids run out, the out-of-memory handler is called, and
  * CRADLE_TYPE_ID_END is returned if that returns. Does not collect. */
 CRADLE_API uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type);
-
-/* Returns how the heap's values are encoded; valid as long as the heap. Does not collect. */
-CRADLE_API const cradle_encoding *cradle_heap_encoding(const cradle_heap *heap);
 
 /* What a collection on request does. Each kind does what those before it do, and more. */
 typedef enum cradle_collection_kind {

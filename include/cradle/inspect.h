@@ -24,6 +24,7 @@
 #ifndef CRADLE_INSPECT_H
 #define CRADLE_INSPECT_H
 
+#include <cradle/detail/inspect.h>
 #include <cradle/heap.h>
 
 CRADLE_BEGIN_DECLS
@@ -119,25 +120,14 @@ typedef struct cradle_address_info {
 CRADLE_API void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info,
                                         size_t size);
 
-/* --- names in messages --- */
-
-/* Copies length bytes of text to out, made safe for a terminal or a line of a log: each byte of a control character,
- * and each byte that is not part of a UTF-8 character, becomes '?'. A text that does not fit ends with "...". room: the
- * bytes at out, at least 5, the terminating zero included. out may be text itself. Returns the length of the result.
- * Neither allocates nor locks. */
-CRADLE_API size_t cradle_show_text(char *out, size_t room, const char *text, size_t length);
-
 /* --- dump --- */
 
-/* Writes bytes of the dump. Return false if that fails; it ends the dump. */
-typedef bool (*cradle_write_function)(void *data, const void *bytes, size_t count);
-
-/* Writes every live object with its type and size, and every reference to an object from another or from a root. Other
- * contents are not written. The form is in docs/heap-dump.md; about 16 bytes an object and 4 a reference.
+/* Writes to a file every live object with its type and size, and every reference to an object from another or from a
+ * root. Other contents are not written. The form is in docs/heap-dump.md; about 16 bytes an object and 4 a reference.
  * tools/cradle-heap reads it. Costs a look at all slots and 1 MiB of memory. false: writing failed or memory was
- * refused; error says which. Does not collect. */
-CRADLE_API bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error);
-/* Writes the dump to a file. It is written as PATH.partial.PROCESS.NUMBER, and when it is complete, it gets its name
+ * refused; error says which. Does not collect.
+ *
+ * The file is written as PATH.partial.PROCESS.NUMBER, and when it is complete, it gets its name
  * and the permissions of the file that it replaces. If several processes or threads write the same path at once, the
  * dump that is completed last stays. Symbolic links are followed. A path that exists and is not a regular file (a pipe,
  * a device) is written in place. A process that is killed meanwhile leaves the partial file behind. error names

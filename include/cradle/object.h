@@ -129,16 +129,6 @@ CRADLE_API cradle_encoding cradle_encoding_low_tags(uint8_t tag_set);
  * bits. */
 CRADLE_API cradle_encoding cradle_encoding_nan_boxing(uint64_t mask, uint64_t pattern);
 
-/* The object that a value refers to, or NULL when it is an immediate. */
-CRADLE_INLINE void *cradle_value_object(const cradle_encoding *encoding, cradle_value value) {
-  if (!(encoding->tag_set >> (value & 7) & 1)) return NULL;
-  uint64_t address = value & encoding->payload_mask;
-  if (address == 0) return NULL;
-  for (uint32_t i = 0; i < encoding->pair_count; i++)
-    if ((value & encoding->pairs[i].mask) == encoding->pairs[i].pattern) return (void *)(uintptr_t)address;
-  return NULL;
-}
-
 /* Visiting: a trace callback or root callback reports its slots with these. slot may be anywhere, aligned to 8 bytes;
  * the collector may rewrite it even after the callback has returned. The slot must stay in place until the collection
  * ends; never report a local variable. A slot that is NULL or not aligned is misuse, which the

@@ -1,14 +1,14 @@
 /* Options: everything that a program can choose when it makes a heap. cradle_options_init sets the defaults; the
- * runtime's cradle_options_from_environment (cradle/runtime.h) overlays the CRADLE_ variables.
+ * runtime's cradle_heap_new_from_environment (cradle/runtime.h) overlays the CRADLE_ variables.
  *
  * Sizes are bytes. If options contradict each other or make no sense (a minimum above the maximum, a meaningless
- * encoding, an impossible machine), heap creation fails with a message that names the field. cradle_options_check finds
- * this without making a heap. If there is less address space than the options ask for, the heap uses what there is and
+ * encoding, an impossible machine), heap creation fails with a message that names the field. If there is less address space than the options ask for, the heap uses what there is and
  * sends a note (cradle/event.h).
  */
 #ifndef CRADLE_OPTIONS_H
 #define CRADLE_OPTIONS_H
 
+#include <cradle/detail/options.h>
 #include <cradle/event.h>
 #include <cradle/object.h>
 #include <cradle/profile.h>
@@ -222,16 +222,10 @@ typedef struct cradle_options {
   void *handler_data;                             /* first argument of both */
 } cradle_options;
 
-/* Sets every field to its default. Does not fail. Call it through the macro, which passes the version and sizes that
- * the embedder was compiled with. */
-CRADLE_API void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t size, size_t type_size);
+/* Sets every field to its default, and passes the version and the sizes that the embedder was compiled with. Does not
+ * fail. */
 #define cradle_options_init(options) \
   cradle_options_init_sized((options), CRADLE_VERSION, sizeof(cradle_options), sizeof(cradle_type))
-
-/* Whether the options agree with each other and with this library; heap creation checks this first. false: error,
- * unless NULL, names the field that must change, and why; the message reads "nursery_bytes: accepted are ...". true:
- * error's message is empty, or says that an accepted field cannot be granted in full. Does not collect. */
-CRADLE_API bool cradle_options_check(const cradle_options *options, cradle_error *error);
 
 CRADLE_END_DECLS
 

@@ -10,29 +10,17 @@
 
 CRADLE_BEGIN_DECLS
 
-/* Overlays options with the CRADLE_ variables. A bad value or an unknown CRADLE_ name is reported once, on standard
- * error, with what is accepted, and is otherwise ignored. Returns the number of these reports. options must have been
- * initialised. No other thread may change the environment during the call. A program that runs with more rights than
- * its user (set-user-id) ignores all the variables. */
-CRADLE_API int cradle_options_from_environment(cradle_options *options);
-
-/* Makes a heap from options overlaid with the environment, and attaches what the environment asks for: a log,
- * statistics at the end, a profile, reports of faults. A listener in the options still gets every
- * event. Fails like cradle_heap_new. Free the heap with cradle_heap_free, which also ends the log and the rest. */
+/* Makes a heap from options overlaid with the CRADLE_ variables, and attaches what these ask for: a log, statistics at
+ * the end, a profile, reports of faults. A listener in the options still gets every event. A bad value or an unknown
+ * CRADLE_ name is reported once, on standard error, with what is accepted, and is otherwise ignored. A program that
+ * runs with more rights than its user (set-user-id) ignores all the variables. No other thread may change the
+ * environment during the call. Fails like cradle_heap_new. Free the heap with cradle_heap_free, which also ends the log
+ * and the rest. */
 CRADLE_API cradle_heap *cradle_heap_new_from_environment(const cradle_options *options, cradle_error *error);
 
 /* Reads a size such as 4M, 1.6GB, 65536 or 32 KiB: a number and an optional unit K, M, G or T in steps of 1024 (also
  * with B or iB; case does not matter). false: text is not a size, or it exceeds SIZE_MAX; *bytes is then unchanged. */
 CRADLE_API bool cradle_parse_size(const char *text, size_t *bytes);
-
-/* Calls function for each row of the option table, in its order. docs/environment.md is made from this table. */
-typedef struct cradle_option_row {
-  const char *name;     /* CRADLE_GC_NURSERY */
-  const char *accepted; /* "a size from 4K to 1G" */
-  const char *initial;  /* the default, in words */
-  const char *help;
-} cradle_option_row;
-CRADLE_API void cradle_options_list(void (*function)(void *data, const cradle_option_row *row), void *data);
 
 CRADLE_END_DECLS
 

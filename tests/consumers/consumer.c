@@ -1,11 +1,14 @@
-/* The smallest program that uses the library: it prints the version that it runs with, and fails when the headers it
- * was compiled with are of another. */
+/* The smallest program that uses the library: it prints the version of its headers. It fails if the library is of
+ * another version, which heap creation refuses. */
 #include <cradle/cradle.h>
 
 #include <stdio.h>
 
 int main(void) {
-  unsigned version = (unsigned)cradle_version();
-  printf("%u.%u.%u\n", version / 10000, version / 100 % 100, version % 100);
-  return version == CRADLE_VERSION ? 0 : 1;
+  cradle_options options;
+  cradle_options_init(&options);
+  cradle_heap *heap = cradle_heap_new(&options, NULL);
+  printf("%d.%d.%d\n", CRADLE_VERSION_MAJOR, CRADLE_VERSION_MINOR, CRADLE_VERSION_PATCH);
+  cradle_heap_free(heap);
+  return heap == NULL;
 }

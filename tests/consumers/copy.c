@@ -24,7 +24,8 @@ static pair *list_of_numbers(cradle_mutator *m, uint64_t count) CRADLE_MAY_COLLE
   return list;
 }
 
-/* Returns the version of the copy that serves this file if a heap of it works, and 0 if it does not. */
+/* Returns the version of the copy that serves this file, which heap creation compares, if a heap of it works, and 0 if
+ * it does not. */
 __attribute__((__visibility__("default"))) uint64_t copy_works(void);
 uint64_t copy_works(void) {
   cradle_options options;
@@ -41,5 +42,5 @@ uint64_t copy_works(void) {
   for (const pair *at = list_of_numbers(m, 3000); at != NULL; at = at->next) sum += at->number;
   cradle_mutator_free(m);
   cradle_heap_free(heap);
-  return sum == 3000 * 3001 / 2 ? cradle_version() : 0;
+  return sum == 3000 * 3001 / 2 ? CRADLE_VERSION : 0;
 }

@@ -1,14 +1,13 @@
 /* Tests how messages show names that the program chose: they may hold control characters and have any length. */
 #include "tests/support/heap_fixture.h"
 
+#include "gc/base/text.h"
 #include "gc/misuse.h"
 #include "runtime/report.h"
 
-#include <cradle/inspect.h>
-
 static void shows(const char *text, const char *expected) {
   char out[40];
-  size_t length = cradle_show_text(out, sizeof out, text, strlen(text));
+  size_t length = crd_show_text(out, sizeof out, text, strlen(text));
   assert_string_equal(out, expected);
   assert_int_equal(length, strlen(expected));
 }
@@ -72,9 +71,9 @@ static void only_whole_characters_are_shown(void **state) {
     if (length == 1) continue;
     memset(hidden, '?', sizeof hidden);
     hidden[length - 1] = '\0';
-    assert_int_equal(cradle_show_text(cut, sizeof cut, characters[i], length - 1), length - 1);
+    assert_int_equal(crd_show_text(cut, sizeof cut, characters[i], length - 1), length - 1);
     assert_string_equal(cut, hidden);
-    assert_int_equal(cradle_show_text(cut, sizeof cut, twice, 2 * length - 1), 2 * length - 1);
+    assert_int_equal(crd_show_text(cut, sizeof cut, twice, 2 * length - 1), 2 * length - 1);
     assert_memory_equal(cut, twice, length);
     assert_string_equal(cut + length, hidden);
     snprintf(twice, sizeof twice, "%.*sx", (int)length - 1, characters[i]);
@@ -87,41 +86,41 @@ static void only_whole_characters_are_shown(void **state) {
 static void a_zero_byte_is_hidden(void **state) {
   char out[8];
   (void)state;
-  assert_int_equal(cradle_show_text(out, sizeof out, "a\0b", 3), 3);
+  assert_int_equal(crd_show_text(out, sizeof out, "a\0b", 3), 3);
   assert_string_equal(out, "a?b");
 }
 
 static void a_long_text_is_cut_at_a_character(void **state) {
   char out[9];
   (void)state;
-  (void)cradle_show_text(out, sizeof out, "12345678", 8);
+  (void)crd_show_text(out, sizeof out, "12345678", 8);
   assert_string_equal(out, "12345678");
-  (void)cradle_show_text(out, sizeof out, "123456789", 9);
+  (void)crd_show_text(out, sizeof out, "123456789", 9);
   assert_string_equal(out, "12345...");
-  (void)cradle_show_text(out, sizeof out,
-                         "1234\xe2\x82\xac"
-                         "89",
-                         9);
+  (void)crd_show_text(out, sizeof out,
+                      "1234\xe2\x82\xac"
+                      "89",
+                      9);
   assert_string_equal(out, "1234...");
   /* with room for no character, or in the midst of bytes that are none */
-  (void)cradle_show_text(out, 5, "\xc3\xa9\xc3\xa9\xc3\xa9", 6);
+  (void)crd_show_text(out, 5, "\xc3\xa9\xc3\xa9\xc3\xa9", 6);
   assert_string_equal(out, "...");
-  (void)cradle_show_text(out, 5, "\x80\x80\x80\x80\x80\x80", 6);
+  (void)crd_show_text(out, 5, "\x80\x80\x80\x80\x80\x80", 6);
   assert_string_equal(out, "...");
   memset(out, 'x', sizeof out);
-  assert_int_equal(cradle_show_text(out, 5, "123456", 6), 4);
+  assert_int_equal(crd_show_text(out, 5, "123456", 6), 4);
   assert_string_equal(out, "1...");
   assert_int_equal(out[5], 'x'); /* behind its room */
   for (size_t room = 5; room <= sizeof out; room++) {
     memset(out, 'x', sizeof out);
-    assert_true(cradle_show_text(out, room, "\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80", 12) < room);
+    assert_true(crd_show_text(out, room, "\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80", 12) < room);
   }
 }
 
 static void a_text_may_be_shown_in_its_place(void **state) {
   char text[] = "a\x1b[0mb\xc2\x85";
   (void)state;
-  (void)cradle_show_text(text, sizeof text, text, strlen(text));
+  (void)crd_show_text(text, sizeof text, text, strlen(text));
   assert_string_equal(text, "a?[0mb??");
 }
 

@@ -1,5 +1,6 @@
 /* Looking into the heap: walks, referrers, addresses, and which calls are refused during a walk.
  * tests/model/model_walk.c compares them with whole random heaps. */
+#include "gc/base/text.h"
 #include "tests/support/one_heap.h"
 
 #include <pthread.h>
@@ -768,8 +769,8 @@ static void another_thread(void **state) {
 
 static void everything_has_a_name(void **state) {
   (void)state;
-  ASSERT_NAMED(cradle_cause_name, CRADLE_CAUSE_AGE, "unknown cause");
-  ASSERT_NAMED(cradle_phase_name, CRADLE_PHASE_CLEARING, "unknown phase");
+  ASSERT_NAMED(crd_cause_name, CRADLE_CAUSE_AGE, "unknown cause");
+  ASSERT_NAMED(crd_phase_name, CRADLE_PHASE_CLEARING, "unknown phase");
 }
 
 /* --- without a mutator --- */

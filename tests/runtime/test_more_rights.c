@@ -9,6 +9,8 @@
 #include <cradle/options.h>
 #include <cradle/runtime.h>
 
+#include "runtime/option_table.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +25,7 @@ static int start_with_more_rights(void) {
   cradle_options_init(&options);
   cradle_options_init(&defaults);
   if (getauxval(AT_SECURE) == 0) return 77;
-  if (cradle_options_from_environment(&options) != 0) return 2;
+  if (crd_options_from_environment(&options) != 0) return 2;
   if (memcmp(&options, &defaults, sizeof options) != 0) return 3;
   cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) return 4;

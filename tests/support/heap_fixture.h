@@ -17,6 +17,8 @@
 
 #include <cradle/cradle.h>
 
+#include "runtime/option_table.h"
+
 enum { T_PAIR, T_STRING, T_VECTOR, T_VALUES, T_COUNT };
 typedef struct pair {
   uint64_t header;
@@ -120,7 +122,7 @@ static inline void fixture_options(fixture *f, cradle_options *options) {
   options->on_misuse = fixture_misuse;
   options->on_out_of_memory = fixture_shortage;
   options->handler_data = f;
-  cradle_options_from_environment(options); /* the suite runs again under stress */
+  crd_options_from_environment(options); /* the suite runs again under stress */
   f->stressed = options->stress_period != 0;
 }
 

@@ -99,7 +99,6 @@
 #define cradle_heap_walk(...) CRADLE_PLACED(cradle_heap_walk(__VA_ARGS__))
 #define cradle_referrers(...) CRADLE_PLACED(cradle_referrers(__VA_ARGS__))
 #define cradle_heap_dump(...) CRADLE_PLACED(cradle_heap_dump(__VA_ARGS__))
-#define cradle_heap_dump_to(...) CRADLE_PLACED(cradle_heap_dump_to(__VA_ARGS__))
 
 /* Comes after a longjmp, which left calls without their end. */
 #define cradle_checkpoint_restore(...) (cradle_call_end(NULL), CRADLE_PLACED(cradle_checkpoint_restore(__VA_ARGS__)))

@@ -1,4 +1,5 @@
 #include "bench/allocate_options.h"
+#include "bench/size.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -73,7 +74,7 @@ static unsigned read_runs(const char *text) {
 
 static size_t read_nursery(const char *text) {
   size_t bytes;
-  if (!cradle_parse_size(text, &bytes) || bytes < CRADLE_NURSERY_MIN_BYTES || bytes > CRADLE_NURSERY_MAX_BYTES)
+  if (!read_bytes(text, &bytes) || bytes < CRADLE_NURSERY_MIN_BYTES || bytes > CRADLE_NURSERY_MAX_BYTES)
     refuse("--nursery", text, "a size from 4K to 1G");
   return bytes;
 }

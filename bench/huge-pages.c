@@ -1,5 +1,6 @@
 /* The driver: huge-pages NAME [options] | --list */
 #include "bench/huge_pages.h"
+#include "bench/size.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -55,7 +56,7 @@ static void read_kinds(huge_settings *settings, char *list) {
 
 static uint64_t read_size(const char *text) {
   size_t bytes;
-  if (!cradle_parse_size(text, &bytes)) bad_usage("--most", text, "a size such as 512M or 1G");
+  if (!read_bytes(text, &bytes)) bad_usage("--most", text, "a size such as 512M or 1G");
   return bytes;
 }
 

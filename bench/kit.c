@@ -41,7 +41,7 @@ static void start(void) {
   cradle_options_init(&options);
   options.types = types;
   options.type_count = CRADLE_KIT_TYPES;
-  options.encoding = cradle_encoding_low_tags(1);
+  options.encoding = cradle_encoding_of(0, 0, 1);
   cradle_error error;
   heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) fail(error.message);

@@ -144,7 +144,7 @@ CRADLE_UNCHECKED_COLLECTION static void fork_once(setting *s, double column[FORK
   begin = now_ns();
   pid_t child = fork();
   if (child == 0) {
-    cradle_fork_child(s->heap);
+    cradle_fork_done(s->heap);
     begin = now_ns();
     allocate(s, NURSERY_BYTES - 64 * KIB, false);
     double time = since(begin);
@@ -153,7 +153,7 @@ CRADLE_UNCHECKED_COLLECTION static void fork_once(setting *s, double column[FORK
     _exit(1);
   }
   column[FORK] = since(begin);
-  cradle_fork_parent(s->heap);
+  cradle_fork_done(s->heap);
   if (child < 0 || read(up[0], &column[CHILD_NURSERY], sizeof(double)) != sizeof(double)) fail("no child");
   begin = now_ns();
   allocate(s, NURSERY_BYTES - 64 * KIB, false);

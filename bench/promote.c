@@ -33,7 +33,7 @@ static uint64_t promote_cradle(workload_run *run) {
   cradle_mutator *m = cradle_mutator_new(heap);
   uint64_t sum = 0;
   spent s = {0, 0};
-  cradle_major_disable(m);
+  cradle_major_hold(m, true);
   for (uint64_t round = 0; round < run->with.size; round++) {
     cell *list = cells_new(m, run->with.live);
     CRADLE_ROOT(m, list);
@@ -42,7 +42,7 @@ static uint64_t promote_cradle(workload_run *run) {
     spent_end(&s);
     sum += cells_sum(list);
   }
-  cradle_major_enable(m);
+  cradle_major_hold(m, false);
   workload_end(run, heap, m);
   note(run, s);
   return sum;

@@ -181,7 +181,7 @@ static bool run(const struct kind *kind, uint64_t count) CRADLE_UNCHECKED_COLLEC
   options.types = types;
   options.type_count = T_COUNT;
   options.encoding =
-      cradle_encoding_low_tags(1 << 0 | 1 << 5); /* a second tag, because values without one would be references */
+      cradle_encoding_of(0, 0, 1 << 0 | 1 << 5); /* a second tag, because values without one would be references */
   options.nursery_bytes = LOOP_NURSERY_BYTES;
   cradle_heap *heap = cradle_heap_new(&options, &error);
   if (heap == NULL) {

@@ -109,7 +109,7 @@ cradle_heap *workload_start(workload_run *run) {
   options.types = types;
   options.type_count = TYPE_COUNT;
   options.gc_threads = CRADLE_GC_THREADS_AUTO;
-  options.encoding = cradle_encoding_low_tags(0x01);
+  options.encoding = cradle_encoding_of(0, 0, 0x01);
   options.nursery_bytes = run->nursery_bytes;
   options.listener = (cradle_listener){on_event, run};
   cradle_error error;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/size.h"
 #include "bench/workload_report.h"
 
 static const workload *const all[] = {
@@ -65,7 +66,7 @@ static const workload *find(const char *name) {
 
 static uint64_t number(const char *text, const char *what, uint64_t least, uint64_t most) {
   size_t value;
-  if (!cradle_parse_size(text, &value) || value < least || value > most) bad_usage(what, text);
+  if (!read_bytes(text, &value) || value < least || value > most) bad_usage(what, text);
   return value;
 }
 

@@ -18,16 +18,11 @@
  * it is made. */
 #define ROOM_MIN_ARENAS 2
 
-void cradle_major_disable(cradle_mutator *mutator) {
-  crd_mutator_check_thread(mutator, "cradle_major_disable");
-  mutator->heap->majors_disabled++;
-}
-
-void cradle_major_enable(cradle_mutator *mutator) {
-  crd_mutator_check_thread(mutator, "cradle_major_enable");
-  if (mutator->heap->majors_disabled == 0)
-    crd_misuse(mutator->heap, "cradle_major_enable: major collections are not disabled");
-  mutator->heap->majors_disabled--;
+void cradle_major_hold(cradle_mutator *mutator, bool held) {
+  crd_mutator_check_thread(mutator, "cradle_major_hold");
+  if (!held && mutator->heap->majors_disabled == 0)
+    crd_misuse(mutator->heap, "cradle_major_hold: major collections are not held off");
+  mutator->heap->majors_disabled += held ? 1 : -1;
 }
 
 /* --- the maximum heap --- */

@@ -38,16 +38,8 @@ bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
   return true;
 }
 
-static void go_on(cradle_heap *heap, const char *what) {
-  crd_heap_check_owner(heap, what);
-  if (heap->state != HEAP_FORKING) crd_misuse(heap, "%s: without cradle_fork_prepare", what);
+void cradle_fork_done(cradle_heap *heap) {
+  crd_heap_check_owner(heap, "cradle_fork_done");
+  if (heap->state != HEAP_FORKING) crd_misuse(heap, "cradle_fork_done: without cradle_fork_prepare");
   crd_state_leave(heap, HEAP_MUTATING);
-}
-
-void cradle_fork_parent(cradle_heap *heap) {
-  go_on(heap, "cradle_fork_parent");
-}
-
-void cradle_fork_child(cradle_heap *heap) {
-  go_on(heap, "cradle_fork_child");
 }

@@ -99,7 +99,7 @@ struct cradle_heap {
   crd_pacing pacing;
   crd_compaction_wait compaction;
   crd_rest rest;
-  uint32_t majors_disabled; /* open cradle_major_disable calls */
+  uint32_t majors_disabled; /* open calls of cradle_major_hold */
 
   /* roots, and what is kept beside objects */
   crd_mutator *mutator; /* or NULL */

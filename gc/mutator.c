@@ -91,7 +91,7 @@ static void check_watermark(cradle_mutator *mutator, const char *what) {
 /* Says what the heap is busy with, for the message. */
 static const char *called_from(crd_state state) {
   switch (state) {
-  case HEAP_FORKING: return "called after cradle_fork_prepare and before cradle_fork_parent or cradle_fork_child";
+  case HEAP_FORKING: return "called after cradle_fork_prepare and before cradle_fork_done";
   case HEAP_DESTROYING:
     return "called from a destructor, an external-size callback or a weak set's swept function, or after one was left "
            "with longjmp; they must not use the heap";

@@ -248,19 +248,9 @@ void cradle_root_callback_set(cradle_heap *heap, cradle_root_function function, 
 }
 
 /* A visitor knows no heap, so the default handler reports this misuse. */
-static inline void check_reported(const void *slot, const char *what) {
+void cradle_visit(cradle_visitor *visitor, void *slot, cradle_kind kind) {
   if (CRADLE_UNLIKELY(!is_slot(slot)))
-    crd_misuse(NULL, "%s: wants the address of a slot, which is a multiple of 8, not %p", what, slot);
-}
-
-void cradle_visit_reference(cradle_visitor *visitor, void *slot) {
-  check_reported(slot, "cradle_visit_reference");
+    crd_misuse(NULL, "cradle_visit: wants the address of a slot, which is a multiple of 8, not %p", slot);
   visitor->words++;
-  visitor->visit(visitor->context, false, slot);
-}
-
-void cradle_visit_value(cradle_visitor *visitor, void *slot) {
-  check_reported(slot, "cradle_visit_value");
-  visitor->words++;
-  visitor->visit(visitor->context, true, slot);
+  visitor->visit(visitor->context, kind == CRADLE_KIND_VALUE, slot);
 }

@@ -39,13 +39,11 @@ static cradle_kit_string *allocate(const cradle_kit *kit, size_t length) CRADLE_
 
 cradle_kit_string *cradle_kit_string_new(const cradle_kit *kit, const char *bytes, size_t length) {
   cradle_kit_string *string = allocate(kit, length);
-  if (string != NULL && length > 0) memcpy(string->bytes, bytes, length);
-  return string;
-}
-
-cradle_kit_string *cradle_kit_string_blank(const cradle_kit *kit, size_t length) {
-  cradle_kit_string *string = allocate(kit, length);
-  if (string != NULL) memset(string->bytes, 0, length);
+  if (string == NULL || length == 0) return string;
+  if (bytes != NULL)
+    memcpy(string->bytes, bytes, length);
+  else
+    memset(string->bytes, 0, length);
   return string;
 }
 

@@ -190,7 +190,7 @@ const crd_option *crd_option_nearest(const char *name, size_t length) {
 
 static bool set_size(const crd_option *option, const char *text, void *field) {
   size_t bytes;
-  if (!cradle_parse_size(text, &bytes)) return false;
+  if (!crd_parse_size(text, &bytes)) return false;
   if (bytes < option->minimum || bytes > option->maximum) return false;
   *(size_t *)field = bytes;
   return true;

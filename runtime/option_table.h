@@ -43,6 +43,10 @@ typedef struct crd_option {
   const char *help;
 } crd_option;
 
+/* Reads a size such as 4M, 1.6GB, 65536 or 32 KiB: a number and an optional unit K, M, G or T in steps of 1024 (also
+ * with B or iB; case does not matter). false: text is not a size, or it exceeds SIZE_MAX; *bytes is then unchanged. */
+bool crd_parse_size(const char *text, size_t *bytes);
+
 /* Overlays options, which must have been initialised, with the CRADLE_ variables. A bad value or an unknown CRADLE_ name
  * is reported once and is otherwise ignored. Returns the number of these reports. */
 int crd_options_from_environment(cradle_options *options);

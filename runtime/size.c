@@ -2,8 +2,6 @@
  *
  * Read by hand and not by strtod, whose decimal point depends on the locale.
  */
-#include <cradle/runtime.h>
-
 #include "runtime/option_table.h"
 
 #include <string.h>
@@ -75,7 +73,7 @@ static bool scale(uint64_t whole, double fraction, int shift, size_t *bytes) {
   return true;
 }
 
-bool cradle_parse_size(const char *text, size_t *bytes) {
+bool crd_parse_size(const char *text, size_t *bytes) {
   uint64_t whole;
   double fraction;
   size_t result;

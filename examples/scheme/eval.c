@@ -29,7 +29,7 @@ CRADLE_MAY_COLLECT static frame *bind(scheme *s, const cradle_word *function, si
   if (CRADLE_UNLIKELY(has_rest)) cradle_push_word(s->m, rest_of(s, count, required));
   frame *made = CRADLE_NEW_ARRAY_UNINITIALIZED(s->m, frame, T_FRAME, slots, length, slots);
   size_t filled = 0;
-  if (CRADLE_UNLIKELY(has_rest)) made->slots[required] = cradle_pop_word(s->m);
+  if (CRADLE_UNLIKELY(has_rest)) made->slots[required] = (value)(uintptr_t)cradle_pop(s->m);
   for (const cradle_word *args = s->m->shadow_top - count; filled < required; filled++)
     made->slots[filled] = args[filled];
   for (filled += has_rest; filled < slots; filled++) made->slots[filled] = UNBOUND;

@@ -101,15 +101,15 @@ static const cradle_type types[T_COUNT] = {
 /* The interpreter's own variables, and what the escapes in C's frames hold. */
 static void visit_roots(void *data, cradle_visitor *visitor) {
   scheme *s = data;
-  cradle_visit_reference(visitor, &s->globals);
-  cradle_visit_reference(visitor, &s->files);
-  cradle_visit_value(visitor, &s->handlers);
-  cradle_visit_value(visitor, &s->winders);
-  cradle_visit_value(visitor, &s->transfer);
-  cradle_visit_value(visitor, &s->memory_error);
+  cradle_visit(visitor, &s->globals, CRADLE_KIND_REFERENCE);
+  cradle_visit(visitor, &s->files, CRADLE_KIND_REFERENCE);
+  cradle_visit(visitor, &s->handlers, CRADLE_KIND_VALUE);
+  cradle_visit(visitor, &s->winders, CRADLE_KIND_VALUE);
+  cradle_visit(visitor, &s->transfer, CRADLE_KIND_VALUE);
+  cradle_visit(visitor, &s->memory_error, CRADLE_KIND_VALUE);
   for (escape *e = s->escapes; e != NULL; e = e->outer) {
-    cradle_visit_value(visitor, &e->handlers);
-    cradle_visit_value(visitor, &e->winders);
+    cradle_visit(visitor, &e->handlers, CRADLE_KIND_VALUE);
+    cradle_visit(visitor, &e->winders, CRADLE_KIND_VALUE);
   }
 }
 
@@ -126,7 +126,7 @@ CRADLE_UNCHECKED_COLLECTION static bool start(scheme *s, size_t stack_bytes) {
   options.types = types;
   options.type_count = T_COUNT;
   options.gc_threads = CRADLE_GC_THREADS_AUTO;
-  options.encoding = cradle_encoding_low_tags(1 << TAG_REFERENCE);
+  options.encoding = cradle_encoding_of(0, 0, 1 << TAG_REFERENCE);
   options.shadow_stack = CRADLE_KIND_VALUE;
   options.shadow_stack_bytes = stack_bytes + 2 * ARGUMENTS_MAX * sizeof(value);
   options.on_out_of_memory = memory_ran_out;
@@ -306,16 +306,26 @@ static int bad_usage(const char *given) {
   return 2;
 }
 
+/* Reads a size such as 64M or 1G. */
+static bool read_bytes(const char *text, size_t *bytes) {
+  char *end;
+  unsigned long long number = strtoull(text, &end, 10);
+  unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+  if (text[0] < '0' || text[0] > '9' || end[shift != 0] != '\0' || number > SIZE_MAX >> shift) return false;
+  *bytes = (size_t)number << shift;
+  return true;
+}
+
 int main(int argc, char **argv) {
   arguments a = {.files = argv + argc};
-  cradle_parse_size(STACK_DEFAULT, &a.stack_bytes);
+  read_bytes(STACK_DEFAULT, &a.stack_bytes);
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--gc-stats") == 0)
       a.statistics = true;
     else if (strcmp(argv[i], "--help") == 0)
       return print_usage(stdout), 0;
     else if (strncmp(argv[i], "--stack=", 8) == 0) {
-      if (!cradle_parse_size(argv[i] + 8, &a.stack_bytes) || a.stack_bytes < STACK_LEAST_BYTES ||
+      if (!read_bytes(argv[i] + 8, &a.stack_bytes) || a.stack_bytes < STACK_LEAST_BYTES ||
           a.stack_bytes > SIZE_MAX - STACK_RESERVE_BYTES)
         return bad_usage(argv[i]);
     } else if (argv[i][0] == '-' && argv[i][1] != '\0')

@@ -165,7 +165,7 @@ CRADLE_MAY_COLLECT static value read_string(scheme *s, uint64_t began) {
   }
   if (from->at == from->end) fail_end(s, began);
   const char *end = from->at++;
-  cradle_kit_string *made = cradle_kit_string_blank(&s->kit, length);
+  cradle_kit_string *made = cradle_kit_string_new(&s->kit, NULL, length);
   char *to = made->bytes;
   for (; start < end; start++) *to++ = *start == '\\' ? escaped(s, *++start) : *start;
   return value_of(made);

@@ -188,7 +188,7 @@ CRADLE_MAY_COLLECT static value substring_row(scheme *s, size_t count, const val
 CRADLE_MAY_COLLECT static value string_append_row(scheme *s, size_t count, const value *args) {
   size_t length = 0;
   for (size_t i = 0; i < count; i++) length += check_string(s, args[i])->length;
-  cradle_kit_string *made = cradle_kit_string_blank(&s->kit, length);
+  cradle_kit_string *made = cradle_kit_string_new(&s->kit, NULL, length);
   char *at = made->bytes;
   for (size_t i = 0; i < count; i++) {
     const cradle_kit_string *part = object_of(args[i]);
@@ -201,7 +201,7 @@ CRADLE_MAY_COLLECT static value string_row(scheme *s, size_t count, const value 
   size_t length = 0;
   char bytes[4];
   for (size_t i = 0; i < count; i++) length += put_utf8(bytes, check_character(s, args[i]));
-  cradle_kit_string *made = cradle_kit_string_blank(&s->kit, length);
+  cradle_kit_string *made = cradle_kit_string_new(&s->kit, NULL, length);
   char *at = made->bytes;
   for (size_t i = 0; i < count; i++) at += put_utf8(at, character_of(args[i]));
   return value_of(made);
@@ -210,7 +210,7 @@ CRADLE_MAY_COLLECT static value make_string_row(scheme *s, size_t count, const v
   char bytes[4] = " ";
   size_t times = index_of(s, args[0], SIZE_MAX), width = count > 1 ? put_utf8(bytes, check_character(s, args[1])) : 1;
   if (times > SIZE_MAX / 4 - 1) times = SIZE_MAX / 4; /* out of memory */
-  cradle_kit_string *made = cradle_kit_string_blank(&s->kit, times * width);
+  cradle_kit_string *made = cradle_kit_string_new(&s->kit, NULL, times * width);
   for (size_t i = 0; i < times; i++) memcpy(made->bytes + i * width, bytes, width);
   return value_of(made);
 }
@@ -232,7 +232,7 @@ CRADLE_MAY_COLLECT static value list_to_string_row(scheme *s, size_t count, cons
   char bytes[4];
   if (list_length(args[0]) < 0) fail_type(s, args[0], "a list");
   for (value list = args[0]; list != NIL; list = cdr(list)) length += put_utf8(bytes, check_character(s, car(list)));
-  cradle_kit_string *made = cradle_kit_string_blank(&s->kit, length);
+  cradle_kit_string *made = cradle_kit_string_new(&s->kit, NULL, length);
   char *at = made->bytes;
   for (value list = args[0]; list != NIL; list = cdr(list)) at += put_utf8(at, character_of(car(list)));
   return value_of(made);
@@ -248,7 +248,7 @@ CRADLE_MAY_COLLECT static value string_search_row(scheme *s, size_t count, const
 }
 CRADLE_MAY_COLLECT static value change_case(scheme *s, value v, int (*change)(int)) {
   CRADLE_ROOT_VALUE(s->m, v);
-  cradle_kit_string *made = cradle_kit_string_blank(&s->kit, check_string(s, v)->length);
+  cradle_kit_string *made = cradle_kit_string_new(&s->kit, NULL, check_string(s, v)->length);
   const cradle_kit_string *string = object_of(v);
   for (size_t i = 0; i < made->length; i++) {
     unsigned char byte = (unsigned char)string->bytes[i];

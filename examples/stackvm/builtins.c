@@ -251,7 +251,7 @@ CRADLE_MAY_COLLECT static value builtin_join(vm *vm, value *arguments, int count
     if (!is_number(item) && !is_string(item)) raise_error(vm, "join: item %zu is %s", i, kind_name(item));
     total += item_text(item, text, &bytes) + (i > 0 ? between_length : 0);
   }
-  cradle_kit_string *made = cradle_kit_string_blank(&vm->kit, total);
+  cradle_kit_string *made = cradle_kit_string_new(&vm->kit, NULL, total);
   list = to_list(arguments[0]);
   char *end = made->bytes;
   for (size_t i = 0; i < list->length; i++) {

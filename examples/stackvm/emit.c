@@ -117,7 +117,7 @@ void emit_string(compiler *c, const token *token) {
   const char *wrong;
   size_t length = string_contents(token, NULL, &wrong);
   if (length == SIZE_MAX) fail_at(c, token, wrong);
-  cradle_kit_string *string = cradle_kit_string_blank(&c->vm->kit, length);
+  cradle_kit_string *string = cradle_kit_string_new(&c->vm->kit, NULL, length);
   string_contents(token, string->bytes, &wrong);
   push(c->vm, object(string));
   emit_word(c, DO_CONSTANT, constant_number(c->vm));

@@ -41,7 +41,7 @@ void operate_add(vm *vm) {
     stack_top(vm)[-i] = object(text);
   }
   size_t left_length = text_length(stack_top(vm)[-2], left), right_length = text_length(stack_top(vm)[-1], right);
-  cradle_kit_string *joined = cradle_kit_string_blank(&vm->kit, left_length + right_length);
+  cradle_kit_string *joined = cradle_kit_string_new(&vm->kit, NULL, left_length + right_length);
   const value *operands = stack_top(vm) - 2; /* where they are now */
   memcpy(joined->bytes, text_bytes(operands[0], left), left_length);
   memcpy(joined->bytes + left_length, text_bytes(operands[1], right), right_length);

@@ -150,7 +150,7 @@ cradle_kit_string *to_text(vm *vm, value v) {
   sink counted = {.length = 0}, written = {.length = 0};
   add_value(&counted, v, NULL);
   CRADLE_ROOT_VALUE(vm->mutator, v);
-  cradle_kit_string *made = cradle_kit_string_blank(&vm->kit, counted.length);
+  cradle_kit_string *made = cradle_kit_string_new(&vm->kit, NULL, counted.length);
   written.memory = made->bytes;
   add_value(&written, v, NULL);
   return made;

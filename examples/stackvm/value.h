@@ -5,8 +5,8 @@
  * bit 50 set from operands without it, so a computed NaN stays a number. The zero word is the number 0, not a
  * reference, as the collector requires; so cleared memory holds values.
  *
- * The collector gets the encoding as data (options.encoding in vm.c): cradle_encoding_nan_boxing(REFERENCE,
- * REFERENCE). */
+ * The collector gets the encoding as data (options.encoding in vm.c): cradle_encoding_of(REFERENCE,
+ * REFERENCE, 1 << 0). */
 #ifndef STACKVM_VALUE_H
 #define STACKVM_VALUE_H
 

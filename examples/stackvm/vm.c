@@ -247,7 +247,7 @@ void vm_start(vm *vm) {
   options.types = object_types;
   options.type_count = T_COUNT;
   options.gc_threads = CRADLE_GC_THREADS_AUTO;
-  options.encoding = cradle_encoding_nan_boxing(REFERENCE, REFERENCE);
+  options.encoding = cradle_encoding_of(REFERENCE, REFERENCE, 1 << 0);
   options.heap_max_bytes = HEAP_MAX_BYTES;
   options.on_out_of_memory = out_of_memory;
   options.handler_data = vm;

@@ -11,14 +11,9 @@ cradle_encoding crd_encoding_plain(void) {
   return encoding;
 }
 
-cradle_encoding cradle_encoding_low_tags(uint8_t tag_set) {
-  cradle_encoding encoding = {.pairs = {{0, 0}}, .pair_count = 1, .tag_set = tag_set, .payload_mask = ~TAG_BITS};
-  return encoding;
-}
-
-cradle_encoding cradle_encoding_nan_boxing(uint64_t mask, uint64_t pattern) {
+cradle_encoding cradle_encoding_of(uint64_t mask, uint64_t pattern, uint8_t tag_set) {
   cradle_encoding encoding = {
-      .pairs = {{mask, pattern}}, .pair_count = 1, .tag_set = 0x01, .payload_mask = ~(mask | TAG_BITS)};
+      .pairs = {{mask, pattern}}, .pair_count = 1, .tag_set = tag_set, .payload_mask = ~(mask | TAG_BITS)};
   return encoding;
 }
 

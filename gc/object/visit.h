@@ -10,7 +10,7 @@
 #include "gc/object/type_table.h"
 #include "gc/object/value.h"
 
-/* What cradle_visit_reference and cradle_visit_value work on. */
+/* What cradle_visit works on. */
 struct cradle_visitor {
   crd_slot_function visit;
   void *context;

@@ -14,10 +14,10 @@
 #ifndef CRADLE_BARRIER_H
 #define CRADLE_BARRIER_H
 
-#include <string.h>
-
 #include <cradle/detail/barrier.h>
 #include <cradle/object.h>
+
+#include <string.h>
 
 CRADLE_BEGIN_DECLS
 

@@ -11,18 +11,17 @@ CRADLE_BEGIN_DECLS
 
 /* --- major collections held off --- */
 
-/* Until the matching cradle_major_enable, the threshold neither begins a major collection nor gives a running one its
- * next increment. Use it for a phase that makes little garbage or needs the shortest pauses. The calls nest. Minor
- * collections go on, and so do:
+/* held true: until the matching call with false, the threshold neither begins a major collection nor gives a running
+ * one its next increment. Use it for a phase that makes little garbage or needs the shortest pauses. The calls nest.
+ * Minor collections go on, and so do:
  *   - collections on request, and cradle_collect_step;
  *   - collections for want of memory: where the maximum heap or the system would refuse an allocation, or the room to
- *     promote the nursery, the heap collects as if majors were enabled. An allocation fails only if a full collection
- *     does not help.
- * Costs nothing while the program runs. Does not collect. */
-CRADLE_API void cradle_major_disable(cradle_mutator *mutator);
-/* Ends the innermost cradle_major_disable; without one it is misuse. A major collection that came due meanwhile begins
- * with the next minor collection that the program did not ask for. Does not collect. */
-CRADLE_API void cradle_major_enable(cradle_mutator *mutator);
+ *     promote the nursery, the heap collects as if majors were not held off. An allocation fails only if a full
+ *     collection does not help.
+ * held false: ends the innermost of these calls; without one it is misuse. A major collection that came due meanwhile
+ * begins with the next minor collection that the program did not ask for. Costs nothing while the program runs. Does
+ * not collect. */
+CRADLE_API void cradle_major_hold(cradle_mutator *mutator, bool held);
 
 /* --- the maximum heap --- */
 

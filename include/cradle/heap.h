@@ -75,17 +75,15 @@ typedef struct cradle_explanation {
 CRADLE_API bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation,
                                        size_t size);
 
-/* For programs whose child process goes on to use the heap: call prepare, then fork(), then child in the child process
- * and parent in the parent process (parent also if fork() failed). Do not use the heap between these calls, and from no
- * other thread.
+/* For programs whose child process goes on to use the heap: call prepare, then fork(), then done in both processes, and
+ * also if fork() failed. Do not use the heap between these calls, and from no other thread.
  *
  * Prepare collects the nursery and drops the pages of empty memory, as a compacting collection does, so that neither
  * process copies them. It fails and leaves the heap as it was if memory of a reserved pool of huge pages is in use:
  * after a fork the kernel may kill either process when the pool is empty. docs/design/pages.md says what a fork costs.
  * A child that only calls exec or _exit needs none of this. */
 CRADLE_API CRADLE_RESULT_MATTERS bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) CRADLE_MAY_COLLECT;
-CRADLE_API void cradle_fork_parent(cradle_heap *heap);
-CRADLE_API void cradle_fork_child(cradle_heap *heap);
+CRADLE_API void cradle_fork_done(cradle_heap *heap);
 
 CRADLE_END_DECLS
 

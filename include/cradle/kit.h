@@ -85,11 +85,10 @@ typedef struct cradle_kit_string {
   char bytes[];    /* any bytes; no zero byte ends them */
 } cradle_kit_string;
 
-/* A string with a copy of the bytes, which lie outside the heap. */
+/* A string with a copy of the bytes, which lie outside the heap. bytes NULL: a string of zero bytes; fill it in before
+ * other code sees it. */
 CRADLE_API cradle_kit_string *cradle_kit_string_new(const cradle_kit *kit, const char *bytes, size_t length)
     CRADLE_MAY_COLLECT;
-/* A string of zero bytes. Fill it in before other code sees it. */
-CRADLE_API cradle_kit_string *cradle_kit_string_blank(const cradle_kit *kit, size_t length) CRADLE_MAY_COLLECT;
 /* A string of the bytes of left and then those of right. */
 CRADLE_API cradle_kit_string *cradle_kit_string_join(const cradle_kit *kit, cradle_kit_string *left,
                                                      cradle_kit_string *right) CRADLE_MAY_COLLECT;

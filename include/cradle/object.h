@@ -39,12 +39,6 @@ CRADLE_INLINE uint32_t cradle_type_of(const void *object) {
   return *(const cradle_half_word *)object;
 }
 
-/* The bytes that an object of the given size takes: rounded up, and at least the minimum. Does not collect. */
-CRADLE_INLINE size_t cradle_object_bytes(size_t size) {
-  size_t rounded = (size + (CRADLE_OBJECT_ALIGNMENT - 1)) & ~(size_t)(CRADLE_OBJECT_ALIGNMENT - 1);
-  return rounded < CRADLE_OBJECT_MIN_BYTES ? CRADLE_OBJECT_MIN_BYTES : rounded;
-}
-
 /* What the items of a variable-size object are. */
 typedef enum cradle_items {
   CRADLE_ITEMS_NONE = 0,   /* a fixed-size object */
@@ -57,7 +51,7 @@ typedef enum cradle_items {
 } cradle_items;
 
 /* Reports the slots of an object that no declaration covers, such as those in a malloc'ed buffer that the object owns,
- * with the cradle_visit functions. It may run at any collection, must report the same slots each time for unchanged
+ * with cradle_visit. It may run at any collection, must report the same slots each time for unchanged
  * contents, and must not allocate, store references or call anything else of this library. clang's -Wthread-safety
  * refuses a call that may collect in it. Do not declare the function CRADLE_MAY_COLLECT: clang does not see the mark
  * where the library calls through the pointer, so the mark would only silence the check. At run time a call that may
@@ -123,18 +117,22 @@ typedef struct cradle_encoding {
   uint64_t payload_mask;
 } cradle_encoding;
 
-/* Low-bit tags: words whose low three bits are a tag of tag_set are references (bit t of tag_set: tag t). */
-CRADLE_API cradle_encoding cradle_encoding_low_tags(uint8_t tag_set);
-/* NaN-boxing with one pattern: references are the words with (v & mask) == pattern; the address is in the other
- * bits. */
-CRADLE_API cradle_encoding cradle_encoding_nan_boxing(uint64_t mask, uint64_t pattern);
+/* An encoding with one pair: references are the words with (v & mask) == pattern whose low three bits are a tag of
+ * tag_set (bit t of tag_set: tag t); the address is in the other bits. Low-bit tags: mask and pattern are 0. NaN-boxing:
+ * tag_set is 1 << 0. */
+CRADLE_API cradle_encoding cradle_encoding_of(uint64_t mask, uint64_t pattern, uint8_t tag_set);
 
-/* Visiting: a trace callback or root callback reports its slots with these. slot may be anywhere, aligned to 8 bytes;
+/* What a root or slot holds. */
+typedef enum cradle_kind {
+  CRADLE_KIND_REFERENCE = 0, /* plain references or NULL */
+  CRADLE_KIND_VALUE,         /* values in the heap's encoding */
+} cradle_kind;
+
+/* Visiting: a trace callback or root callback reports its slots with this. slot may be anywhere, aligned to 8 bytes;
  * the collector may rewrite it even after the callback has returned. The slot must stay in place until the collection
- * ends; never report a local variable. A slot that is NULL or not aligned is misuse, which the
- * default handler reports. They do not collect. */
-CRADLE_API void cradle_visit_reference(cradle_visitor *visitor, void *slot);
-CRADLE_API void cradle_visit_value(cradle_visitor *visitor, void *slot);
+ * ends; never report a local variable. A slot that is NULL or not aligned is misuse, which the default handler reports.
+ * Does not collect. */
+CRADLE_API void cradle_visit(cradle_visitor *visitor, void *slot, cradle_kind kind);
 
 CRADLE_END_DECLS
 

@@ -80,12 +80,6 @@ typedef enum cradle_hugepages {
   CRADLE_HUGEPAGES_1G_STRICT, /* likewise for 1G; memory taken after creation falls back */
 } cradle_hugepages;
 
-/* What a root or slot holds. */
-typedef enum cradle_kind {
-  CRADLE_KIND_REFERENCE = 0, /* plain references or NULL */
-  CRADLE_KIND_VALUE,         /* values in the heap's encoding */
-} cradle_kind;
-
 /* Where a stress mode collects. */
 typedef enum cradle_stress {
   CRADLE_STRESS_ANYWHERE = 0, /* allocations and safepoint polls */

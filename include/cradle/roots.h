@@ -24,7 +24,7 @@ CRADLE_BEGIN_DECLS
 
 /* --- the shadow stack: words of the kind that options.shadow_stack names --- */
 
-/* Push or pop a word or a reference. Popping from an empty stack is misuse. */
+/* Push a word or a reference, or pop either as a pointer. Popping from an empty stack is misuse. */
 CRADLE_INLINE void cradle_push_word(cradle_mutator *mutator, cradle_word word) {
   if (CRADLE_UNLIKELY(mutator->shadow_top == mutator->shadow_limit)) {
     cradle_push_slow(mutator, word);
@@ -36,12 +36,9 @@ CRADLE_INLINE void cradle_push(cradle_mutator *mutator, const void *reference) {
   cradle_push_word(mutator, (cradle_word)(uintptr_t)reference);
 }
 /* One comparison finds both an empty stack and a word below the watermark [mutator.6]. */
-CRADLE_INLINE cradle_word cradle_pop_word(cradle_mutator *mutator) {
-  if (CRADLE_UNLIKELY(mutator->shadow_top == mutator->shadow_watermark)) cradle_pop_slow(mutator, 1);
-  return *--mutator->shadow_top;
-}
 CRADLE_INLINE void *cradle_pop(cradle_mutator *mutator) {
-  return (void *)(uintptr_t)cradle_pop_word(mutator);
+  if (CRADLE_UNLIKELY(mutator->shadow_top == mutator->shadow_watermark)) cradle_pop_slow(mutator, 1);
+  return (void *)(uintptr_t)*--mutator->shadow_top;
 }
 /* Drops count words. It is misuse if the stack holds fewer. */
 CRADLE_INLINE void cradle_pop_many(cradle_mutator *mutator, size_t count) {
@@ -164,7 +161,7 @@ CRADLE_API void cradle_global_root_remove(cradle_heap *heap, void *address);
 
 /* --- root callback --- */
 
-/* A root callback is called at every collection and reports further roots with the cradle_visit functions. It follows
+/* A root callback is called at every collection and reports further roots with cradle_visit. It follows
  * the rules of a trace callback (cradle/object.h). A heap has one; NULL removes it. */
 typedef void (*cradle_root_function)(void *data, cradle_visitor *visitor);
 CRADLE_API void cradle_root_callback_set(cradle_heap *heap, cradle_root_function function, void *data);

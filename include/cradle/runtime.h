@@ -18,10 +18,6 @@ CRADLE_BEGIN_DECLS
  * and the rest. */
 CRADLE_API cradle_heap *cradle_heap_new_from_environment(const cradle_options *options, cradle_error *error);
 
-/* Reads a size such as 4M, 1.6GB, 65536 or 32 KiB: a number and an optional unit K, M, G or T in steps of 1024 (also
- * with B or iB; case does not matter). false: text is not a size, or it exceeds SIZE_MAX; *bytes is then unchanged. */
-CRADLE_API bool cradle_parse_size(const char *text, size_t *bytes);
-
 CRADLE_END_DECLS
 
 #endif

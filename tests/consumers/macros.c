@@ -47,7 +47,7 @@ void roots(cradle_mutator *m, cradle_heap *heap, void **base, void **top) {
   cradle_root_range range = CRADLE_ROOT_RANGE(base, top, CRADLE_KIND_REFERENCE, "stack");
   cradle_root_range_add(m, &range);
   cradle_push(m, *base);
-  *cradle_peek(m, 0) = cradle_pop_word(m);
+  *cradle_peek(m, 0) = (cradle_word)(uintptr_t)cradle_pop(m);
   cradle_pop_many(m, 1);
   *top = cradle_pop(m);
   *base = cradle_weak_get(m, base);
@@ -66,6 +66,6 @@ uint64_t kit_of(cradle_mutator *m, uint32_t first) {
   cradle_kit_map *map = cradle_kit_map_new(&kit, &cradle_kit_keys_strings);
   size_t entry = cradle_kit_map_find(&kit, map, 1);
   cradle_kit_map_set(&kit, map, 1, cradle_kit_map_key_at(map, entry));
-  cradle_kit_string *text = cradle_kit_string_blank(&kit, CRADLE_KIT_MAP_MAX);
+  cradle_kit_string *text = cradle_kit_string_new(&kit, NULL, CRADLE_KIT_MAP_MAX);
   return cradle_kit_map_get(&kit, map, 0, text->length);
 }

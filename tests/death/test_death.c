@@ -179,7 +179,7 @@ static void free_memory(void *object) {
 static void trace_memory(void *object, cradle_visitor *visitor) {
   owner *o = object;
   if (o->memory != NULL)
-    cradle_visit_reference(visitor, o->memory);
+    cradle_visit(visitor, o->memory, CRADLE_KIND_REFERENCE);
   else
     traced_destroyed++;
 }

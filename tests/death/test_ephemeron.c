@@ -323,9 +323,9 @@ static void a_key_that_a_finalizer_brings_back_keeps_its_value(void **state) {
 /* Puts a large young object, which nothing else holds, behind the new end of an array of four pairs. */
 static void cut_off(fixture *f, ephemerons *pairs) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(f->m, pairs);
-  cradle_major_disable(f->m);
+  cradle_major_hold(f->m, true);
   vector *large = cradle_new_array(f->m, T_VECTOR, (size_t)33 << 17); /* 33 MiB: its arenas go back when it dies */
-  cradle_major_enable(f->m);
+  cradle_major_hold(f->m, false);
   cradle_store(f->m, pairs, &pairs->item[3].value, large);
   pairs->length = 1;
 }

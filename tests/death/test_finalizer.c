@@ -179,7 +179,7 @@ typedef struct traced {
   void *hidden;
 } traced;
 static void trace_hidden(void *object, cradle_visitor *visitor) {
-  cradle_visit_reference(visitor, &((traced *)object)->hidden);
+  cradle_visit(visitor, &((traced *)object)->hidden, CRADLE_KIND_REFERENCE);
 }
 
 /* The ways in which an object can lead to one that was registered before it. */

@@ -72,14 +72,14 @@ static void watched_once(bool whole) {
   scene_open(&s);
   step_until_half_is_watched(&s);
   size_t watched = watch_count(&services_of(&s)->major.watch);
-  cradle_major_disable(s.f.m); /* so marking lasts as long as the test needs */
+  cradle_major_hold(s.f.m, true); /* so marking lasts as long as the test needs */
   for (size_t i = 0; i < 3000; i++) {
     store_again(&s, i, whole);
     cradle_collect(s.f.m, CRADLE_COLLECT_MINOR);
   }
   assert_int_equal(watch_count(&services_of(&s)->major.watch), watched);
   assert_int_equal(services_of(&s)->scan.noted.top - services_of(&s)->scan.noted.base, whole);
-  cradle_major_enable(s.f.m);
+  cradle_major_hold(s.f.m, false);
   size_t most = 0;
   for (bool complete = false; !complete;) {
     complete = cradle_collect_step(s.f.m, 0);
@@ -250,14 +250,14 @@ static void many_of_one_key(bool whole) {
   for (size_t i = 1; i < OF_ONE; i++) cradle_store(s.f.m, s.table, &s.table->item[i].key, s.table->item[0].key);
   step_until_half_is_watched(&s);
   size_t watched = watch_count(&services_of(&s)->major.watch);
-  cradle_major_disable(s.f.m);
+  cradle_major_hold(s.f.m, true);
   for (size_t i = 0; i < 100; i++) {
     store_again(&s, 0, whole);
     cradle_collect(s.f.m, CRADLE_COLLECT_MINOR);
   }
   /* The pair alone may be entered once more, if it is none of the last ones of its key. */
   assert_in_range(watch_count(&services_of(&s)->major.watch), watched, watched + 1);
-  cradle_major_enable(s.f.m);
+  cradle_major_hold(s.f.m, false);
   while (!cradle_collect_step(s.f.m, 0)) assert_true(watch_count(&services_of(&s)->major.watch) <= PAIRS + 10 * OF_ONE);
   for (size_t i = 0; i < PAIRS; i++) assert_null(s.table->item[i].key);
   scene_close(&s);

@@ -27,9 +27,9 @@ static void churn(size_t bytes) {
 
 static void no_major_begins_while_disabled(void **state) {
   (void)state;
-  cradle_major_disable(f.m);
-  cradle_major_disable(f.m);
-  cradle_major_enable(f.m);
+  cradle_major_hold(f.m, true);
+  cradle_major_hold(f.m, true);
+  cradle_major_hold(f.m, false);
   churn(8 * MIB);
   for (int i = 0; i < 100; i++) (void)cradle_new_array(f.m, T_STRING, 100 * KIB);
   cradle_statistics stats = fixture_stats(&f);
@@ -37,7 +37,7 @@ static void no_major_begins_while_disabled(void **state) {
   assert_int_equal(stats.major_steps, 0);
   assert_true(stats.minor_collections > 10);
   assert_true(stats.old_bytes > (f.stressed ? MIB / 2 : 4 * MIB));
-  cradle_major_enable(f.m);
+  cradle_major_hold(f.m, false);
   churn(8 * MIB);
   assert_true(fixture_stats(&f).major_collections > 0);
 }
@@ -51,13 +51,13 @@ static void no_stress_major_while_disabled(void **state) {
   options.stress_period = options.stress_major = 1;
   options.stress_seed = 0;
   fixture_open_with(&stressed, &options);
-  cradle_major_disable(stressed.m);
+  cradle_major_hold(stressed.m, true);
   for (int i = 0; i < 100; i++) cradle_push(stressed.m, cradle_new(stressed.m, T_PAIR, sizeof(pair)));
   cradle_statistics stats = fixture_stats(&stressed);
   assert_int_equal(stats.minor_collections, 100);
   assert_int_equal(stats.major_collections, 0);
   assert_int_equal(stats.major_steps, 0);
-  cradle_major_enable(stressed.m);
+  cradle_major_hold(stressed.m, false);
   (void)cradle_new(stressed.m, T_PAIR, sizeof(pair));
   assert_true(fixture_stats(&stressed).major_collections > 0);
   cradle_pop_many(stressed.m, 100);
@@ -71,13 +71,13 @@ static void large_objects_while_disabled(void **state) {
     print_message("not under stress: it collects at every third allocation\n");
     skip();
   }
-  cradle_major_disable(f.m);
+  cradle_major_hold(f.m, true);
   churn(8 * MIB);
   uint64_t before = fixture_stats(&f).minor_collections;
   for (int i = 0; i < 64; i++) (void)cradle_new_array(f.m, T_STRING, 33 * KIB);
   uint64_t collections = fixture_stats(&f).minor_collections - before;
   assert_in_range(collections, 16, 40);
-  cradle_major_enable(f.m);
+  cradle_major_hold(f.m, false);
 }
 
 static void a_running_one_waits(void **state) {
@@ -92,41 +92,41 @@ static void a_running_one_waits(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   while (fixture_stats(&f).phase != CRADLE_PHASE_MARKING) (void)cradle_collect_step(f.m, 0);
   uint64_t steps = fixture_stats(&f).major_steps;
-  cradle_major_disable(f.m);
+  cradle_major_hold(f.m, true);
   churn(MIB / 4);
   assert_int_equal(fixture_stats(&f).phase, CRADLE_PHASE_MARKING);
   assert_int_equal(fixture_stats(&f).major_steps, steps);
   assert_heap_sound(f.heap);
-  cradle_major_enable(f.m);
+  cradle_major_hold(f.m, false);
   churn(8 * MIB);
   assert_true(fixture_stats(&f).major_steps > steps);
 }
 
 static void requests_are_served_while_disabled(void **state) {
   (void)state;
-  cradle_major_disable(f.m);
+  cradle_major_hold(f.m, true);
   churn(4 * MIB);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(fixture_stats(&f).major_collections, 1);
   assert_true(fixture_stats(&f).old_bytes < 64 * KIB);
   while (!cradle_collect_step(f.m, 1000000)) {}
   assert_int_equal(fixture_stats(&f).major_collections, 2);
-  cradle_major_enable(f.m);
+  cradle_major_hold(f.m, false);
 }
 
 static void the_maximum_collects_although_disabled(void **state) {
   (void)state;
   assert_true(cradle_heap_set_max(f.m, 12 * MIB, NULL));
-  cradle_major_disable(f.m);
+  cradle_major_hold(f.m, true);
   churn(100 * MIB);
   for (int i = 0; i < 100; i++) assert_non_null(cradle_new_array(f.m, T_STRING, 2 * MIB));
   assert_true(fixture_stats(&f).major_collections > 0);
-  cradle_major_enable(f.m);
+  cradle_major_hold(f.m, false);
 }
 
 static void enable_without_disable(void **state) {
   (void)state;
-  ASSERT_MISUSE(&f, "cradle_major_enable: major collections are not disabled", cradle_major_enable(f.m));
+  ASSERT_MISUSE(&f, "cradle_major_hold: major collections are not held off", cradle_major_hold(f.m, false));
 }
 
 /* --- the maximum heap --- */
@@ -367,7 +367,7 @@ static void typing_listener(void *data, const cradle_event *event) {
 static bool armed; /* the trace callback allocates from now on */
 
 CRADLE_UNCHECKED_COLLECTION static void allocating_trace(void *object, cradle_visitor *visitor) {
-  cradle_visit_reference(visitor, (void **)object + 1);
+  cradle_visit(visitor, (void **)object + 1, CRADLE_KIND_REFERENCE);
   if (armed) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
 }
 

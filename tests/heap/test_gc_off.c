@@ -165,10 +165,10 @@ static void a_fork_leaves_all_where_it_is(void **state) {
   pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    cradle_fork_child(f.heap);
+    cradle_fork_done(f.heap);
     _exit(object->rest == object && cradle_new(f.m, T_PAIR, sizeof(pair)) != (void *)object ? 0 : 1);
   }
-  cradle_fork_parent(f.heap);
+  cradle_fork_done(f.heap);
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);

@@ -490,7 +490,7 @@ static int misuses_in_a_sandbox(void) {
   cradle_mutator *m = cradle_mutator_new(heap);
   if (prepares) cradle_heap_prepare(heap);
   if (dup2(said[1], STDERR_FILENO) < 0 || !lock_up()) return 77;
-  cradle_major_enable(m);
+  cradle_major_hold(m, false);
   return 10;
 }
 

@@ -535,11 +535,11 @@ static void both_processes_go_on_after_a_fork(void **state) {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-      cradle_fork_child(f.heap);
+      cradle_fork_done(f.heap);
       int result = use_after_fork(&f);
       _exit(result == 0 && i == 0 && has_thp() && !is_whole(&f) ? 14 : result);
     }
-    cradle_fork_parent(f.heap);
+    cradle_fork_done(f.heap);
     assert_int_equal(use_after_fork(&f), 0);
     if (i == 0 && has_thp()) assert_true(is_whole(&f));
     int status;
@@ -556,12 +556,11 @@ static void a_heap_is_not_used_between_prepare_and_fork(void **state) {
   cradle_options options;
   memory_options(&options);
   open_heap(&f, &options);
-  ASSERT_MISUSE(&f, "without cradle_fork_prepare", cradle_fork_parent(f.heap));
-  ASSERT_MISUSE(&f, "without cradle_fork_prepare", cradle_fork_child(f.heap));
+  ASSERT_MISUSE(&f, "without cradle_fork_prepare", cradle_fork_done(f.heap));
   assert_true(cradle_fork_prepare(f.heap, NULL));
   if (FIXTURE_LANDS(&f)) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
   assert_non_null(strstr(f.message, "called after cradle_fork_prepare"));
-  cradle_fork_parent(f.heap); /* as after a fork that failed */
+  cradle_fork_done(f.heap); /* as after a fork that failed */
   assert_grows(&f, 8 * MIB);
   cradle_pop_many(f.m, 1);
   cradle_mutator_free(f.m); /* cradle_fork_prepare needs no mutator */
@@ -569,7 +568,7 @@ static void a_heap_is_not_used_between_prepare_and_fork(void **state) {
   f.message[0] = '\0';
   if (FIXTURE_LANDS(&f)) fail_msg("prepared twice: %d", cradle_fork_prepare(f.heap, NULL));
   assert_non_null(strstr(f.message, "cradle_fork_prepare: called after cradle_fork_prepare"));
-  cradle_fork_parent(f.heap);
+  cradle_fork_done(f.heap);
   cradle_heap_free(f.heap);
 }
 
@@ -581,7 +580,7 @@ static void a_heap_without_a_mutator_forks(void **state) {
   cradle_heap *heap = cradle_heap_new(&options, &error);
   assert_non_null(heap);
   assert_true(cradle_fork_prepare(heap, &error));
-  cradle_fork_parent(heap);
+  cradle_fork_done(heap);
   cradle_heap_free(heap);
 }
 

@@ -173,7 +173,7 @@ CRADLE_UNCHECKED_COLLECTION static void use(fixture *f) {
   cradle_memory_report(f->heap, &memory, sizeof memory);
   cradle_heap_statistics(f->heap, &stats, sizeof stats);
   size_t before = length(f->m);
-  if (cradle_fork_prepare(f->heap, NULL)) cradle_fork_parent(f->heap);
+  if (cradle_fork_prepare(f->heap, NULL)) cradle_fork_done(f->heap);
   assert_int_equal(length(f->m), before);
   (void)grow(f->m, MIB);
   (void)cradle_release_memory(f->heap);

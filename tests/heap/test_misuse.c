@@ -384,8 +384,7 @@ static void more_external_memory_than_any_machine_has(void **state) {
 static void forks_without_their_calls(void **state) {
   skip_without_fork();
   (void)state;
-  ASSERT_MISUSE(&f, "cradle_fork_parent: without cradle_fork_prepare", cradle_fork_parent(f.heap));
-  ASSERT_MISUSE(&f, "cradle_fork_child: without cradle_fork_prepare", cradle_fork_child(f.heap));
+  ASSERT_MISUSE(&f, "cradle_fork_done: without cradle_fork_prepare", cradle_fork_done(f.heap));
   assert_true(cradle_fork_prepare(f.heap, NULL));
   f.message[0] = '\0';
   if (FIXTURE_LANDS(&f)) {
@@ -393,8 +392,8 @@ static void forks_without_their_calls(void **state) {
     fail_msg("not refused");
   }
   assert_non_null(
-      strstr(f.message, "called after cradle_fork_prepare and before cradle_fork_parent or cradle_fork_child"));
-  cradle_fork_parent(f.heap);
+      strstr(f.message, "called after cradle_fork_prepare and before cradle_fork_done"));
+  cradle_fork_done(f.heap);
 }
 
 static void unwinding_upwards(void **state) {
@@ -520,10 +519,10 @@ static void assert_aborts(void (*child)(void), const char *words) {
 }
 
 static void reporting_callback(void *slot, cradle_visitor *visitor) {
-  cradle_visit_reference(visitor, slot);
+  cradle_visit(visitor, slot, CRADLE_KIND_REFERENCE);
 }
 static void value_reporting_callback(void *slot, cradle_visitor *visitor) {
-  cradle_visit_value(visitor, slot);
+  cradle_visit(visitor, slot, CRADLE_KIND_VALUE);
 }
 
 CRADLE_UNCHECKED_COLLECTION static void collect_with(cradle_root_function callback, void *slot) {
@@ -543,9 +542,9 @@ static void report_unaligned_value(void) {
 
 static void reports_of_what_is_no_slot(void **state) {
   (void)state;
-  assert_aborts(report_null, "cradle: misuse: cradle_visit_reference: wants the address of a slot");
-  assert_aborts(report_unaligned, "cradle: misuse: cradle_visit_reference: wants the address of a slot");
-  assert_aborts(report_unaligned_value, "cradle: misuse: cradle_visit_value: wants the address of a slot");
+  assert_aborts(report_null, "cradle: misuse: cradle_visit: wants the address of a slot");
+  assert_aborts(report_unaligned, "cradle: misuse: cradle_visit: wants the address of a slot");
+  assert_aborts(report_unaligned_value, "cradle: misuse: cradle_visit: wants the address of a slot");
   collect_with(reporting_callback, words);
   collect_with(value_reporting_callback, words);
   cradle_root_callback_set(f.heap, NULL, NULL);
@@ -782,11 +781,11 @@ static void options_that_contradict(void **state) {
   REFUSED("tag_set is empty", options.encoding.tag_set = 0);
   REFUSED("payload_mask must have bits", options.encoding.payload_mask = 0xff);
   REFUSED("payload_mask must leave out the tag bits",
-          (options.encoding = cradle_encoding_low_tags(0x02), options.encoding.payload_mask = ~UINT64_C(0)));
+          (options.encoding = cradle_encoding_of(0, 0, 0x02), options.encoding.payload_mask = ~UINT64_C(0)));
   REFUSED("bits outside its mask", options.encoding.pairs[0].pattern = UINT64_C(1) << 63);
   REFUSED("covers address bits", options.encoding.pairs[0].mask = UINT64_C(1) << 20);
   REFUSED("overlap", options.encoding.pairs[0].mask = UINT64_C(1) << 60);
-  REFUSED("exclude each other", (options.encoding = cradle_encoding_nan_boxing(UINT64_C(0xffff000000000002), 2)));
+  REFUSED("exclude each other", (options.encoding = cradle_encoding_of(UINT64_C(0xffff000000000002), 2, 1 << 0)));
 }
 
 /* When a maximum is refused as too small, the message names the least one: it must be accepted, and a byte less

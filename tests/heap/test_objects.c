@@ -38,7 +38,7 @@ typedef struct buffer {
 
 static void trace_buffer(void *object, cradle_visitor *visitor) {
   buffer *list = object;
-  for (size_t i = 0; i < list->count; i++) cradle_visit_reference(visitor, &list->items[i]);
+  for (size_t i = 0; i < list->count; i++) cradle_visit(visitor, &list->items[i], CRADLE_KIND_REFERENCE);
 }
 
 static const cradle_type types[TYPES] = {
@@ -76,7 +76,7 @@ CRADLE_UNCHECKED_COLLECTION static int open_sized(size_t nursery_bytes) {
   cradle_options_init(&options);
   options.types = types;
   options.type_count = TYPES;
-  options.encoding = cradle_encoding_low_tags(1 << 2);
+  options.encoding = cradle_encoding_of(0, 0, 1 << 2);
   options.nursery_bytes = nursery_bytes;
   options.major_min_bytes = 16 * MIB;
   options.on_misuse = fail_of_misuse;
@@ -240,7 +240,7 @@ CRADLE_MAY_COLLECT static void addresses_are_aligned(void **state) {
   }
   cradle_collect(mutator, CRADLE_COLLECT_FULL);
   while (mutator->shadow_top != mutator->shadow_base)
-    assert_int_equal(cradle_pop_word(mutator) % CRADLE_OBJECT_ALIGNMENT, 0);
+    assert_int_equal((cradle_word)(uintptr_t)cradle_pop(mutator) % CRADLE_OBJECT_ALIGNMENT, 0);
 }
 
 /* Reference arrays full of young nodes, from small ones to some larger than an arena, are checked after each kind of

@@ -327,9 +327,9 @@ static void a_fork_in_between_leaves_both_to_outgrow(void **state) {
   assert_true(cradle_fork_prepare(f.heap, &error));
   pid_t child = fork();
   if (child == 0)
-    cradle_fork_child(f.heap);
+    cradle_fork_done(f.heap);
   else
-    cradle_fork_parent(f.heap);
+    cradle_fork_done(f.heap);
   bool is_right = f.heap->small;
   keep(&f, 12 * MIB);
   is_right = is_right && !f.heap->small && (!huge || report_of(&f).arenas.huge_bytes >= 6 * MIB);

@@ -69,7 +69,7 @@ static void every_group_of_functions_has_a_place(void **state) {
   ASSERT_PLACED("cradle_handle_get: ", (void)cradle_handle_get(f.m, (cradle_handle){12345}));
   ASSERT_PLACED("cradle_store: the object is NULL", cradle_store(f.m, NULL, &global, NULL));
   ASSERT_PLACED("cradle_prebuilt_remove: ", cradle_prebuilt_remove(f.heap, &global));
-  ASSERT_PLACED("cradle_major_enable: ", cradle_major_enable(f.m));
+  ASSERT_PLACED("cradle_major_hold: ", cradle_major_hold(f.m, false));
   ASSERT_PLACED("cradle_finalizer_register: ", cradle_finalizer_register(f.m, &global, 1));
 }
 

@@ -28,7 +28,7 @@ CRADLE_UNCHECKED_COLLECTION static int open_with(cradle_kind shadow_stack, uint6
   cradle_options_init(&options);
   options.types = types;
   options.type_count = TYPES;
-  options.encoding = cradle_encoding_low_tags(1 << TAG);
+  options.encoding = cradle_encoding_of(0, 0, 1 << TAG);
   options.nursery_bytes = 32 * KIB;
   options.shadow_stack = shadow_stack;
   options.shadow_stack_bytes = SHADOW_STACK_BYTES;
@@ -170,9 +170,9 @@ CRADLE_MAY_COLLECT static void the_shadow_stack_may_hold_values(void **state) {
   cradle_collect(mutator, CRADLE_COLLECT_FULL);
   assert_int_equal(*cradle_peek(mutator, 0), look_alike);
   for (uint64_t i = 200; i-- > 0;) {
-    (void)cradle_pop_word(mutator);
-    assert_int_equal(cradle_pop_word(mutator), i % 2 ? 8 * i + 1 : 0);
-    assert_value(cradle_pop_word(mutator), i);
+    (void)cradle_pop(mutator);
+    assert_int_equal((cradle_word)(uintptr_t)cradle_pop(mutator), i % 2 ? 8 * i + 1 : 0);
+    assert_value((cradle_word)(uintptr_t)cradle_pop(mutator), i);
   }
   assert_true(moved_objects() >= 200);
 }
@@ -472,10 +472,10 @@ typedef struct module {
 static void visit_module(void *data, cradle_visitor *visitor) {
   module *roots = data;
   roots->calls++;
-  cradle_visit_reference(visitor, &roots->one);
-  for (size_t i = 0; i < 10; i++) cradle_visit_reference(visitor, &roots->many[i]);
-  cradle_visit_value(visitor, &roots->value);
-  for (size_t i = 0; i < 4; i++) cradle_visit_value(visitor, &roots->values[i]);
+  cradle_visit(visitor, &roots->one, CRADLE_KIND_REFERENCE);
+  for (size_t i = 0; i < 10; i++) cradle_visit(visitor, &roots->many[i], CRADLE_KIND_REFERENCE);
+  cradle_visit(visitor, &roots->value, CRADLE_KIND_VALUE);
+  for (size_t i = 0; i < 4; i++) cradle_visit(visitor, &roots->values[i], CRADLE_KIND_VALUE);
 }
 
 CRADLE_MAY_COLLECT static void callback_roots_are_updated(void **state) {

@@ -280,7 +280,7 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
                 (void)CRADLE_NEW(f.m, pair, T_STRING));
   ASSERT_MISUSE(&f, "which has items: ", (void)CRADLE_NEW_WITH(f.m, pair, T_WEAK_VECTOR, 0));
   ASSERT_MISUSE(&f, "which has items: ", (void)CRADLE_NEW_WITH(f.m, pair, T_STRING, CRADLE_PINNED));
-  ASSERT_MISUSE(&f, "cradle_new_with without flags allocate", (void)CRADLE_NEW_WITH(f.m, file, T_FILE, CRADLE_PINNED));
+  ASSERT_MISUSE(&f, "cradle_new_with, without flags, allocate", (void)CRADLE_NEW_WITH(f.m, file, T_FILE, CRADLE_PINNED));
   ASSERT_MISUSE(&f, "flags are 0 or CRADLE_PINNED, not 2", (void)CRADLE_NEW_WITH(f.m, pair, T_PAIR, 2));
   ASSERT_MISUSE(&f, "the heap's types are 0 to", (void)CRADLE_NEW_ARRAY(f.m, string, 77, byte, length, 8));
   /* Each part of the layout is compared separately. */

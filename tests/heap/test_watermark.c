@@ -186,7 +186,7 @@ typedef struct coroutine {
 } coroutine;
 
 static void suspend(coroutine *c, size_t count) {
-  for (size_t i = count; i-- > 0;) c->words[i] = cradle_pop_word(f.m);
+  for (size_t i = count; i-- > 0;) c->words[i] = (cradle_word)(uintptr_t)cradle_pop(f.m);
   c->base = c->words;
   c->top = c->words + count;
 }

@@ -11,7 +11,7 @@
 #define LARGE ((size_t)6000)
 
 static void choose(cradle_options *options) {
-  options->encoding = cradle_encoding_low_tags(1 << TAG);
+  options->encoding = cradle_encoding_of(0, 0, 1 << TAG);
   options->verify = false; /* the tests say when */
 }
 
@@ -155,7 +155,7 @@ static void the_dead_are_left_out(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   pair *dead = all->item[count - 1], *alive = all->item[count - 2];
   for (size_t i = 1; i < count; i += 2) all->item[i] = NULL;
-  cradle_major_disable(f.m); /* only the steps below */
+  cradle_major_hold(f.m, true); /* only the steps below */
   assert_int_equal(walk_for(dead).objects, count + 1);
   cradle_address_info what;
   cradle_describe_address(f.heap, dead, &what, sizeof what);
@@ -172,7 +172,7 @@ static void the_dead_are_left_out(void **state) {
   while (!cradle_collect_step(f.m, 0)) assert_int_equal(walk_for(dead).objects, count / 2 + 1);
   cradle_describe_address(f.heap, dead, &what, sizeof what);
   assert_int_equal(what.kind, CRADLE_ADDRESS_FREE);
-  cradle_major_enable(f.m);
+  cradle_major_hold(f.m, false);
 }
 
 static void while_marking(void **state) {
@@ -262,7 +262,7 @@ static void assert_referrer(const cradle_referrer *referrer, cradle_holder holde
 static void *reported[2]; /* by the root callback */
 static void report(void *data, cradle_visitor *visitor) {
   (void)data;
-  for (size_t i = 0; i < 2; i++) cradle_visit_reference(visitor, &reported[i]);
+  for (size_t i = 0; i < 2; i++) cradle_visit(visitor, &reported[i], CRADLE_KIND_REFERENCE);
 }
 
 static void roots_have_names(void **state) {
@@ -557,8 +557,8 @@ static void what_comes_back_leads_to_nothing_dead(void **state) {
 
 static void *buffer[3]; /* a traced object's own */
 static void trace_buffer(void *object, cradle_visitor *visitor) {
-  cradle_visit_reference(visitor, (void **)object + 1);
-  for (size_t i = 0; i < 3; i++) cradle_visit_reference(visitor, &buffer[i]);
+  cradle_visit(visitor, (void **)object + 1, CRADLE_KIND_REFERENCE);
+  for (size_t i = 0; i < 3; i++) cradle_visit(visitor, &buffer[i], CRADLE_KIND_REFERENCE);
 }
 
 static void objects_are_told_with_their_slots(void **state) {

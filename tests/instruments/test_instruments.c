@@ -920,7 +920,7 @@ static void broken_objects_are_named_with_their_holder(void **state) {
 static void *beside; /* an object's own, outside of it */
 static void trace_beside(void *object, cradle_visitor *visitor) {
   (void)object;
-  cradle_visit_reference(visitor, &beside);
+  cradle_visit(visitor, &beside, CRADLE_KIND_REFERENCE);
 }
 
 /* A slot before the items is none of them, and one outside the object has no word of it. */
@@ -973,7 +973,7 @@ static void a_missing_barrier_is_named(void **state) {
 static void *foreign[3]; /* the callback visits the slot in the middle */
 static void visit_foreign(void *data, cradle_visitor *visitor) {
   (void)data;
-  cradle_visit_reference(visitor, &foreign[1]);
+  cradle_visit(visitor, &foreign[1], CRADLE_KIND_REFERENCE);
 }
 
 CRADLE_UNCHECKED_COLLECTION static void roots_are_named(void **state) {

@@ -29,9 +29,9 @@ static inline int times(const kit_fixture *k, int count) {
 enum { ENCODINGS = 3 };
 #define NAN_BITS UINT64_C(0xfffc000000000000)
 static inline cradle_encoding encoding_of(int which) {
-  return which == 0   ? cradle_encoding_low_tags(0x01)
+  return which == 0   ? cradle_encoding_of(0, 0, 0x01)
          : which == 1 ? plain_encoding()
-                      : cradle_encoding_nan_boxing(NAN_BITS, NAN_BITS);
+                      : cradle_encoding_of(NAN_BITS, NAN_BITS, 1 << 0);
 }
 static inline uint64_t reference(const kit_fixture *k, const void *object) {
   return (uint64_t)(uintptr_t)object | k->kit.encoding.pairs[0].pattern;

@@ -74,7 +74,7 @@ static void long_and_empty_strings(void **state) {
   for (size_t length = 32700; length < 32800; length += 7)
     check_text(cradle_kit_string_new(&k.kit, text, length), text, length);
   dirty_nursery(&k);
-  const cradle_kit_string *blank = cradle_kit_string_blank(&k.kit, 77);
+  const cradle_kit_string *blank = cradle_kit_string_new(&k.kit, NULL, 77);
   for (size_t i = 0; i < 77; i++) assert_int_equal(blank->bytes[i], 0);
   fixture_close(&k.f);
 }
@@ -113,7 +113,7 @@ static void slices_end_where_they_end(void **state) {
     CRADLE_ROOT(k.f.m, whole);
     whole = cradle_kit_string_new(&k.kit, text, sizeof text);
     for (size_t i = 0; i < STRINGS; i++) {
-      uint64_t string = reference(&k, cradle_kit_string_blank(&k.kit, LENGTH));
+      uint64_t string = reference(&k, cradle_kit_string_new(&k.kit, NULL, LENGTH));
       cradle_store_value(k.f.m, strings, &strings->items[i], string);
     }
     for (size_t i = 0; i < STRINGS; i += 2) cradle_store_value(k.f.m, strings, &strings->items[i], 0);
@@ -492,7 +492,7 @@ static void what_memory_fails_stays_whole(void **state) {
 enum { HEAP_MAX = 12 << 20, TEXT_BYTES = 13 << 19, MOST = HEAP_MAX / 8 };
 CRADLE_MAY_COLLECT static void ask_for_too_much(kit_fixture *k) {
   static const char bytes[HEAP_MAX];
-  cradle_kit_string *text = cradle_kit_string_blank(&k->kit, TEXT_BYTES);
+  cradle_kit_string *text = cradle_kit_string_new(&k->kit, NULL, TEXT_BYTES);
   CRADLE_ROOT(k->f.m, text);
   cradle_kit_list *list = cradle_kit_list_new(&k->kit, 0);
   CRADLE_ROOT(k->f.m, list);
@@ -503,7 +503,7 @@ CRADLE_MAY_COLLECT static void ask_for_too_much(kit_fixture *k) {
   refused_bytes = 0;
   assert_null(cradle_kit_string_new(&k->kit, bytes, HEAP_MAX));
   assert_int_equal(refused_bytes, sizeof *text + HEAP_MAX);
-  assert_null(cradle_kit_string_blank(&k->kit, TEXT_BYTES));
+  assert_null(cradle_kit_string_new(&k->kit, NULL, TEXT_BYTES));
   assert_null(cradle_kit_string_join(&k->kit, text, text));
   assert_null(cradle_kit_string_slice(&k->kit, text, 0, TEXT_BYTES));
   assert_null(cradle_kit_array_new(&k->kit, MOST));

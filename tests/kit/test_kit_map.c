@@ -267,9 +267,9 @@ static void immediates_are_told_from_references(void **state) {
   (void)state;
   static kit_fixture k;
   enum { PAIRS = 7 };
-  cradle_encoding encodings[PAIRS] = {plain_encoding(), cradle_encoding_low_tags(0x02),
-                                      cradle_encoding_nan_boxing(NAN_BITS, NAN_BITS), cradle_encoding_low_tags(0x82)};
-  encodings[4] = cradle_encoding_nan_boxing(NAN_BITS, NAN_BITS);
+  cradle_encoding encodings[PAIRS] = {plain_encoding(), cradle_encoding_of(0, 0, 0x02),
+                                      cradle_encoding_of(NAN_BITS, NAN_BITS, 1 << 0), cradle_encoding_of(0, 0, 0x82)};
+  encodings[4] = cradle_encoding_of(NAN_BITS, NAN_BITS, 1 << 0);
   encodings[4].pairs[1].mask = NAN_BITS;
   encodings[4].pairs[1].pattern = UINT64_C(0x7ffc000000000000);
   encodings[4].pair_count = 2;
@@ -301,7 +301,7 @@ static void keys_of_one_name_are_kept_apart(void **state) {
   enum { TAG_1 = 1, TAG_7 = 7, VALUE = 3 << 3 | 2 };
   cradle_options options;
   fixture_options(&k.f, &options);
-  options.encoding = cradle_encoding_low_tags(1 << TAG_1 | 1 << TAG_7);
+  options.encoding = cradle_encoding_of(0, 0, 1 << TAG_1 | 1 << TAG_7);
   fixture_open_with(&k.f, &options);
   cradle_kit_init(&k.kit, k.f.m, cradle_kit_add_types(k.f.heap));
   {

@@ -59,7 +59,7 @@ typedef struct traced { /* its slots are reported by a callback */
 } traced;
 
 static void trace_traced(void *object, cradle_visitor *visitor) {
-  for (size_t i = 0; i < NODE_SLOTS; i++) cradle_visit_reference(visitor, &((traced *)object)->slot[i]);
+  for (size_t i = 0; i < NODE_SLOTS; i++) cradle_visit(visitor, &((traced *)object)->slot[i], CRADLE_KIND_REFERENCE);
 }
 
 static void destroy_file(void *file);

@@ -560,10 +560,10 @@ static cradle_encoding model_encoding(uint64_t which) {
   cradle_options plain;
   switch (which % 5) {
   case 0: cradle_options_init(&plain); return plain.encoding;
-  case 1: return cradle_encoding_nan_boxing(UINT64_C(0xfffc) << 48, UINT64_C(0xfffc) << 48);
-  case 2: return cradle_encoding_low_tags(0x02); /* an immediate may have just the bits of an address */
-  case 3: return cradle_encoding_low_tags(0x01);
-  default: return cradle_encoding_nan_boxing(UINT64_C(0xfffe000000000002), 0); /* as JavaScriptCore */
+  case 1: return cradle_encoding_of(UINT64_C(0xfffc) << 48, UINT64_C(0xfffc) << 48, 1 << 0);
+  case 2: return cradle_encoding_of(0, 0, 0x02); /* an immediate may have just the bits of an address */
+  case 3: return cradle_encoding_of(0, 0, 0x01);
+  default: return cradle_encoding_of(UINT64_C(0xfffe000000000002), 0, 1 << 0); /* as JavaScriptCore */
   }
 }
 

@@ -50,15 +50,15 @@ static uint64_t box_luajit_userdata(const void *object) {
 
 static void known_layouts(layout *layouts) {
   layouts[0] = (layout){"plain", plain_encoding(), {box_plain}, {0}, 1};
-  layouts[1] = (layout){"tag 0", cradle_encoding_low_tags(0x01), {box_plain}, {0, 1, 0x7fff3, ~UINT64_C(0), 0xe}, 5};
-  layouts[2] = (layout){"tag 3", cradle_encoding_low_tags(0x08), {box_tag_3}, {0, 3, 8, 0x7fff8, DOUBLE_ONE | 1}, 5};
+  layouts[1] = (layout){"tag 0", cradle_encoding_of(0, 0, 0x01), {box_plain}, {0, 1, 0x7fff3, ~UINT64_C(0), 0xe}, 5};
+  layouts[2] = (layout){"tag 3", cradle_encoding_of(0, 0, 0x08), {box_tag_3}, {0, 3, 8, 0x7fff8, DOUBLE_ONE | 1}, 5};
   layouts[3] = (layout){"tags 0, 3, 6",
-                        cradle_encoding_low_tags(0x49),
+                        cradle_encoding_of(0, 0, 0x49),
                         {box_plain, box_tag_3, box_tag_6},
                         {0, 3, 6, 1, 0x7fff2, ~UINT64_C(0)},
                         6};
   layouts[4] = (layout){"clox",
-                        cradle_encoding_nan_boxing(CLOX_SIGN | CLOX_QNAN, CLOX_SIGN | CLOX_QNAN),
+                        cradle_encoding_of(CLOX_SIGN | CLOX_QNAN, CLOX_SIGN | CLOX_QNAN, 1 << 0),
                         {box_clox},
                         {0, CLOX_QNAN | 1, CLOX_QNAN | 2, CLOX_QNAN | 3, DOUBLE_ONE, DENORMAL, INFINITE,
                          CLOX_SIGN | DOUBLE_ONE, CLOX_SIGN | INFINITE, UINT64_C(0x7ff8000000000000)},
@@ -66,7 +66,7 @@ static void known_layouts(layout *layouts) {
   /* JavaScriptCore: cells have neither the number tag (the upper 15 bits) nor the other tag (2) */
   layouts[5] = (layout){
       "JavaScriptCore",
-      cradle_encoding_nan_boxing(UINT64_C(0xfffe000000000002), 0),
+      cradle_encoding_of(UINT64_C(0xfffe000000000002), 0, 1 << 0),
       {box_plain},
       {0, 2, 6, 7, 0xa, UINT64_C(0xfffe000000000001), DOUBLE_ONE + (UINT64_C(1) << 49), INFINITE + (UINT64_C(1) << 49)},
       8};
@@ -93,7 +93,7 @@ static void tagged_words_that_look_like_addresses(void **state) {
   fixture f;
   cradle_options options;
   fixture_options(&f, &options);
-  options.encoding = cradle_encoding_low_tags(0x01);
+  options.encoding = cradle_encoding_of(0, 0, 0x01);
   fixture_open_with(&f, &options);
   values *holder = cradle_new_array(f.m, T_VALUES, 8);
   uint64_t words[8];
@@ -146,7 +146,7 @@ static void collect_and_check(fixture *f, const layout *l) {
     for (size_t i = 0; i < l->immediate_count; i++) cradle_push_word(f->m, l->immediates[i]);
     cradle_collect(f->m, CRADLE_COLLECT_MINOR);
     if (round % 2) cradle_collect(f->m, CRADLE_COLLECT_FULL);
-    for (size_t i = l->immediate_count; i-- > 0;) assert_int_equal(cradle_pop_word(f->m), l->immediates[i]);
+    for (size_t i = l->immediate_count; i-- > 0;) assert_int_equal((cradle_word)(uintptr_t)cradle_pop(f->m), l->immediates[i]);
     check(l, (const values *)(uintptr_t)(address_in(l, rooted) & ~UINT64_C(7)));
   }
   assert_true(fixture_stats(f).moved_objects >= 4);
@@ -204,7 +204,7 @@ static void large_objects_of(fixture *f, const layout *l, size_t way) {
       check_large(l, holder->item[0], 'i');
       check_large(l, *cradle_peek(f->m, 0), 's');
     }
-    cradle_pop_word(f->m);
+    (void)cradle_pop(f->m);
   }
 }
 
@@ -234,8 +234,8 @@ static void taken_while_marking(fixture *f, const layout *l) {
   cradle_store_value(f->m, last, &last->item[0], 0);
   while (!cradle_collect_step(f->m, 0)) continue;
   for (int i = 0; i < 8; i++) new_large(f, l, 0, '-');
-  check_large(l, cradle_pop_word(f->m), 'e');
-  cradle_pop_word(f->m);
+  check_large(l, (cradle_word)(uintptr_t)cradle_pop(f->m), 'e');
+  (void)cradle_pop(f->m);
 }
 
 static void old_and_large_objects_that_only_values_refer_to(void **state) {
@@ -268,15 +268,15 @@ static void only_plain_is_plain(void **state) {
   encoding = plain_encoding();
   encoding.tag_set = 0x03;
   assert_false(crd_encoding_is_plain(&encoding));
-  encoding = cradle_encoding_low_tags(0x01);
+  encoding = cradle_encoding_of(0, 0, 0x01);
   assert_false(crd_encoding_is_plain(&encoding));
 }
 
 static void constructors_leave_out_what_is_no_address(void **state) {
   (void)state;
   assert_true(plain_encoding().payload_mask == ~UINT64_C(0));
-  assert_true(cradle_encoding_low_tags(0x08).payload_mask == ~UINT64_C(7));
-  cradle_encoding boxing = cradle_encoding_nan_boxing(UINT64_C(0xfffe000000000002), UINT64_C(0x8000000000000000));
+  assert_true(cradle_encoding_of(0, 0, 0x08).payload_mask == ~UINT64_C(7));
+  cradle_encoding boxing = cradle_encoding_of(UINT64_C(0xfffe000000000002), UINT64_C(0x8000000000000000), 1 << 0);
   assert_true(boxing.payload_mask == UINT64_C(0x0001fffffffffff8));
   assert_true(boxing.pairs[0].mask == UINT64_C(0xfffe000000000002) &&
               boxing.pairs[0].pattern == UINT64_C(0x8000000000000000));
@@ -287,11 +287,11 @@ static void every_address_bit_is_guarded(void **state) {
   (void)state;
   for (unsigned bit = 0; bit < 64; bit++) {
     bool in_address = bit >= 3 && bit <= 46;
-    cradle_encoding encoding = cradle_encoding_nan_boxing(UINT64_C(1) << bit, 0);
+    cradle_encoding encoding = cradle_encoding_of(UINT64_C(1) << bit, 0, 1 << 0);
     encoding.payload_mask = UINT64_C(0x00007ffffffffff8);
     const char *fault = crd_encoding_fault(&encoding);
     assert_true(in_address ? fault != NULL && strstr(fault, "a mask covers address bits") != NULL : fault == NULL);
-    encoding = cradle_encoding_low_tags(0x01);
+    encoding = cradle_encoding_of(0, 0, 0x01);
     encoding.payload_mask &= ~(UINT64_C(1) << bit);
     fault = crd_encoding_fault(&encoding);
     assert_true(in_address ? fault != NULL && strstr(fault, "payload_mask must have bits 3 to 46 set") != NULL

@@ -88,8 +88,8 @@ static void choose_encoding(int which) {
   choose(&options);
   tag = which == 1 ? 5 : which == 2 ? UINT64_C(0xfffc) << 48 : 0;
   if (which == 0) options.encoding = plain_encoding();
-  if (which == 1) options.encoding = cradle_encoding_low_tags(1 << 5);
-  if (which == 2) options.encoding = cradle_encoding_nan_boxing(UINT64_C(0xffff) << 48, tag);
+  if (which == 1) options.encoding = cradle_encoding_of(0, 0, 1 << 5);
+  if (which == 2) options.encoding = cradle_encoding_of(UINT64_C(0xffff) << 48, tag, 1 << 0);
   fixture_open_with(&f, &options);
   for (int i = 0; i < STRUCTURES; i++) {
     uint32_t type = cradle_type_add(f.heap, &structure_types[i]);

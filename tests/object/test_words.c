@@ -132,7 +132,7 @@ static void an_entry_of_a_slot_tells_the_slot_and_its_kind(void **state) {
 /* [value.1] */
 static void an_encoding_that_cannot_hold_an_address_is_refused(void **state) {
   (void)state;
-  cradle_encoding encoding = cradle_encoding_low_tags(0x02);
+  cradle_encoding encoding = cradle_encoding_of(0, 0, 0x02);
   assert_null(crd_encoding_fault(&encoding));
   assert_int_equal(value_moved(&encoding, 0x1001, 0x2000), 0x2001);
   encoding.payload_mask &= ~(UINT64_C(1) << 46);
@@ -140,7 +140,7 @@ static void an_encoding_that_cannot_hold_an_address_is_refused(void **state) {
 }
 
 static cradle_encoding with_pairs(uint32_t count, uint64_t mask, uint64_t pattern) {
-  cradle_encoding encoding = cradle_encoding_low_tags(0x01);
+  cradle_encoding encoding = cradle_encoding_of(0, 0, 0x01);
   encoding.payload_mask = UINT64_C(0x00007ffffffffff8);
   encoding.pair_count = count;
   for (uint32_t i = 0; i < CRADLE_ENCODING_PAIRS_MAX; i++) {
@@ -159,7 +159,7 @@ static void assert_encoding(const cradle_encoding *encoding, const char *fault) 
 static void the_bounds_of_an_encoding_are_exact(void **state) {
   (void)state;
   static const char count[] = "pair_count must be 1 to 4", tags[] = "tag_set and a pattern exclude each other";
-  cradle_encoding encoding = cradle_encoding_low_tags(0);
+  cradle_encoding encoding = cradle_encoding_of(0, 0, 0);
   assert_encoding(&encoding, "tag_set is empty");
   for (uint32_t pairs = 0; pairs <= CRADLE_ENCODING_PAIRS_MAX + 1; pairs++) {
     encoding = with_pairs(pairs, 0, 0);
@@ -193,7 +193,7 @@ static void the_bounds_of_an_encoding_are_exact(void **state) {
       encoding.tag_set = (uint8_t)(1u << tag);
       assert_encoding(&encoding, tag == other ? NULL : tags);
     }
-  encoding = cradle_encoding_low_tags(0x02);
+  encoding = cradle_encoding_of(0, 0, 0x02);
   encoding.payload_mask |= 1;
   assert_encoding(&encoding, "payload_mask must leave out the tag bits");
   encoding.tag_set = 0x01;
@@ -203,7 +203,7 @@ static void the_bounds_of_an_encoding_are_exact(void **state) {
 static void a_value_is_a_reference_by_its_pattern_tag_and_payload(void **state) {
   (void)state;
   const uint64_t boxed = UINT64_C(0xfffc000000000000), address = 0x12345678;
-  cradle_encoding encoding = cradle_encoding_nan_boxing(boxed, boxed);
+  cradle_encoding encoding = cradle_encoding_of(boxed, boxed, 1 << 0);
   assert_int_equal(encoding.pair_count, 1);
   assert_true(value_is_reference(&encoding, boxed | address));
   assert_int_equal(value_address(&encoding, boxed | address), address);
@@ -213,7 +213,7 @@ static void a_value_is_a_reference_by_its_pattern_tag_and_payload(void **state) 
   for (int bit = 50; bit < 64; bit++)
     assert_false(value_is_reference(&encoding, (boxed | address) ^ UINT64_C(1) << bit));
   for (uint64_t tag = 1; tag < 8; tag++) assert_false(value_is_reference(&encoding, boxed | address | tag));
-  encoding = cradle_encoding_low_tags(0x29);
+  encoding = cradle_encoding_of(0, 0, 0x29);
   assert_int_equal(encoding.pair_count, 1);
   for (uint64_t tag = 0; tag < 8; tag++) {
     assert_int_equal(value_is_reference(&encoding, address | tag), tag == 0 || tag == 3 || tag == 5);

@@ -61,7 +61,7 @@ typedef struct headed {
 } headed;
 
 static inline void trace_first(void *traced, cradle_visitor *visitor) {
-  cradle_visit_reference(visitor, &((object *)traced)->word[0]);
+  cradle_visit(visitor, &((object *)traced)->word[0], CRADLE_KIND_REFERENCE);
 }
 
 #define HUGE_WORDS 1200
@@ -111,7 +111,7 @@ static inline int open_heap(void **state) {
   options.type_count = T_COUNT;
   options.nursery_bytes = (size_t)4 << 20; /* nothing is collected unless the test asks */
   options.gc_threads = CRADLE_GC_THREADS_NONE;
-  options.encoding = cradle_encoding_low_tags(0x02);
+  options.encoding = cradle_encoding_of(0, 0, 0x02);
   heap = cradle_heap_new(&options, NULL);
   m = heap == NULL ? NULL : cradle_mutator_new(heap);
   if (m == NULL) return 1;

@@ -42,7 +42,7 @@ static uint64_t traces;
 static void trace_inside(void *object, cradle_visitor *visitor) {
   if (!pthread_equal(pthread_self(), program)) fail_msg("a trace callback runs on the collector's thread [marker.6]");
   traces++;
-  cradle_visit_reference(visitor, &((traced *)object)->inside);
+  cradle_visit(visitor, &((traced *)object)->inside, CRADLE_KIND_REFERENCE);
 }
 
 static const cradle_type types[T_COUNT] = {
@@ -422,10 +422,10 @@ static void test_prepared_fork(void **state) {
   pid_t child = fork();
   if (child == 0) {
     alarm(60);
-    cradle_fork_child(w.heap);
+    cradle_fork_done(w.heap);
     _exit(child_goes_on(&w));
   }
-  cradle_fork_parent(w.heap);
+  cradle_fork_done(w.heap);
   assert_true(w.heap->marker.thread != NULL);
   finish_marking(&w);
   assert_child_ends_well(child);

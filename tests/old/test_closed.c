@@ -407,7 +407,7 @@ static void what_stays_committed_is_poison(void **state) {
     if (forks) {
       cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
       assert_true(cradle_fork_prepare(f.heap, NULL));
-      cradle_fork_parent(f.heap);
+      cradle_fork_done(f.heap);
     } else {
       cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
     }

@@ -16,7 +16,7 @@ typedef struct items {
 } items;
 
 static void trace_values(void *object, cradle_visitor *visitor) {
-  for (int i = 0; i < 4; i++) cradle_visit_value(visitor, &((holder *)object)->word[i]);
+  for (int i = 0; i < 4; i++) cradle_visit(visitor, &((holder *)object)->word[i], CRADLE_KIND_VALUE);
 }
 
 /* After the fixture's types. */
@@ -36,12 +36,12 @@ static const cradle_type more_types[T_ALL] = {
 
 static cradle_encoding encoding_at(int which) {
   switch (which) {
-  case 0: return cradle_encoding_nan_boxing(UINT64_C(0xfffc) << 48, UINT64_C(0xfffc) << 48);
-  case 1: return cradle_encoding_nan_boxing(UINT64_C(0xffff) << 48, UINT64_C(0xfffa) << 48);
-  case 2: return cradle_encoding_nan_boxing(UINT64_C(0xfffe000000000002), 0); /* as JavaScriptCore */
-  case 3: return cradle_encoding_low_tags(0x01);
-  case 4: return cradle_encoding_low_tags(0x02); /* an immediate may have just the bits of an address */
-  default: return cradle_encoding_low_tags(0xa4);
+  case 0: return cradle_encoding_of(UINT64_C(0xfffc) << 48, UINT64_C(0xfffc) << 48, 1 << 0);
+  case 1: return cradle_encoding_of(UINT64_C(0xffff) << 48, UINT64_C(0xfffa) << 48, 1 << 0);
+  case 2: return cradle_encoding_of(UINT64_C(0xfffe000000000002), 0, 1 << 0); /* as JavaScriptCore */
+  case 3: return cradle_encoding_of(0, 0, 0x01);
+  case 4: return cradle_encoding_of(0, 0, 0x02); /* an immediate may have just the bits of an address */
+  default: return cradle_encoding_of(0, 0, 0xa4);
   }
 }
 enum { ENCODINGS = 6 };
@@ -118,7 +118,7 @@ CRADLE_UNCHECKED_COLLECTION static void open_heap(int encoding, bool quarantine)
 }
 
 CRADLE_UNCHECKED_COLLECTION static void close_heap(void) {
-  (void)cradle_pop_word(f.m);
+  (void)cradle_pop(f.m);
   cradle_root_range_remove(f.m, &range);
   fixture_close(&f);
 }

@@ -167,7 +167,7 @@ static int in_walks;      /* calls of trace_next by a walk over all old objects 
 static int in_rounds;     /* how many of these while a round went on */
 
 static void trace_next(void *traced, cradle_visitor *visitor) {
-  cradle_visit_reference(visitor, &((cell *)traced)->next);
+  cradle_visit(visitor, &((cell *)traced)->next, CRADLE_KIND_REFERENCE);
   if (heap->remember_all) in_walks++, in_rounds += marker()->going;
 }
 

@@ -501,7 +501,7 @@ static void an_array_that_is_stored_into_all_over_is_remembered(void **state) {
 }
 
 static void low_tags(cradle_options *options) {
-  options->encoding = cradle_encoding_low_tags(0x02);
+  options->encoding = cradle_encoding_of(0, 0, 0x02);
 }
 
 static void values_are_recorded_too(void **state) {

@@ -84,13 +84,13 @@ static void forks_prepared(void) {
     require(child >= 0, "no child");
     if (child == 0) {
       (void)alarm(CHILD_MOST_S);
-      cradle_fork_child(s.heap);
+      cradle_fork_done(s.heap);
       second_core_work(&s);
       second_core_check(&s);
       second_core_free(&s);
       _exit(0);
     }
-    cradle_fork_parent(s.heap);
+    cradle_fork_done(s.heap);
     second_core_work(&s);
     int status = 0;
     require(waitpid(child, &status, 0) == child && status == 0, "the child of a prepared fork failed");

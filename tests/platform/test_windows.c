@@ -306,7 +306,7 @@ static cradle_heap *new_heap(void) {
 }
 
 static int end_by_misuse(void) {
-  cradle_fork_parent(new_heap());
+  cradle_fork_done(new_heap());
   return 3;
 }
 
@@ -314,7 +314,7 @@ static void misuse_ends_with_the_calls(void **state) {
   (void)state;
   char said[8192];
   assert_int_not_equal(run_self("misuse", said, sizeof said), 0);
-  assert_says(said, "cradle_fork_parent: without cradle_fork_prepare");
+  assert_says(said, "cradle_fork_done: without cradle_fork_prepare");
   assert_says(said, "addr2line -f -p -i -e \"");
 }
 

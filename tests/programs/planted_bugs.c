@@ -449,7 +449,7 @@ static NOINLINE void freed_global_root(void) {
 static bool trace_allocates;
 static CRADLE_UNCHECKED_COLLECTION void eager_trace(void *object, cradle_visitor *visitor) {
   if (trace_allocates) (void)new_pair(1); /* mistake; stops */
-  cradle_visit_reference(visitor, &((traced *)object)->inside);
+  cradle_visit(visitor, &((traced *)object)->inside, CRADLE_KIND_REFERENCE);
 }
 static NOINLINE void allocation_in_a_trace(void) {
   traced *object = NEW(TRACED);

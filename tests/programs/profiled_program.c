@@ -208,13 +208,13 @@ CRADLE_UNCHECKED_COLLECTION static void fork_busy_children(void) {
     if (!cradle_fork_prepare(one.heap, &error)) fprintf(stderr, "%s\n", error.message), exit(1);
     pid_t child = fork();
     if (child == 0) {
-      cradle_fork_child(one.heap);
+      cradle_fork_done(one.heap);
       cradle_mutator_detach(one.m);
       if (pthread_create(&other, NULL, allocate_on, NULL) != 0) _exit(1);
       nanosleep(&(struct timespec){0, 5000000}, NULL);
       exit(0);
     }
-    cradle_fork_parent(one.heap);
+    cradle_fork_done(one.heap);
     if (waitpid(child, &status, 0) != child || status != 0) exit(1);
   }
 }

@@ -320,7 +320,7 @@ static void start(vm *vm) {
   cradle_options_init(&options);
   options.types = types;
   options.type_count = TYPES;
-  options.encoding = cradle_encoding_low_tags(1 << 0);
+  options.encoding = cradle_encoding_of(0, 0, 1 << 0);
   cradle_error error;
   vm->heap = cradle_heap_new_from_environment(&options, &error);
   if (vm->heap == NULL) die(error.message);

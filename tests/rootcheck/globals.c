@@ -41,7 +41,7 @@ static int64_t number;
 
 void visit(void *data, cradle_visitor *visitor) {
   use(data);
-  cradle_visit_reference(visitor, &reported);
+  cradle_visit(visitor, &reported, CRADLE_KIND_REFERENCE);
 }
 void known_ones(cradle_mutator *m, cradle_heap *heap) {
   cradle_global_root_add(heap, &registered, CRADLE_KIND_REFERENCE);

@@ -154,13 +154,13 @@ static void visit_table(cradle_visitor *visitor, Table *table) {
   for (int i = 0; i < table->capacity; i++) {
     Entry *entry = &table->entries[i];
     if (entry->key == NULL) continue;
-    cradle_visit_reference(visitor, &entry->key);
-    cradle_visit_value(visitor, &entry->value);
+    cradle_visit(visitor, &entry->key, CRADLE_KIND_REFERENCE);
+    cradle_visit(visitor, &entry->value, CRADLE_KIND_VALUE);
   }
 }
 static void trace_function(void *object, cradle_visitor *visitor) {
   ObjFunction *function = object;
-  for (int i = 0; i < function->chunk.constant_count; i++) cradle_visit_value(visitor, &function->chunk.constants[i]);
+  for (int i = 0; i < function->chunk.constant_count; i++) cradle_visit(visitor, &function->chunk.constants[i], CRADLE_KIND_VALUE);
 }
 static void trace_class(void *object, cradle_visitor *visitor) {
   visit_table(visitor, &((ObjClass *)object)->methods);
@@ -170,14 +170,14 @@ static void trace_instance(void *object, cradle_visitor *visitor) {
 }
 static void trace_list(void *object, cradle_visitor *visitor) {
   ObjList *list = (ObjList *)object;
-  for (int i = 0; i < list->count; i++) cradle_visit_value(visitor, &list->items[i]);
+  for (int i = 0; i < list->count; i++) cradle_visit(visitor, &list->items[i], CRADLE_KIND_VALUE);
 }
 void visit_roots(void *data, cradle_visitor *visitor) {
   (void)data;
   visit_table(visitor, &vm.globals);
   visit_table(visitor, &vm.strings);
-  cradle_visit_reference(visitor, &vm.open_upvalues);
-  cradle_visit_reference(visitor, &vm.init_string);
+  cradle_visit(visitor, &vm.open_upvalues, CRADLE_KIND_REFERENCE);
+  cradle_visit(visitor, &vm.init_string, CRADLE_KIND_REFERENCE);
 }
 
 const cradle_type types[TYPES] = {

@@ -34,8 +34,8 @@ enum { T_CLASS = 10, T_LIST };
 static void visit_table(cradle_visitor *visitor, table *t) {
   for (int i = 0; i < t->capacity; i++) {
     entry *e = &t->entries[i];
-    cradle_visit_reference(visitor, &e->key);
-    cradle_visit_value(visitor, &e->found);
+    cradle_visit(visitor, &e->key, CRADLE_KIND_REFERENCE);
+    cradle_visit(visitor, &e->found, CRADLE_KIND_VALUE);
   }
 }
 static void trace_class(void *object, cradle_visitor *visitor) {
@@ -43,11 +43,11 @@ static void trace_class(void *object, cradle_visitor *visitor) {
 }
 static void trace_list(void *object, cradle_visitor *visitor) {
   list *l = object;
-  for (int i = 0; i < l->count; i++) cradle_visit_value(visitor, &l->items[i]);
+  for (int i = 0; i < l->count; i++) cradle_visit(visitor, &l->items[i], CRADLE_KIND_VALUE);
 }
 void visit_roots(void *data, cradle_visitor *visitor) {
   visit_table(visitor, &vm.globals);
-  cradle_visit_value(visitor, &vm.running->stack[0]);
+  cradle_visit(visitor, &vm.running->stack[0], CRADLE_KIND_VALUE);
 }
 const cradle_type types[] = {
     [T_CLASS] = {.name = "class", .size = sizeof(class), .trace = trace_class},

@@ -27,7 +27,7 @@ typedef struct owner {
 
 enum { T_BOX, T_LIST, T_TABLE, T_OWNER, TYPES };
 static void trace_owner(void *object, cradle_visitor *visitor) {
-  cradle_visit_value(visitor, &((owner *)object)->items[0]);
+  cradle_visit(visitor, &((owner *)object)->items[0], CRADLE_KIND_VALUE);
 }
 const cradle_type types[TYPES] = {
     [T_BOX] = {.name = "box", .size = sizeof(box), .values = CRADLE_SLOT(box, inside)},

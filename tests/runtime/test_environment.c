@@ -30,13 +30,13 @@ extern char **environ;
 
 static void assert_size(const char *text, size_t expected) {
   size_t bytes = 1234567;
-  if (!cradle_parse_size(text, &bytes)) fail_msg("\"%s\" was not accepted", text);
+  if (!crd_parse_size(text, &bytes)) fail_msg("\"%s\" was not accepted", text);
   if (bytes != expected) fail_msg("\"%s\" was read as %zu, not %zu", text, bytes, expected);
 }
 
 static void assert_no_size(const char *text) {
   size_t bytes = 1234567;
-  if (cradle_parse_size(text, &bytes)) fail_msg("\"%s\" was accepted as %zu", text == NULL ? "NULL" : text, bytes);
+  if (crd_parse_size(text, &bytes)) fail_msg("\"%s\" was accepted as %zu", text == NULL ? "NULL" : text, bytes);
   assert_int_equal(bytes, 1234567);
 }
 

@@ -74,12 +74,12 @@ void control(world *w) {
   switch (below(w, 4)) {
   case 0:
     if (w->majors_disabled == 3) return;
-    cradle_major_disable(w->m);
+    cradle_major_hold(w->m, true);
     w->majors_disabled++;
     return;
   case 1:
     if (w->majors_disabled == 0) return;
-    cradle_major_enable(w->m);
+    cradle_major_hold(w->m, false);
     w->majors_disabled--;
     return;
   case 2: (void)cradle_release_memory(w->heap); return;
@@ -153,13 +153,13 @@ void fork_heap(world *w) {
   if (!chance(w, 20) || !cradle_fork_prepare(w->heap, &error)) return;
   pid_t child = fork();
   if (child == 0) {
-    cradle_fork_child(w->heap);
+    cradle_fork_done(w->heap);
     compare(w, false);
     cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
     compare(w, false);
     _exit(0);
   }
-  cradle_fork_parent(w->heap);
+  cradle_fork_done(w->heap);
   if (child > 0 && waitpid(child, &status, 0) == child) EXPECT(w, status == 0, "the child of a fork failed");
 }
 

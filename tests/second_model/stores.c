@@ -119,7 +119,7 @@ void store_outside(world *w) {
 void trace_buffer(void *object, cradle_visitor *visitor) {
   cradle_word *words = object;
   uint64_t *buffer = (uint64_t *)(uintptr_t)words[2];
-  for (uint64_t i = 0; buffer != NULL && i < words[3]; i++) cradle_visit_reference(visitor, &buffer[i]);
+  for (uint64_t i = 0; buffer != NULL && i < words[3]; i++) cradle_visit(visitor, &buffer[i], CRADLE_KIND_REFERENCE);
 }
 
 /* --- many slots --- */

@@ -76,7 +76,7 @@ static void settled(void *data, const cradle_sample *sample, cradle_fate fate) {
 
 static void visit_callback(void *data, cradle_visitor *visitor) {
   world *w = data;
-  for (int i = 0; i < CALLBACK_WORDS; i++) cradle_visit_value(visitor, &w->callback[i]);
+  for (int i = 0; i < CALLBACK_WORDS; i++) cradle_visit(visitor, &w->callback[i], CRADLE_KIND_VALUE);
 }
 
 /* --- opening --- */
@@ -88,11 +88,11 @@ static cradle_encoding draw_encoding(world *w) {
       .tag_set = 0x01,
       .payload_mask = UINT64_C(0x7ffffffffff8)};
   switch (below(w, 6)) {
-  case 0: return cradle_encoding_low_tags(0x01);
-  case 1: return cradle_encoding_low_tags(0x02);
-  case 2: return cradle_encoding_low_tags(0xa5);
-  case 3: return cradle_encoding_nan_boxing(UINT64_C(0xffff) << 48, UINT64_C(0xfffc) << 48);
-  case 4: return cradle_encoding_nan_boxing(UINT64_C(0xfffe000000000002), 0); /* as JavaScriptCore */
+  case 0: return cradle_encoding_of(0, 0, 0x01);
+  case 1: return cradle_encoding_of(0, 0, 0x02);
+  case 2: return cradle_encoding_of(0, 0, 0xa5);
+  case 3: return cradle_encoding_of(UINT64_C(0xffff) << 48, UINT64_C(0xfffc) << 48, 1 << 0);
+  case 4: return cradle_encoding_of(UINT64_C(0xfffe000000000002), 0, 1 << 0); /* as JavaScriptCore */
   default: return two;
   }
 }

@@ -27,7 +27,7 @@ static int open_fixture(void **state) {
   encoded.length = 4;
   cradle_options options;
   fixture_options(&f, &options);
-  options.encoding = cradle_encoding_low_tags(0x02); /* references have the tag 1 */
+  options.encoding = cradle_encoding_of(0, 0, 0x02); /* references have the tag 1 */
   fixture_open_with(&f, &options);
   cradle_prebuilt_add(f.heap, &first_pair);
   cradle_prebuilt_add(f.heap, &second_pair);

@@ -68,11 +68,11 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   cradle_options_init(&options);
   options.types = types;
   options.type_count = TYPES;
-  options.encoding = cradle_encoding_low_tags(1 << 1);
+  options.encoding = cradle_encoding_of(0, 0, 1 << 1);
   cradle_heap *heap = cradle_heap_new(&options, NULL);
   cradle_mutator *m = heap == NULL ? NULL : cradle_mutator_new(heap);
   if (m == NULL) return 1;
-  options.encoding = cradle_encoding_low_tags(1);
+  options.encoding = cradle_encoding_of(0, 0, 1);
   global_heap = cradle_heap_new(&options, NULL);
   if (global_heap == NULL || atexit(stop_at_exit) != 0) return 1;
   cradle_global_root_add(heap, &global, CRADLE_KIND_REFERENCE);

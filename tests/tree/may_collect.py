@@ -17,7 +17,7 @@ from pathlib import Path
 HEAD = "#include <cradle/cradle.h>\n#include <cradle/kit.h>\n"
 
 STRING = "typedef struct { uint64_t header, length; char bytes[]; } string; "
-FIXED_FORMS = ["CRADLE_NEW", "CRADLE_NEW_UNINITIALIZED", "CRADLE_NEW_REGISTERED"]
+FIXED_FORMS = ["CRADLE_NEW", "CRADLE_NEW_UNINITIALIZED"]
 ARRAY_FORMS = ["CRADLE_NEW_ARRAY", "CRADLE_NEW_ARRAY_UNINITIALIZED"]
 SNIPPETS = [
     ("a function that says it may collect", None,

@@ -35,7 +35,7 @@ CRADLE_UNCHECKED_COLLECTION static int open_heap(void **state) {
   cradle_options_init(&options);
   options.types = types;
   options.type_count = TYPES;
-  options.encoding = cradle_encoding_low_tags(1 << TAG);
+  options.encoding = cradle_encoding_of(0, 0, 1 << TAG);
   options.nursery_bytes = 32 * KIB;
   options.on_misuse = fail_of_misuse;
   return start_heap(&options);

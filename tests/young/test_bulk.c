@@ -9,7 +9,7 @@
 enum { LARGE = 20000, SMALL = 100 };
 
 static void choose(cradle_options *options) {
-  options->encoding = cradle_encoding_low_tags(1 << TAG);
+  options->encoding = cradle_encoding_of(0, 0, 1 << TAG);
   options->verify = false; /* the tests say when */
   options->listener = (cradle_listener){fixture_listen, &f};
 }
@@ -326,7 +326,7 @@ static void single_stores_beyond_the_object(void **state) {
 static void *outside[2];
 static void trace_outside(void *object, cradle_visitor *visitor) {
   (void)object;
-  cradle_visit_reference(visitor, &outside[1]);
+  cradle_visit(visitor, &outside[1], CRADLE_KIND_REFERENCE);
 }
 
 /* A trace callback may visit slots anywhere. */

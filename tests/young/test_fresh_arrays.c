@@ -60,7 +60,7 @@ CRADLE_UNCHECKED_COLLECTION static int open_heap(void **state) {
   cradle_options_init(&options);
   options.types = types;
   options.type_count = TYPES;
-  options.encoding = cradle_encoding_low_tags(1 << TAG);
+  options.encoding = cradle_encoding_of(0, 0, 1 << TAG);
   options.nursery_bytes = 32 * KIB;
   options.on_misuse = fail_of_misuse;
   return start_heap(&options);
@@ -348,10 +348,10 @@ CRADLE_MAY_COLLECT static void marking_traces_it_later(void **state) {
   node *head = NULL;
   CRADLE_ROOT(mutator, head);
   node *tail = begin_marking(&head);
-  cradle_major_disable(mutator); /* no increment before the array is allocated */
+  cradle_major_hold(mutator, true); /* no increment before the array is allocated */
   array *large = cradle_new_array(mutator, REFERENCES, MANY);
   CRADLE_ROOT(mutator, large);
-  cradle_major_enable(mutator);
+  cradle_major_hold(mutator, false);
   (void)crd_marker_stop(heap);
   assert_true(is_recorded(large));
   assert_int_equal(heap->major.phase, MAJOR_MARKING);
@@ -415,10 +415,10 @@ CRADLE_MAY_COLLECT static void clearing_has_nothing_to_trace(void **state) {
   cradle_weak_set *set = cradle_weak_set_new(mutator, NULL, NULL); /* so there is something to clear */
   while (heap->major.phase == MAJOR_MARKING) cradle_collect_step(mutator, 0);
   assert_int_equal(heap->major.phase, MAJOR_CLEARING);
-  cradle_major_disable(mutator); /* no increment before the array is allocated */
+  cradle_major_hold(mutator, true); /* no increment before the array is allocated */
   array *large = cradle_new_array(mutator, REFERENCES, MANY);
   CRADLE_ROOT(mutator, large);
-  cradle_major_enable(mutator);
+  cradle_major_hold(mutator, false);
   assert_true(is_recorded(large));
   cradle_collect(mutator, CRADLE_COLLECT_MINOR);
   assert_int_equal(heap->major.phase, MAJOR_CLEARING);

@@ -29,7 +29,7 @@ static int callbacks_open, callbacks;
 
 static void trace_owner(void *object, cradle_visitor *visitor) {
   assert_int_equal(callbacks_open++, 0); /* no callback runs inside another */
-  cradle_visit_reference(visitor, ((owner *)object)->slot);
+  cradle_visit(visitor, ((owner *)object)->slot, CRADLE_KIND_REFERENCE);
   callbacks_open--;
   callbacks++;
 }
@@ -52,7 +52,7 @@ static void open_types(fixture *f, size_t nursery_bytes) {
   options.type_count = T_ALL;
   options.nursery_bytes = nursery_bytes;
   /* With one tag only, values would be treated as references. */
-  options.encoding = cradle_encoding_low_tags(1 << 0 | 1 << 5);
+  options.encoding = cradle_encoding_of(0, 0, 1 << 0 | 1 << 5);
   fixture_open_with(f, &options);
 }
 
@@ -272,7 +272,7 @@ static owner **slots;
 static void report_first(void *data, cradle_visitor *visitor) {
   (void)data;
   assert_int_equal(callbacks_open++, 0);
-  cradle_visit_reference(visitor, &slots[0]);
+  cradle_visit(visitor, &slots[0], CRADLE_KIND_REFERENCE);
   callbacks_open--;
 }
 
@@ -443,7 +443,7 @@ typedef struct many {
 
 static void trace_many(void *object, cradle_visitor *visitor) {
   const many *m = object;
-  for (uint64_t i = 0; i < m->count; i++) cradle_visit_reference(visitor, &m->slots[i]);
+  for (uint64_t i = 0; i < m->count; i++) cradle_visit(visitor, &m->slots[i], CRADLE_KIND_REFERENCE);
 }
 
 enum { T_MANY = T_COUNT };

@@ -20,7 +20,7 @@ from .summary import summarize
 MARK = "cradle_may_collect"
 OPEN_SCOPE = "cradle_scope_open"
 GLOBAL_ROOTS = {"cradle_global_root_add"}
-POPS = {"cradle_pop", "cradle_pop_word"}
+POPS = {"cradle_pop"}
 DEFAULT_VALUES = {"cradle_value"}
 VALUE_KIND = "CRADLE_KIND_VALUE"
 PLAIN_WORDS = {"uint64_t", "cradle_word", "uintptr_t"}

@@ -10,7 +10,7 @@ from . import syntax
 from .conditions import is_null
 
 # Functions whose second argument is the address of a root.
-ROOTING = {"cradle_global_root_add", "cradle_visit_reference", "cradle_visit_value"}
+ROOTING = {"cradle_global_root_add", "cradle_visit"}
 RANGE = "cradle_root_range"
 RANGE_ENDS = {"base", "top"}
 

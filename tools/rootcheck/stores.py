@@ -16,7 +16,7 @@ from . import syntax
 #   absent or None   none of these
 FRESH = "fresh"
 ALLOCATED, PLAIN = "allocated", "plain"
-ALLOCATIONS = ("cradle_new", "cradle_kit_string_blank")
+ALLOCATIONS = ("cradle_new", "cradle_kit_string_new")
 WITH_FLAGS = ("cradle_new_with", "cradle_new_flagged")  # its last argument: 0, or flags for an object that is old from the start
 # These report earlier stores to the collector.
 BARRIERS = {"cradle_write_barrier", "cradle_write_barrier_slow"}

@@ -14,7 +14,7 @@ from .places import place_of
 from .references import owner, variable_key, variable_of
 from .stores import BARRIERS
 
-VISITS = {"cradle_visit_reference", "cradle_visit_value"}
+VISITS = {"cradle_visit"}
 VISITOR = "cradle_visitor"
 ITEMS = "[]"
 

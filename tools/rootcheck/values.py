@@ -10,10 +10,10 @@ from . import syntax
 
 UNTOLD = {"uint64_t", "cradle_word", "uintptr_t", "cradle_value"}
 # Functions that take the address of a slot or root with a value, by the position of that argument.
-ADDRESS_AT = {"cradle_visit_value": 1, "cradle_store_value": 2}
+ADDRESS_AT = {"cradle_visit": 1, "cradle_store_value": 2}
 VALUE_BYTES = 8
 TYPE, ITEMS = "cradle_type", "CRADLE_ITEMS_VALUES"
-RANGE, RANGE_KIND = "cradle_root_range", "CRADLE_KIND_VALUE"
+RANGE, KIND = "cradle_root_range", "CRADLE_KIND_VALUE"
 
 
 def name_of(kind):
@@ -28,6 +28,8 @@ def named_by(call):
     position, arguments = ADDRESS_AT.get(call.name), syntax.arguments(call)
     if position is None or position >= len(arguments):
         return None
+    if call.name == "cradle_visit" and arguments[-1].without_casts().name != KIND:
+        return None
     address = arguments[position].without_casts()
     is_address = address.kind == CursorKind.UNARY_OPERATOR and address.operator == syntax.ADDRESS_OF
     return name_of(address.children[0].own_type()) if is_address else None
@@ -38,7 +40,7 @@ def named_by_range(node):
     if node.kind != CursorKind.INIT_LIST_EXPR or not syntax.unqualified(node.own_type()).endswith(RANGE):
         return set()
     inner = list(node.walk())
-    if not any(one.name == RANGE_KIND for one in inner):
+    if not any(one.name == KIND for one in inner):
         return set()
     ends = (one.children[0].own_type() for one in inner
             if one.kind == CursorKind.UNARY_OPERATOR and one.operator == syntax.ADDRESS_OF)

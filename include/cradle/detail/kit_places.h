@@ -13,7 +13,6 @@
 
 /* Strings. */
 #define cradle_kit_string_new(...) CRADLE_PLACED(cradle_kit_string_new(__VA_ARGS__))
-#define cradle_kit_string_blank(...) CRADLE_PLACED(cradle_kit_string_blank(__VA_ARGS__))
 #define cradle_kit_string_join(...) CRADLE_PLACED(cradle_kit_string_join(__VA_ARGS__))
 #define cradle_kit_string_slice(...) CRADLE_PLACED(cradle_kit_string_slice(__VA_ARGS__))
 

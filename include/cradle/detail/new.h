@@ -3,10 +3,10 @@
 #ifndef CRADLE_DETAIL_NEW_H
 #define CRADLE_DETAIL_NEW_H
 
-#include <string.h>
-
 #include <cradle/detail/sanitizers.h>
 #include <cradle/mutator.h>
+
+#include <string.h>
 
 CRADLE_BEGIN_DECLS
 

@@ -3,9 +3,15 @@
 #ifndef CRADLE_DETAIL_PARTNERS_H
 #define CRADLE_DETAIL_PARTNERS_H
 
-#include <cradle/base.h>
+#include <cradle/object.h>
 
 CRADLE_BEGIN_DECLS
+
+/* The bytes that an object of the given size takes: rounded up, and at least the minimum. Does not collect. */
+CRADLE_INLINE size_t cradle_object_bytes(size_t size) {
+  size_t rounded = (size + (CRADLE_OBJECT_ALIGNMENT - 1)) & ~(size_t)(CRADLE_OBJECT_ALIGNMENT - 1);
+  return rounded < CRADLE_OBJECT_MIN_BYTES ? CRADLE_OBJECT_MIN_BYTES : rounded;
+}
 
 /* Does the work of cradle_safepoint if a safepoint was asked for. */
 CRADLE_API void cradle_safepoint_slow(cradle_mutator *mutator) CRADLE_MAY_COLLECT;

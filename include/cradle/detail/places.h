@@ -31,7 +31,6 @@
 /* Roots. */
 #define cradle_push_word(...) CRADLE_PLACED(cradle_push_word(__VA_ARGS__))
 #define cradle_push(...) CRADLE_PLACED(cradle_push(__VA_ARGS__))
-#define cradle_pop_word(...) CRADLE_PLACED(cradle_pop_word(__VA_ARGS__))
 #define cradle_pop(...) CRADLE_PLACED(cradle_pop(__VA_ARGS__))
 #define cradle_pop_many(...) CRADLE_PLACED(cradle_pop_many(__VA_ARGS__))
 #define cradle_peek(...) CRADLE_PLACED(cradle_peek(__VA_ARGS__))
@@ -58,8 +57,7 @@
 #define cradle_finalizer_queue_all(...) CRADLE_PLACED(cradle_finalizer_queue_all(__VA_ARGS__))
 #define cradle_heap_set_max(...) CRADLE_PLACED(cradle_heap_set_max(__VA_ARGS__))
 #define cradle_fork_prepare(...) CRADLE_PLACED(cradle_fork_prepare(__VA_ARGS__))
-#define cradle_fork_parent(...) CRADLE_PLACED(cradle_fork_parent(__VA_ARGS__))
-#define cradle_fork_child(...) CRADLE_PLACED(cradle_fork_child(__VA_ARGS__))
+#define cradle_fork_done(...) CRADLE_PLACED(cradle_fork_done(__VA_ARGS__))
 
 /* Pins, handles and prebuilt objects. */
 #define cradle_pin(...) CRADLE_PLACED(cradle_pin(__VA_ARGS__))
@@ -93,8 +91,7 @@
 #define cradle_type_add(...) CRADLE_PLACED(cradle_type_add(__VA_ARGS__))
 #define cradle_external_memory(...) CRADLE_PLACED(cradle_external_memory(__VA_ARGS__))
 #define cradle_external_pressure(...) CRADLE_PLACED(cradle_external_pressure(__VA_ARGS__))
-#define cradle_major_disable(...) CRADLE_PLACED(cradle_major_disable(__VA_ARGS__))
-#define cradle_major_enable(...) CRADLE_PLACED(cradle_major_enable(__VA_ARGS__))
+#define cradle_major_hold(...) CRADLE_PLACED(cradle_major_hold(__VA_ARGS__))
 #define cradle_release_memory(...) CRADLE_PLACED(cradle_release_memory(__VA_ARGS__))
 #define cradle_heap_walk(...) CRADLE_PLACED(cradle_heap_walk(__VA_ARGS__))
 #define cradle_referrers(...) CRADLE_PLACED(cradle_referrers(__VA_ARGS__))

@@ -57,7 +57,6 @@ static void registered(cradle_mutator *m, uint32_t type, uint64_t count) CRADLE_
 static void finalizers(cradle_mutator *m, uint32_t type, uint64_t count) CRADLE_MAY_COLLECT {
   for (uint64_t i = 0; i < count; i++) {
     (void)CRADLE_NEW_WITH(m, thing, type, 0);
-    if (cradle_finalizer_waiting(m, QUEUE) == 0) continue;
     while (cradle_finalizer_next(m, QUEUE) != NULL) continue;
   }
 }

@@ -10,7 +10,7 @@
 
 #include <cradle/cradle.h>
 
-enum { PAGE = 4096, CLASSES_MAX = 128 };
+enum { PAGE = 4096, CLASSES_MAX = 128, SMALL_MAX_BYTES = 8192 };
 
 typedef struct bytes {
   uint64_t header, length;
@@ -23,7 +23,29 @@ static double percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
 }
 
-static void print_rows(const cradle_span_info *rows, size_t count) {
+/* A row of the table is what the event CRADLE_EVENT_SPANS says. */
+typedef struct span_row {
+  unsigned object_bytes, span_bytes, span_objects;
+  uint64_t spans, used_bytes, memory_bytes;
+} span_row;
+typedef struct table {
+  span_row *rows;
+  size_t count;
+} table;
+
+static void listen(void *data, const cradle_event *event) {
+  table *all = data;
+  if (event->kind == CRADLE_EVENT_MAJOR_BEGIN) all->count = 0;
+  if (event->kind != CRADLE_EVENT_SPANS || all->count == CLASSES_MAX) return;
+  all->rows[all->count++] = (span_row){(unsigned)event->u.spans.object_bytes,
+                                       (unsigned)event->u.spans.span_bytes,
+                                       (unsigned)event->u.spans.objects,
+                                       event->u.spans.spans,
+                                       event->u.spans.used_bytes,
+                                       event->u.spans.memory_bytes};
+}
+
+static void print_rows(const span_row *rows, size_t count) {
   printf("%8s %8s %8s %8s %10s %10s %7s\n", "objsz", "spansz", "objects", "spans", "used", "memory", "waste");
   for (size_t i = 0; i < count; i++)
     printf("%8u %8u %8u %8llu %10llu %10llu %6.1f%%\n", rows[i].object_bytes, rows[i].span_bytes, rows[i].span_objects,
@@ -32,13 +54,25 @@ static void print_rows(const cradle_span_info *rows, size_t count) {
            percent(rows[i].memory_bytes - rows[i].used_bytes, rows[i].memory_bytes));
 }
 
-static void fill(cradle_mutator *m, const cradle_span_info *rows, size_t count) CRADLE_MAY_COLLECT {
-  for (size_t i = 0; i < count; i++)
-    cradle_push(m, CRADLE_NEW_ARRAY(m, bytes, 0, data, length, rows[i].object_bytes - sizeof(bytes)));
-  cradle_collect(m, CRADLE_COLLECT_FULL);
+static void add_object(cradle_mutator *m, size_t bytes_in_all) CRADLE_MAY_COLLECT {
+  cradle_push(m, CRADLE_NEW_ARRAY(m, bytes, 0, data, length, bytes_in_all - sizeof(bytes)));
 }
 
-static size_t live_rows(cradle_span_info *rows) CRADLE_UNCHECKED_COLLECTION {
+/* An object of each size shows all classes; then the heap holds one object of each. */
+static void fill(cradle_mutator *m, table *all) CRADLE_MAY_COLLECT {
+  static size_t sizes[CLASSES_MAX];
+  size_t pushed = 0;
+  for (size_t size = sizeof(bytes); size <= SMALL_MAX_BYTES; size += 8, pushed++) add_object(m, size);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  size_t count = all->count;
+  for (size_t i = 0; i < count; i++) sizes[i] = all->rows[i].object_bytes;
+  cradle_pop_many(m, pushed);
+  for (size_t i = 0; i < count; i++) add_object(m, sizes[i]);
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  cradle_pop_many(m, count);
+}
+
+static size_t live_rows(span_row *rows) CRADLE_UNCHECKED_COLLECTION {
   static const cradle_type type = {.name = "bytes",
                                    .size = sizeof(bytes),
                                    .items = CRADLE_ITEMS_BYTES,
@@ -48,6 +82,8 @@ static size_t live_rows(cradle_span_info *rows) CRADLE_UNCHECKED_COLLECTION {
   cradle_options_init(&options);
   options.types = &type;
   options.type_count = 1;
+  table all = {.rows = rows};
+  options.listener = (cradle_listener){listen, &all};
   cradle_error error;
   cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) {
@@ -55,11 +91,8 @@ static size_t live_rows(cradle_span_info *rows) CRADLE_UNCHECKED_COLLECTION {
     exit(1);
   }
   cradle_mutator *m = cradle_mutator_new(heap);
-  size_t depth = (size_t)(m->shadow_top - m->shadow_base);
-  size_t count = cradle_heap_spans(heap, rows, CLASSES_MAX, sizeof *rows);
-  fill(m, rows, count);
-  cradle_heap_spans(heap, rows, count, sizeof *rows);
-  cradle_pop_many(m, (size_t)(m->shadow_top - m->shadow_base) - depth);
+  fill(m, &all);
+  size_t count = all.count;
   cradle_mutator_free(m);
   cradle_heap_free(heap);
   return count;
@@ -104,7 +137,7 @@ static rule_result seastar(uint64_t (*span_of)(uint64_t object)) {
   return result;
 }
 
-static rule_result ours(const cradle_span_info *rows, size_t count) {
+static rule_result ours(const span_row *rows, size_t count) {
   rule_result result = {0, 0, 0, 0};
   for (size_t i = 0; i < count; i++) add(&result, rows[i].object_bytes, rows[i].span_bytes);
   return result;
@@ -122,7 +155,7 @@ int main(int argc, char **argv) {
     fputs("usage: span-table\n", is_help ? stdout : stderr);
     return is_help ? 0 : 2;
   }
-  cradle_span_info rows[CLASSES_MAX];
+  span_row rows[CLASSES_MAX];
   size_t count = live_rows(rows);
   print_rows(rows, count);
   rule_result before = seastar(span_before), after = seastar(span_after), here = ours(rows, count);

@@ -3,6 +3,7 @@
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
 #include "gc/state.h"
+#include "gc/statistics.h"
 
 void crd_event_send(cradle_heap *heap, cradle_event *event) {
   if (!event_wanted(heap)) return;
@@ -64,10 +65,10 @@ void crd_event_arenas(cradle_heap *heap, bool measured) {
 
 void crd_event_spans(cradle_heap *heap) {
   if (!event_wanted(heap)) return;
-  cradle_span_info rows[SIZE_CLASS_MAX];
-  size_t count = cradle_heap_spans(heap, rows, SIZE_CLASS_MAX, sizeof *rows);
+  crd_span_info rows[SIZE_CLASS_MAX];
+  size_t count = crd_heap_spans(heap, rows, SIZE_CLASS_MAX);
   for (size_t i = 0; i < count; i++) {
-    const cradle_span_info *row = &rows[i];
+    const crd_span_info *row = &rows[i];
     if (row->spans == 0) continue;
     uint64_t waste = row->memory_bytes - row->used_bytes;
     crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_SPANS,

@@ -2,6 +2,7 @@
 #include "gc/statistics.h"
 
 #include "gc/base/prefix.h"
+#include "gc/death/finalizer.h"
 #include "gc/death/service_memory.h"
 #include "gc/heap.h"
 #include "gc/old/arena_memory.h"
@@ -87,26 +88,27 @@ void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statisti
   now.arena_bytes = ARENA_BYTES;
   now.arenas_committed = arenas->committed_count;
   now.arenas_in_use = arenas_in_use(arenas);
+  for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++)
+    now.finalizers_waiting[queue] = crd_finalizer_waiting(heap, queue);
   now.beside_arenas = arenas->supplied_total;
   now.metadata_bytes = arenas->meta_committed;
   now.committed_bytes = committed_bytes(heap);
   copy_prefix(statistics, size, &now, sizeof now);
 }
 
-size_t cradle_heap_spans(const cradle_heap *heap, cradle_span_info *rows, size_t count, size_t size) {
+size_t crd_heap_spans(const cradle_heap *heap, crd_span_info *rows, size_t count) {
   const crd_old *old = &heap->old;
   for (uint32_t i = 0; i < old->classes.count && i < count; i++) {
     const crd_size_class *class = &old->classes.of[i];
     const crd_allocator *allocator = &old->allocators[i];
     /* class_used counts the allocator's whole run; what is not filled yet is subtracted. */
     uint64_t used = old->class_used[i] - (uint64_t)(allocator->end - allocator->free);
-    cradle_span_info row = {.object_bytes = class->bytes,
-                            .span_bytes = class->pages * PAGE_BYTES,
-                            .span_objects = class->objects,
-                            .spans = old->class_spans[i],
-                            .used_bytes = used,
-                            .memory_bytes = (uint64_t)old->class_spans[i] * class->pages * PAGE_BYTES};
-    copy_prefix((char *)rows + i * size, size, &row, sizeof row);
+    rows[i] = (crd_span_info){.object_bytes = class->bytes,
+                              .span_bytes = class->pages * PAGE_BYTES,
+                              .span_objects = class->objects,
+                              .spans = old->class_spans[i],
+                              .used_bytes = used,
+                              .memory_bytes = (uint64_t)old->class_spans[i] * class->pages * PAGE_BYTES};
   }
   return old->classes.count;
 }

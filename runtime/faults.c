@@ -1,6 +1,6 @@
 #include "runtime/faults.h"
 
-#include <cradle/heap.h>
+#include <cradle/inspect.h>
 #include <cradle/statistics.h>
 
 #include "gc/base/text.h"

@@ -287,7 +287,7 @@ void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t number) {
   return object;
 }
 
-size_t cradle_finalizer_waiting(cradle_mutator *mutator, uint32_t number) {
-  const crd_queue *queue = queue_of(mutator, "cradle_finalizer_waiting", number);
+size_t crd_finalizer_waiting(const cradle_heap *heap, uint32_t number) {
+  const crd_queue *queue = heap->services == NULL ? NULL : &heap->services->queues[number - 1];
   return queue == NULL ? 0 : (size_t)(queue->shown - queue->head);
 }

@@ -84,4 +84,7 @@ bool crd_finalizers_mark_some(cradle_heap *heap);
 /* Queues every object with a finalizer. No major collection runs, and everything that is listed lives. */
 void crd_finalizers_queue_all(cradle_heap *heap);
 
+/* How many objects wait in a queue, for the program to see. */
+size_t crd_finalizer_waiting(const cradle_heap *heap, uint32_t number);
+
 #endif

@@ -1,5 +1,7 @@
 #include "gc/instruments/describe.h"
 
+#include <string.h>
+
 #include "gc/base/prefix.h"
 #include "gc/heap.h"
 
@@ -77,5 +79,9 @@ void cradle_describe_address(const cradle_heap *heap, const void *address, cradl
                                                                                 : CRADLE_ADDRESS_NURSERY_FREE;
   else if (arenas_contain(&heap->old.arenas, where))
     describe_old(heap, where, &found);
+  cradle_explanation why;
+  (void)cradle_explain_address(heap, address, &why, sizeof why);
+  memcpy(found.text, why.text, sizeof found.text);
+  found.collection = why.collection;
   copy_prefix(info, size, &found, sizeof found);
 }

@@ -1,5 +1,7 @@
 #include "gc/instruments/explain.h"
 
+#include <cradle/detail/inspect.h>
+
 #include <inttypes.h>
 #include <string.h>
 

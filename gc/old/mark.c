@@ -38,7 +38,8 @@ void crd_mark_again(cradle_heap *heap, const cradle_word *object) {
 
 void crd_mark_later(cradle_heap *heap, uint32_t page) {
   crd_page *entry = arenas_page(&heap->old.arenas, page);
-  ASSERT(entry->state == PAGE_LARGE && entry->again == 0, "[mark.5] what is listed is no old large object, or is so already");
+  ASSERT(entry->state == PAGE_LARGE && entry->again == 0,
+         "[mark.5] what is listed is no old large object, or is so already");
   entry->again = heap->major.again == 0 ? AGAIN_END : heap->major.again;
   heap->major.again = page + 1;
 }

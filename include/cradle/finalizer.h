@@ -49,8 +49,6 @@ CRADLE_BEGIN_DECLS
 CRADLE_API bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue);
 /* Takes the next object out of a queue and returns it; NULL: the queue is empty. */
 CRADLE_API void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t queue);
-/* Returns how many objects wait in a queue. */
-CRADLE_API size_t cradle_finalizer_waiting(cradle_mutator *mutator, uint32_t queue);
 /* For the end of a program: does a major collection, which queues the dead objects as always, and then puts all other
  * registered objects into their queues, the last registered first. Weak slots that refer to those others keep them. */
 CRADLE_API void cradle_finalizer_queue_all(cradle_mutator *mutator) CRADLE_MAY_COLLECT;

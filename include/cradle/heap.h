@@ -63,18 +63,6 @@ CRADLE_API bool cradle_heap_verify(cradle_heap *heap, cradle_error *error);
  * collect. */
 CRADLE_API CRADLE_COLD __attribute__((__noreturn__)) void cradle_misuse(cradle_heap *heap, const char *message);
 
-/* Explains an address that a program used by mistake. size: sizeof *explanation. The heap knows three kinds of mistake:
- * the address of an object that a minor collection moved or that died in it, as long as its page is in quarantine
- * (options.quarantine); an address of the old generation where there is no memory, usually because it was given back;
- * and poison that was read and taken for a reference. false: the heap knows nothing of the address, and the text is
- * empty. May be called in a signal handler, for a heap of any thread. */
-typedef struct cradle_explanation {
-  char text[256];
-  uint64_t collection; /* the minor collection that the text is about; 0: none */
-} cradle_explanation;
-CRADLE_API bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation,
-                                       size_t size);
-
 /* For programs whose child process goes on to use the heap: call prepare, then fork(), then done in both processes, and
  * also if fork() failed. Do not use the heap between these calls, and from no other thread.
  *

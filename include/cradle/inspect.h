@@ -111,6 +111,12 @@ typedef struct cradle_address_info {
   cradle_address_kind kind;
   cradle_object_info object; /* of the kinds OBJECT, INTERIOR and DEAD */
   uint64_t offset;           /* of the address in it, bytes */
+  /* what is wrong with an address that a program used by mistake; empty: nothing is known. The heap knows the address
+   * of an object that a minor collection moved or that died in it, as long as its page is in quarantine
+   * (options.quarantine); an address of the old generation where there is no memory, usually because it was given back;
+   * and poison that was read and taken for a reference */
+  char text[256];
+  uint64_t collection; /* the minor collection that the text is about; 0: none */
 } cradle_address_info;
 
 /* Says in *info what lies at an address. size: sizeof *info. Takes constant time, except inside a large object, where

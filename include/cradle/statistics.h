@@ -12,6 +12,7 @@
 #ifndef CRADLE_STATISTICS_H
 #define CRADLE_STATISTICS_H
 
+#include <cradle/finalizer.h>
 #include <cradle/options.h>
 
 CRADLE_BEGIN_DECLS
@@ -51,12 +52,13 @@ typedef struct cradle_statistics {
   bool pages_known;                        /* resident_bytes and huge_bytes, below, are known */
   uint64_t pinned_objects;                 /* several pins of one object count once */
   uint64_t handles, ids, prebuilt_objects; /* open handles, objects with an id, registered prebuilt objects */
-  uint64_t nursery_bytes;                  /* its size; smaller than chosen if there is no room to promote all of it */
-  uint64_t used_bytes, used_peak_bytes;    /* old generation and the nursery's filled part; the peak at collections */
-  uint64_t live_bytes, live_peak_bytes;    /* what major collections left; 0 before the first */
-  uint64_t old_bytes;                      /* in objects of the old generation, rounding to size classes included */
-  uint64_t large_bytes;                    /* of these in large objects, as whole pages */
-  uint64_t external_bytes;                 /* owned outside the heap: reported, or the external_size of old objects */
+  uint64_t finalizers_waiting[CRADLE_FINALIZER_QUEUES + 1]; /* objects in each queue, by its number */
+  uint64_t nursery_bytes;               /* its size; smaller than chosen if there is no room to promote all of it */
+  uint64_t used_bytes, used_peak_bytes; /* old generation and the nursery's filled part; the peak at collections */
+  uint64_t live_bytes, live_peak_bytes; /* what major collections left; 0 before the first */
+  uint64_t old_bytes;                   /* in objects of the old generation, rounding to size classes included */
+  uint64_t large_bytes;                 /* of these in large objects, as whole pages */
+  uint64_t external_bytes;              /* owned outside the heap: reported, or the external_size of old objects */
   uint64_t threshold_bytes; /* old and external bytes at which the next major collection should be complete */
   uint64_t heap_max_bytes;  /* the maximum heap; from a cgroup once 1 MiB was allocated; 0: none */
   uint64_t arena_bytes;     /* the size of one arena */
@@ -79,19 +81,6 @@ typedef struct cradle_statistics {
 } cradle_statistics;
 /* Fills *statistics. size: sizeof *statistics (cradle/base.h says why). */
 CRADLE_API void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size);
-
-/* One row of a heap's table of size classes: a class of small objects. */
-typedef struct cradle_span_info {
-  uint32_t object_bytes; /* largest object of the class */
-  uint32_t span_bytes, span_objects;
-  uint32_t reserved; /* 0 */
-  uint64_t spans;
-  uint64_t used_bytes;   /* in objects; dead ones count until they are swept */
-  uint64_t memory_bytes; /* of the spans */
-} cradle_span_info;
-/* Fills up to count rows, the smallest class first, and returns how many classes there are. size:
- * sizeof(cradle_span_info). */
-CRADLE_API size_t cradle_heap_spans(const cradle_heap *heap, cradle_span_info *rows, size_t count, size_t size);
 
 /* --- what the kernel says of the heap's memory --- */
 

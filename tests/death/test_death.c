@@ -1,6 +1,7 @@
 /* The order of death from the inside: its stages between increments, and the memory of its lists. */
 #include "tests/support/allocated.h"
 #include "tests/support/services.h"
+#include "tests/support/waiting.h"
 
 #include "gc/platform/pages.h"
 #include "gc/death/services.h"
@@ -52,15 +53,15 @@ static void lists_give_their_memory_back(void **state) {
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     if (told) assert_int_equal(resident_in(candidates), 0); /* more than a mebibyte goes with each major collection */
     for (size_t i = 0; i < COUNT - KEPT - WAITING; i++) assert_non_null(cradle_finalizer_next(f.m, QUEUE));
-    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), WAITING);
+    assert_int_equal(finalizers_waiting(f.m, QUEUE), WAITING);
     cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
-    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), WAITING);
+    assert_int_equal(finalizers_waiting(f.m, QUEUE), WAITING);
     while (cradle_finalizer_next(f.m, QUEUE) != NULL) continue;
     cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
     if (told) assert_in_range(resident_in_all(&f), 0, full / 32);
     keep = NULL;
     cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
-    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), KEPT);
+    assert_int_equal(finalizers_waiting(f.m, QUEUE), KEPT);
   }
   fixture_close(&f);
 }
@@ -235,7 +236,7 @@ static void open_headers_are_passed_by(void **state) {
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     last = NULL;
     bool between = false;
-    while (!cradle_collect_step(f.m, 0) || cradle_finalizer_waiting(f.m, QUEUE) == 0) {
+    while (!cradle_collect_step(f.m, 0) || finalizers_waiting(f.m, QUEUE) == 0) {
       if (f.heap->open_flags == 0) continue;
       f.heap->remember_all = true;
       cradle_collect(f.m, CRADLE_COLLECT_MINOR);
@@ -316,7 +317,7 @@ static void all_that_a_collection_queues_appears_at_once(void **state) {
     size_t between = 0, young = 0, seen = 0;
     while (seen == 0) {
       (void)cradle_collect_step(f.m, 0);
-      size_t first = cradle_finalizer_waiting(f.m, QUEUE), last = cradle_finalizer_waiting(f.m, LAST_QUEUE);
+      size_t first = finalizers_waiting(f.m, QUEUE), last = finalizers_waiting(f.m, LAST_QUEUE);
       seen = first + last;
       if (services->stage == STAGE_QUEUE) {
         between++;
@@ -361,7 +362,7 @@ static void finalizers_are_registered_while_others_are_on_their_way(void **state
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR); /* ends the one under way */
     p = NULL;
     cradle_collect(f.m, CRADLE_COLLECT_FULL);
-    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), DUE + MORE);
+    assert_int_equal(finalizers_waiting(f.m, QUEUE), DUE + MORE);
     for (size_t i = 0; i < DUE; i++) assert_int_equal(((final *)cradle_finalizer_next(f.m, QUEUE))->number, i);
     for (size_t i = 0; i < MORE; i++) assert_int_equal(cradle_type_of(cradle_finalizer_next(f.m, QUEUE)), T_PAIR);
   }
@@ -417,9 +418,9 @@ static void big_shapes_come_back_in_increments(void **state) {
       const crd_death *major = &f.heap->services->major;
       const crd_closing *closing = &major->reach.closing;
       size_t before = 0, at = 0, increments = 0, begun = 0;
-      while (cradle_finalizer_waiting(f.m, QUEUE) == 0) {
+      while (finalizers_waiting(f.m, QUEUE) == 0) {
         bool complete = cradle_collect_step(f.m, 0);
-        assert_true(!complete || cradle_finalizer_waiting(f.m, QUEUE) != 0 || begun++ == 0);
+        assert_true(!complete || finalizers_waiting(f.m, QUEUE) != 0 || begun++ == 0);
         if (f.heap->services->stage != STAGE_REACH) continue;
         size_t steps = steps_of_reach(major), far = closing->at;
         size_t done = steps > before ? steps - before : before - steps;
@@ -459,7 +460,7 @@ static void leaves_need_no_order(void **state) {
       keep = NULL;
       const crd_services *services = f.heap->services;
       collect_by(&f, way);
-      assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), COUNT);
+      assert_int_equal(finalizers_waiting(f.m, QUEUE), COUNT);
       assert_int_equal(services->minor.reach.open.base[0], 0); /* fresh memory: no object was ever opened */
       assert_int_equal(services->major.reach.open.base[0], 0);
       for (size_t i = 0; i < COUNT; i++) {
@@ -504,8 +505,8 @@ static void clearing_above_the_threshold_takes_increments(void **state) {
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     chain = NULL;
     clearing = (clearing_steps){0};
-    while (cradle_finalizer_waiting(f.m, QUEUE) == 0) kept = new_pair(&f, kept);
-    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), LENGTH);
+    while (finalizers_waiting(f.m, QUEUE) == 0) kept = new_pair(&f, kept);
+    assert_int_equal(finalizers_waiting(f.m, QUEUE), LENGTH);
     if (clearing.steps < 3 * LENGTH / PACE_ENTRIES) fail_msg("%zu increments of clearing", clearing.steps);
     for (size_t i = LENGTH; i-- > 0;) {
       const final *object = cradle_finalizer_next(f.m, QUEUE);

@@ -1,5 +1,6 @@
 /* Ephemerons: a value lives with its key. test_watching.c stores into them while marking. */
 #include "tests/support/services.h"
+#include "tests/support/waiting.h"
 
 #include "gc/death/services.h"
 
@@ -416,7 +417,7 @@ static void a_pair_that_is_cut_off_while_its_key_comes_back(void **state) {
       }
       poll(&f, 400);
       assert_heap_sound(f.heap);
-      assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 1);
+      assert_int_equal(finalizers_waiting(f.m, QUEUE), 1);
     }
     fixture_close(&f);
   }

@@ -1,5 +1,6 @@
 /* Finalizers, destructors and external sizes. */
 #include "tests/support/services.h"
+#include "tests/support/waiting.h"
 
 #include "gc/collect.h"
 #include "gc/heap.h"
@@ -18,14 +19,14 @@ static void a_dead_object_comes_back_once(void **state) {
       cradle_store(f.m, object, &object->to, p);
       age_for(&f, way);
       collect_by(&f, way);
-      assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 0);
+      assert_int_equal(finalizers_waiting(f.m, QUEUE), 0);
       assert_null(cradle_finalizer_next(f.m, QUEUE));
       final *other = new_final(&f, 2, NULL);
       CRADLE_ROOT(f.m, other);
       age_for(&f, way);
       object = NULL;
       collect_by(&f, way == BY_MINOR ? BY_MAJOR : way);
-      assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 1);
+      assert_int_equal(finalizers_waiting(f.m, QUEUE), 1);
       cradle_collect(f.m, CRADLE_COLLECT_MAJOR); /* what waits stays alive */
       cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
       object = cradle_finalizer_next(f.m, QUEUE);
@@ -36,7 +37,7 @@ static void a_dead_object_comes_back_once(void **state) {
       assert_int_equal(cradle_type_of(((pair *)object->to)->first), T_PAIR);
       object = NULL;
       cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
-      assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 0); /* once */
+      assert_int_equal(finalizers_waiting(f.m, QUEUE), 0); /* once */
       assert_int_equal(other->number, 2);
     }
     fixture_close(&f);
@@ -103,7 +104,7 @@ static void the_first_finalizer_may_come_after_a_destructor(void **state) {
     CRADLE_ROOT(f.m, object);
     cradle_finalizer_register(f.m, new_pair(&f, NULL), QUEUE);
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
-    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 1);
+    assert_int_equal(finalizers_waiting(f.m, QUEUE), 1);
     assert_int_equal(cradle_type_of(cradle_finalizer_next(f.m, QUEUE)), T_PAIR);
     assert_int_equal(closed, 0);
   }
@@ -231,7 +232,7 @@ static void referrers_of_every_kind_come_first(void **state) {
         age_for(&f, way);
         first = last = NULL;
         collect_by(&f, way);
-        assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 2);
+        assert_int_equal(finalizers_waiting(f.m, QUEUE), 2);
         first = cradle_finalizer_next(f.m, QUEUE);
         if (cradle_type_of(first) == T_STRING) fail_msg("kind %d, way %d: the referrer came last", leads, way);
         last = cradle_finalizer_next(f.m, QUEUE);
@@ -262,7 +263,7 @@ static void a_registered_leaf_comes_after_its_referrer(void **state) {
         leaf = NULL;
         holder = NULL;
         collect_by(&f, way);
-        assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 3);
+        assert_int_equal(finalizers_waiting(f.m, QUEUE), 3);
         if (cradle_type_of(cradle_finalizer_next(f.m, QUEUE)) != T_PAIR) fail_msg("way %d, order %d", way, leaf_first);
         leaf = cradle_finalizer_next(f.m, QUEUE);
         assert_int_equal(cradle_type_of(leaf), T_STRING);
@@ -325,7 +326,7 @@ static void a_finalizer_may_allocate_resurrect_and_longjmp(void **state) {
     volatile size_t done = 0;
     cradle_checkpoint before = cradle_checkpoint_save(f.m);
     jmp_buf landing;
-    while (cradle_finalizer_waiting(f.m, QUEUE) != 0) {
+    while (finalizers_waiting(f.m, QUEUE) != 0) {
       if (setjmp(landing) != 0) {
         cradle_checkpoint_restore(f.m, &before);
         continue;
@@ -390,8 +391,8 @@ static void many_in_several_queues(void **state) {
       if (i % 4 == 0) cradle_finalizer_register(f.m, object, OTHER_QUEUE);
     }
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
-    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), count);
-    assert_int_equal(cradle_finalizer_waiting(f.m, OTHER_QUEUE), count / 4);
+    assert_int_equal(finalizers_waiting(f.m, QUEUE), count);
+    assert_int_equal(finalizers_waiting(f.m, OTHER_QUEUE), count / 4);
     while (cradle_finalizer_next(f.m, OTHER_QUEUE) != NULL) seen[1]++;
     while (cradle_finalizer_next(f.m, QUEUE) != NULL) seen[0]++;
     assert_int_equal(seen[0], count);
@@ -416,7 +417,7 @@ static void what_waits_in_any_queue_lives(void **state) {
         cradle_finalizer_register(f.m, object, queue);
       }
       collect_by(&f, way);
-      assert_int_equal(cradle_finalizer_waiting(f.m, queue), 1);
+      assert_int_equal(finalizers_waiting(f.m, queue), 1);
       for (int again = 0; again < WAYS; again++) {
         collect_by(&f, again);
         (void)new_pair(&f, NULL); /* in the place of what was freed by mistake */
@@ -755,7 +756,7 @@ static void a_component_is_seen_whole_or_not_at_all(void **state) {
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     all = NULL;
     size_t none = 0;
-    while (cradle_finalizer_waiting(f.m, QUEUE) == 0) {
+    while (finalizers_waiting(f.m, QUEUE) == 0) {
       (void)cradle_collect_step(f.m, 0);
       size_t seen = 0;
       for (size_t i = 0; i < COUNT; i++) seen += cradle_object_of_id(f.m, ids[i]) != NULL;
@@ -783,7 +784,7 @@ static void misuse_of_finalizers(void **state) {
     ASSERT_MISUSE(&f, "no queue 8", cradle_finalizer_register(f.m, p, 8));
     ASSERT_MISUSE(&f, "not in this heap", cradle_finalizer_register(f.m, &f, QUEUE));
     assert_null(cradle_finalizer_next(f.m, 7));
-    assert_int_equal(cradle_finalizer_waiting(f.m, 1), 0);
+    assert_int_equal(finalizers_waiting(f.m, 1), 0);
   }
   fixture_close(&f);
 }
@@ -797,7 +798,7 @@ static void many_are_registered_late(void **state) {
   for (size_t i = 0; i < count; i++) cradle_finalizer_register(f.m, cradle_new(f.m, T_PAIR, sizeof(pair)), QUEUE);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
-  assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), count);
+  assert_int_equal(finalizers_waiting(f.m, QUEUE), count);
   fixture_close(&f);
 }
 

@@ -2,6 +2,7 @@
  * die, and only the order of finalizers is lost. The test takes the stacks and the table away through the collector's
  * internal structures. */
 #include "tests/support/services.h"
+#include "tests/support/waiting.h"
 
 #include "gc/death/services.h"
 
@@ -121,7 +122,7 @@ static void finalizers_without_an_order(void **state) {
         starve(&f, which, &s);
         collect_by(&f, way);
         feed(&f, &s);
-        assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), COUNT);
+        assert_int_equal(finalizers_waiting(f.m, QUEUE), COUNT);
         bool seen[COUNT] = {false};
         for (size_t i = 0; i < COUNT; i++) {
           final *object = cradle_finalizer_next(f.m, QUEUE);
@@ -156,7 +157,7 @@ static void without_an_order_finalizers_come_as_registered(void **state) {
         starve(&f, which == 0 ? 0 : 1u << (which - 1), &s);
         collect_by(&f, way);
         feed(&f, &s);
-        assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), COUNT);
+        assert_int_equal(finalizers_waiting(f.m, QUEUE), COUNT);
         for (size_t i = 0; i < COUNT; i++) {
           const final *object = cradle_finalizer_next(f.m, QUEUE);
           assert_int_equal(object->number, which <= 1 ? COUNT - 1 - i : i);
@@ -246,7 +247,7 @@ static void a_key_is_seen_with_all_that_it_leads_to(void **state) {
       if (!cradle_heap_verify(f.heap, &error)) fail_msg("stacks 0x%x: %s", which, error.message);
       if (one != NULL) assert_int_equal(cradle_type_of(one->first), T_PAIR);
       if (other != NULL) assert_int_equal(cradle_type_of(other->first), T_PAIR);
-      assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 2);
+      assert_int_equal(finalizers_waiting(f.m, QUEUE), 2);
       cradle_collect(f.m, CRADLE_COLLECT_FULL);
     }
     fixture_close(&f);
@@ -348,7 +349,7 @@ static void a_key_that_is_rooted_late_keeps_its_value(void **state) {
       }
       feed(&f, &s);
       if (key != NULL) {
-        assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 0);
+        assert_int_equal(finalizers_waiting(f.m, QUEUE), 0);
         assert_int_equal(cradle_type_of(e->value), T_FINAL);
       }
       assert_heap_sound(f.heap);
@@ -384,7 +385,7 @@ static void a_stack_that_is_full_for_a_while_loses_no_finalizer(void **state) {
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     slots->limit = limit;
     if (end > slots->end) slots->end = end;
-    assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), 2);
+    assert_int_equal(finalizers_waiting(f.m, QUEUE), 2);
   }
   fixture_close(&f);
 }

@@ -1,6 +1,7 @@
 /* Tests a table of ephemerons that the program stores into during marking: the collection sees the stores, does not
  * watch the same keys repeatedly, and ends. And finalizer queues that the program uses during marking. */
 #include "tests/support/services.h"
+#include "tests/support/waiting.h"
 
 #include "gc/death/services.h"
 
@@ -325,7 +326,7 @@ static void what_waits_is_marked_in_pieces(void **state) {
   services_open_with(&f, no_verifier);
   for (uint64_t i = 0; i < WAIT; i++) new_final_that_dies(&f, i);
   cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
-  assert_int_equal(cradle_finalizer_waiting(f.m, QUEUE), WAIT);
+  assert_int_equal(finalizers_waiting(f.m, QUEUE), WAIT);
   assert_int_equal(unmarked(&f), 0);
   {
     uint64_t next = 0, registered = WAIT;

@@ -4,6 +4,7 @@
 #include "gc/event.h"
 #include "gc/heap.h"
 #include "gc/platform/pages.h"
+#include "gc/statistics.h"
 
 /* Sums of the events of a heap's life, and the last of each kind. */
 typedef struct seen {
@@ -114,7 +115,7 @@ static void increments_say_what_they_did(void **state) {
   fixture_close(&f);
 }
 
-/* After each major collection: the size classes in use, as cradle_heap_spans tells them. */
+/* After each major collection: the size classes in use, as crd_heap_spans tells them. */
 static void spans_say_what_is_wasted(void **state) {
   (void)state;
   fixture f;
@@ -130,8 +131,8 @@ static void spans_say_what_is_wasted(void **state) {
       cradle_store(f.m, texts, &texts->item[i], text);
     }
     cradle_collect(f.m, CRADLE_COLLECT_FULL);
-    cradle_span_info rows[SIZE_CLASS_MAX];
-    size_t count = cradle_heap_spans(f.heap, rows, SIZE_CLASS_MAX, sizeof *rows), told = 0;
+    crd_span_info rows[SIZE_CLASS_MAX];
+    size_t count = crd_heap_spans(f.heap, rows, SIZE_CLASS_MAX), told = 0;
     for (size_t i = 0; i < count; i++) {
       if (rows[i].spans == 0) continue;
       const cradle_event *event = &all.spans[told++];

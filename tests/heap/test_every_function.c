@@ -103,7 +103,6 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_object_of_id", CHECKS, cradle_object_of_id, (void)cradle_object_of_id(f.m, 1)) \
   ROW("cradle_finalizer_register", CHECKS, cradle_finalizer_register, cradle_finalizer_register(f.m, kept, 1)) \
   ROW("cradle_finalizer_next", CHECKS, cradle_finalizer_next, (void)cradle_finalizer_next(f.m, 1)) \
-  ROW("cradle_finalizer_waiting", CHECKS, cradle_finalizer_waiting, (void)cradle_finalizer_waiting(f.m, 1)) \
   ROW("cradle_weak_get", CHECKS, cradle_weak_is_dead, (void)cradle_weak_is_dead(f.m, 0, false)) \
   ROW("cradle_weak_set_new", CHECKS, cradle_weak_set_new, (void)cradle_weak_set_new(f.m, NULL, NULL)) \
   ROW("cradle_weak_set_free", CHECKS, cradle_weak_set_free, cradle_weak_set_free(set)) \
@@ -150,7 +149,7 @@ static const struct {
   const char *why, *functions;
 } exempt[] = {
     {"reads what may be read at any moment, and its header says so",
-     "cradle_checkpoint_save cradle_heap_encoding cradle_heap_statistics cradle_heap_spans cradle_memory_report "
+     "cradle_checkpoint_save cradle_heap_encoding cradle_heap_statistics cradle_memory_report "
      "cradle_describe_address cradle_explain_address"},
     {"is for any thread", "cradle_safepoint_request"},
     {"is for callbacks alone", "cradle_visit"},

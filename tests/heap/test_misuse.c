@@ -391,8 +391,7 @@ static void forks_without_their_calls(void **state) {
     (void)cradle_new_slow(f.m, T_PAIR, sizeof(pair));
     fail_msg("not refused");
   }
-  assert_non_null(
-      strstr(f.message, "called after cradle_fork_prepare and before cradle_fork_done"));
+  assert_non_null(strstr(f.message, "called after cradle_fork_prepare and before cradle_fork_done"));
   cradle_fork_done(f.heap);
 }
 

@@ -1,6 +1,7 @@
 /* Tests the typed allocation macros of cradle/typed.h: the objects that they make, and their messages when the
  * structure does not match the type. Built twice, the second time with CRADLE_CHECKED. */
 #include "tests/support/heap_fixture.h"
+#include "tests/support/waiting.h"
 
 #include <cradle/typed.h>
 
@@ -102,7 +103,7 @@ static void objects_of_a_fixed_size(void **state) {
   assert_int_equal(CRADLE_NEW_WITH(f.m, file, T_FILE, 0)->number, 0);
   assert_int_equal(CRADLE_NEW_WITH(f.m, file, T_FILE, 0)->number, 0);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  assert_int_equal(cradle_finalizer_waiting(f.m, 1), 2);
+  assert_int_equal(finalizers_waiting(f.m, 1), 2);
   while (cradle_finalizer_next(f.m, 1) != NULL) continue;
 }
 
@@ -280,7 +281,8 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
                 (void)CRADLE_NEW(f.m, pair, T_STRING));
   ASSERT_MISUSE(&f, "which has items: ", (void)CRADLE_NEW_WITH(f.m, pair, T_WEAK_VECTOR, 0));
   ASSERT_MISUSE(&f, "which has items: ", (void)CRADLE_NEW_WITH(f.m, pair, T_STRING, CRADLE_PINNED));
-  ASSERT_MISUSE(&f, "cradle_new_with, without flags, allocate", (void)CRADLE_NEW_WITH(f.m, file, T_FILE, CRADLE_PINNED));
+  ASSERT_MISUSE(&f, "cradle_new_with, without flags, allocate",
+                (void)CRADLE_NEW_WITH(f.m, file, T_FILE, CRADLE_PINNED));
   ASSERT_MISUSE(&f, "flags are 0 or CRADLE_PINNED, not 2", (void)CRADLE_NEW_WITH(f.m, pair, T_PAIR, 2));
   ASSERT_MISUSE(&f, "the heap's types are 0 to", (void)CRADLE_NEW_ARRAY(f.m, string, 77, byte, length, 8));
   /* Each part of the layout is compared separately. */

@@ -2,6 +2,7 @@
  * tests/model/model_walk.c compares them with whole random heaps. */
 #include "gc/base/text.h"
 #include "tests/support/one_heap.h"
+#include "tests/support/waiting.h"
 
 #include <pthread.h>
 #include <sys/wait.h>
@@ -489,7 +490,7 @@ static void while_the_dead_are_found(void **state) {
     assert_true(found.objects <= 2 + COUNT / 2 * 3);
   }
   if (!f.stressed) assert_true(clearing > 10 && less > 10);
-  assert_int_equal(cradle_finalizer_waiting(f.m, FINAL_QUEUE), COUNT / 2);
+  assert_int_equal(finalizers_waiting(f.m, FINAL_QUEUE), COUNT / 2);
   assert_int_equal(walk_for(NULL).objects, 2 + COUNT / 2 * 3);
 }
 
@@ -522,7 +523,7 @@ static void what_comes_back_leads_to_nothing_dead(void **state) {
   for (size_t i = 0; i < COUNT; i++, p = p->first) chain[i] = p;
   final = NULL;
   size_t partly = 0;
-  while (cradle_finalizer_waiting(f.m, FINAL_QUEUE) == 0) {
+  while (finalizers_waiting(f.m, FINAL_QUEUE) == 0) {
     (void)cradle_collect_step(f.m, 0);
     if (fixture_stats(&f).phase != CRADLE_PHASE_CLEARING) continue;
     size_t seen = 0; /* the first object of the chain that is */

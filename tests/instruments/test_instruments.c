@@ -505,7 +505,12 @@ static void open_quarantine(size_t nurseries, size_t nursery_bytes, uint64_t str
 
 static const char *explained(const void *address) {
   static cradle_explanation explanation;
-  return cradle_explain_address(f.heap, address, &explanation, sizeof explanation) ? explanation.text : "";
+  cradle_address_info info;
+  cradle_describe_address(f.heap, address, &info, sizeof info);
+  bool known = cradle_explain_address(f.heap, address, &explanation, sizeof explanation);
+  assert_string_equal(info.text, known ? explanation.text : "");
+  assert_int_equal(info.collection, explanation.collection);
+  return known ? explanation.text : "";
 }
 
 static void assert_explained(const void *address, const char *wanted) {

@@ -2,6 +2,7 @@
  * and repaired. test_instruments.c tests the messages about objects and roots that an embedder broke. */
 #include "tests/support/allocated.h"
 #include "tests/support/services.h"
+#include "tests/support/waiting.h"
 
 #include "gc/death/services.h"
 
@@ -345,7 +346,7 @@ static void what_is_coming_back_is_no_fault(void **state) {
   f.heap->options.pause_ns = 1;
   dies = NULL;
   int open = 0;
-  while (cradle_finalizer_waiting(f.m, QUEUE) == 0) {
+  while (finalizers_waiting(f.m, QUEUE) == 0) {
     (void)cradle_collect_step(f.m, 0);
     open += heap_has_open(f.heap, pairs->value);
     assert_heap_sound(f.heap);
@@ -558,7 +559,7 @@ static void each_queue_is_looked_at(void **state) {
     cradle_finalizer_register(f.m, new_pair(&f, NULL), queue);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++) {
-    assert_int_equal(cradle_finalizer_waiting(f.m, queue), 1);
+    assert_int_equal(finalizers_waiting(f.m, queue), 1);
     PLANT(*f.heap->services->queues[queue - 1].head, ADDRESS(plain) + 8, "a finalizer queue holds what is no object");
   }
 }

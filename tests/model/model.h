@@ -293,6 +293,7 @@ static uint64_t stride_of(uint64_t length) {
 
 #include "tests/model/model_identity.h"
 #include "tests/model/model_stacks.h"
+#include "tests/support/waiting.h"
 
 /* --- what the heap should say about itself --- */
 
@@ -549,7 +550,7 @@ static void look(world *w, bool exact) {
     return;
   }
   view all = {.is_kept = is_only_kept, .data = w, .encoding = w->encoding};
-  all.waiting = cradle_finalizer_waiting(w->m, QUEUE);
+  all.waiting = finalizers_waiting(w->m, QUEUE);
   w->view = &all;
   compare(w, exact);
   for (uint32_t number = 1; number < w->count; number++)

@@ -3,6 +3,7 @@
 #define TESTS_MODEL_OPERATIONS_H
 
 #include "tests/model/model.h"
+#include "tests/support/waiting.h"
 
 /* --- operations --- */
 
@@ -406,7 +407,7 @@ static void op_register(world *w) {
 }
 
 static void op_finalize(world *w, bool all) {
-  if (cradle_finalizer_waiting(w->m, QUEUE) == 0) return;
+  if (finalizers_waiting(w->m, QUEUE) == 0) return;
   compare(w, false);
   for (uint64_t count = all ? UINT64_MAX : below(w, 4); count > 0; count--) {
     object *real = cradle_finalizer_next(w->m, QUEUE);
@@ -623,7 +624,7 @@ static void check_last(world *w) CRADLE_MAY_COLLECT {
     if (w->objects[w->finals[i]].delivered == 0 && !reached) waiting++;
   }
   /* Objects that only the resurrected objects keep die in the second collection. */
-  if (waiting != cradle_finalizer_waiting(w->m, QUEUE)) differ(w, "a dead object with a finalizer did not come back");
+  if (waiting != finalizers_waiting(w->m, QUEUE)) differ(w, "a dead object with a finalizer did not come back");
 }
 
 static void check_destroyed(const world *w) {

@@ -146,7 +146,8 @@ static void collect_and_check(fixture *f, const layout *l) {
     for (size_t i = 0; i < l->immediate_count; i++) cradle_push_word(f->m, l->immediates[i]);
     cradle_collect(f->m, CRADLE_COLLECT_MINOR);
     if (round % 2) cradle_collect(f->m, CRADLE_COLLECT_FULL);
-    for (size_t i = l->immediate_count; i-- > 0;) assert_int_equal((cradle_word)(uintptr_t)cradle_pop(f->m), l->immediates[i]);
+    for (size_t i = l->immediate_count; i-- > 0;)
+      assert_int_equal((cradle_word)(uintptr_t)cradle_pop(f->m), l->immediates[i]);
     check(l, (const values *)(uintptr_t)(address_in(l, rooted) & ~UINT64_C(7)));
   }
   assert_true(fixture_stats(f).moved_objects >= 4);

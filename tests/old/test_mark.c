@@ -1,5 +1,6 @@
 /* Marking in increments by itself: what they mark, count and leave for later. */
 #include "tests/old/mark_fixture.h"
+#include "tests/support/waiting.h"
 
 /* --- increments --- */
 
@@ -311,7 +312,7 @@ static void make_pairs(void) {
   root->item[PAIRS] = address_of(keys[0]);
   cradle_finalizer_register(m, new_chain(T_ONE, 1, NULL), 1);
   cradle_collect(m, CRADLE_COLLECT_FULL);
-  assert_int_equal(cradle_finalizer_waiting(m, 1), 1);
+  assert_int_equal(finalizers_waiting(m, 1), 1);
 }
 
 static void assert_pairs(void) {

@@ -1,4 +1,5 @@
 /* The old generation through the public interface: increments, recorded slots, large objects, compaction, pacing. */
+#include "gc/statistics.h"
 #include "tests/support/heap_fixture.h"
 
 #define MIB ((size_t)1 << 20)
@@ -624,8 +625,8 @@ static void the_span_table_adds_up(void **state) {
     pair *list = make_list(&f, 5000);
     CRADLE_ROOT(f.m, list);
     cradle_collect(f.m, CRADLE_COLLECT_FULL);
-    cradle_span_info rows[128];
-    size_t count = cradle_heap_spans(f.heap, rows, 128, sizeof *rows);
+    crd_span_info rows[128];
+    size_t count = crd_heap_spans(f.heap, rows, 128);
     assert_in_range(count, 50, 128);
     uint64_t used = 0;
     for (size_t i = 0; i < count; i++) {
@@ -635,7 +636,7 @@ static void the_span_table_adds_up(void **state) {
       if (rows[i].object_bytes == sizeof(pair)) assert_int_equal(rows[i].used_bytes, 5000 * sizeof(pair));
     }
     assert_int_equal(used, fixture_stats(&f).old_bytes);
-    assert_int_equal(cradle_heap_spans(f.heap, rows, 0, sizeof *rows), count);
+    assert_int_equal(crd_heap_spans(f.heap, rows, 0), count);
   }
   fixture_close(&f);
 }

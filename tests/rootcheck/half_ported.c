@@ -160,7 +160,8 @@ static void visit_table(cradle_visitor *visitor, Table *table) {
 }
 static void trace_function(void *object, cradle_visitor *visitor) {
   ObjFunction *function = object;
-  for (int i = 0; i < function->chunk.constant_count; i++) cradle_visit(visitor, &function->chunk.constants[i], CRADLE_KIND_VALUE);
+  for (int i = 0; i < function->chunk.constant_count; i++)
+    cradle_visit(visitor, &function->chunk.constants[i], CRADLE_KIND_VALUE);
 }
 static void trace_class(void *object, cradle_visitor *visitor) {
   visit_table(visitor, &((ObjClass *)object)->methods);

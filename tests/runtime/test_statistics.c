@@ -8,6 +8,7 @@
 
 #include <cradle/cradle.h>
 
+#include "gc/statistics.h"
 #include "runtime/histogram.h"
 #include "runtime/pauses.h"
 #include "runtime/report.h"
@@ -456,39 +457,11 @@ static void a_heap_that_nobody_listens_to_is_counted_too(void **state) {
   } while (0)
 
 static void *asked; /* the address that the test asks about */
-static void read_spans(const cradle_heap *heap, cradle_span_info *row, size_t size) {
-  assert_true(cradle_heap_spans(heap, row, 1, size) > 1);
-}
 static void read_address(const cradle_heap *heap, cradle_address_info *info, size_t size) {
   cradle_describe_address(heap, asked, info, size);
 }
 static void read_explanation(const cradle_heap *heap, cradle_explanation *explanation, size_t size) {
   assert_true(cradle_explain_address(heap, asked, explanation, size));
-}
-
-/* The caller says how far apart the rows lie. */
-static void span_rows_of_other_sizes_are_filled(const cradle_heap *heap) {
-  enum { ROWS = 3, LONGER = sizeof(cradle_span_info) + 16, SHORTER = 8 };
-  cradle_span_info whole[ROWS];
-  unsigned char longer[ROWS * LONGER], shorter[ROWS * SHORTER + 8];
-  memset(longer, 0xaa, sizeof longer);
-  memset(shorter, 0xaa, sizeof shorter);
-  cradle_heap_spans(heap, whole, ROWS, sizeof *whole);
-  cradle_heap_spans(heap, (cradle_span_info *)longer, ROWS, LONGER);
-  cradle_heap_spans(heap, (cradle_span_info *)shorter, ROWS, SHORTER);
-  for (size_t i = 0; i < ROWS; i++) {
-    assert_memory_equal(longer + i * LONGER, &whole[i], sizeof *whole);
-    for (size_t at = sizeof *whole; at < LONGER; at++) assert_int_equal(longer[i * LONGER + at], 0);
-    assert_memory_equal(shorter + i * SHORTER, &whole[i], SHORTER);
-  }
-  for (size_t at = ROWS * SHORTER; at < sizeof shorter; at++) assert_int_equal(shorter[at], 0xaa);
-  size_t classes = cradle_heap_spans(heap, NULL, 0, sizeof *whole);
-  cradle_span_info *all = malloc((classes + 1) * sizeof *all);
-  all[classes].object_bytes = 77;
-  assert_int_equal(cradle_heap_spans(heap, all, classes + 1, sizeof *all), classes);
-  assert_true(all[classes - 1].object_bytes > all[0].object_bytes);
-  assert_int_equal(all[classes].object_bytes, 77); /* a row that is no class */
-  free(all);
 }
 
 /* An object that is larger than those of the last class gets pages of its own. */
@@ -498,14 +471,14 @@ static void the_last_class_has_the_largest_small_objects(void **state) {
   cradle_options_init(&options);
   cradle_heap *heap = cradle_heap_new(&options, NULL);
   cradle_mutator *m = cradle_mutator_new(heap);
-  size_t count = cradle_heap_spans(heap, NULL, 0, sizeof(cradle_span_info)), last = count - 1;
-  cradle_span_info *rows = calloc(count, sizeof *rows);
-  cradle_heap_spans(heap, rows, count, sizeof *rows);
+  size_t count = crd_heap_spans(heap, NULL, 0), last = count - 1;
+  crd_span_info *rows = calloc(count, sizeof *rows);
+  crd_heap_spans(heap, rows, count);
   size_t bytes = rows[last].object_bytes;
   uint32_t small = cradle_type_add(heap, &(cradle_type){.name = "small", .size = bytes});
   uint32_t large = cradle_type_add(heap, &(cradle_type){.name = "large", .size = bytes + 8});
   (void)cradle_new_with(m, small, cradle_array_layout_of(bytes, 0, 0), 0, CRADLE_PINNED);
-  cradle_heap_spans(heap, rows, count, sizeof *rows);
+  crd_heap_spans(heap, rows, count);
   assert_int_equal(rows[last].used_bytes, bytes);
   assert_int_equal(statistics_of(heap).large_bytes, 0);
   (void)cradle_new_with(m, large, cradle_array_layout_of(bytes + 8, 0, 0), 0, CRADLE_PINNED);
@@ -524,8 +497,6 @@ static void structures_of_other_sizes_are_filled(void **state) {
   cradle_heap *heap = cradle_heap_new(&options, NULL);
   ASSERT_SIZES(cradle_statistics, cradle_heap_statistics, heap);
   ASSERT_SIZES(cradle_memory, cradle_memory_report, heap);
-  ASSERT_SIZES(cradle_span_info, read_spans, heap);
-  span_rows_of_other_sizes_are_filled(heap);
   cradle_mutator *m = cradle_mutator_new(heap);
   asked = (char *)cradle_new_with(m, 0, cradle_array_layout_of(types[0].size, 0, 0), 0, CRADLE_PINNED) + 8;
   ASSERT_SIZES(cradle_address_info, read_address, heap);

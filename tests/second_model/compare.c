@@ -166,7 +166,7 @@ static void check_gone(world *w, node *n) {
 
 bool anything_waits(const world *w) {
   for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++)
-    if (cradle_finalizer_waiting(w->m, queue) != 0) return true;
+    if (finalizers_waiting(w->m, queue) != 0) return true;
   return false;
 }
 

@@ -1,3 +1,4 @@
+#include "gc/statistics.h"
 #include "second_model.h"
 
 /* --- statistics --- */
@@ -76,9 +77,9 @@ static void check_pauses(const world *w, const cradle_statistics *now) {
 }
 
 static void check_spans(const world *w, const cradle_statistics *now) {
-  cradle_span_info rows[256];
+  crd_span_info rows[256];
   uint64_t used = 0;
-  size_t count = cradle_heap_spans(w->heap, rows, 256, sizeof *rows);
+  size_t count = crd_heap_spans(w->heap, rows, 256);
   for (size_t i = 0; i < count && i < 256; i++) {
     used += rows[i].used_bytes;
     EXPECT(w,

@@ -58,7 +58,7 @@ static node *check_returned(world *w, uint32_t queue, void *object) {
 }
 
 static size_t drain(world *w, uint32_t queue, node **found, size_t room, bool keeps) {
-  size_t waiting = cradle_finalizer_waiting(w->m, queue), count = 0;
+  size_t waiting = finalizers_waiting(w->m, queue), count = 0;
   for (void *object; (object = cradle_finalizer_next(w->m, queue)) != NULL; count++) {
     EXPECT(w, count < waiting, "queue %u gives more than wait in it", queue);
     node *n = check_returned(w, queue, object);
@@ -125,8 +125,8 @@ static void check_order(world *w, batch *of) {
 /* If all objects are old and none waited before, all that were dead are queued. */
 static void expect_waiting(world *w, const uint64_t *expected) {
   for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++)
-    EXPECT(w, cradle_finalizer_waiting(w->m, queue) == expected[queue], "%zu objects wait in queue %u, of %llu",
-           cradle_finalizer_waiting(w->m, queue), queue, (unsigned long long)expected[queue]);
+    EXPECT(w, finalizers_waiting(w->m, queue) == expected[queue], "%zu objects wait in queue %u, of %llu",
+           finalizers_waiting(w->m, queue), queue, (unsigned long long)expected[queue]);
 }
 
 static void count_dead(world *w, uint64_t *dead) {

@@ -188,8 +188,8 @@ static void close_queues(world *w) {
   for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++) {
     uint64_t expected = 0;
     for (size_t i = 0; i < w->node_count; i++) expected += w->nodes[i]->registrations[queue];
-    EXPECT(w, cradle_finalizer_waiting(w->m, queue) == expected, "%zu objects wait in queue %u, of %llu",
-           cradle_finalizer_waiting(w->m, queue), queue, (unsigned long long)expected);
+    EXPECT(w, finalizers_waiting(w->m, queue) == expected, "%zu objects wait in queue %u, of %llu",
+           finalizers_waiting(w->m, queue), queue, (unsigned long long)expected);
   }
   for (size_t i = 0; i < w->node_count; i++) w->nodes[i]->may_wait = true;
   for (int rounds = 0; rounds < 20 && anything_waits(w); rounds++) finalizer_drain(w);

@@ -1,6 +1,7 @@
 /* Identity hashes and ids: stable over every kind of move, distinct, gone with the dead. */
 #include "tests/support/moving.h"
 #include "tests/support/one_heap.h"
+#include "tests/support/waiting.h"
 
 static void choose(cradle_options *options) {
   (void)options;
@@ -199,7 +200,7 @@ static void the_dead_have_no_id_while_some_come_back(void **state) {
   cradle_pop(f.m);
   final = NULL;
   size_t partly = 0;
-  while (cradle_finalizer_waiting(f.m, 1) == 0) {
+  while (finalizers_waiting(f.m, 1) == 0) {
     (void)cradle_collect_step(f.m, 0);
     if (fixture_stats(&f).phase != CRADLE_PHASE_CLEARING) continue;
     assert_null(cradle_object_of_id(f.m, given_up));

@@ -14,7 +14,7 @@ import re
 import sys
 from pathlib import Path
 
-MOST = 123  # DESIGN.md: 120 for version 1.0
+MOST = 120
 
 CODE = {".c", ".h", ".cpp", ".py", ""}
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)

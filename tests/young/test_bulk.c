@@ -282,8 +282,7 @@ static void marking_comes_back(size_t length, size_t parts, bool young) {
   assert_heap_sound(f.heap);
   while (!cradle_collect_step(f.m, 0)) continue;
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
-  for (size_t i = 0; i < length; i++)
-    assert_int_equal(number_of(traced->item[i]), young && i == length / 2 ? 8 : 7);
+  for (size_t i = 0; i < length; i++) assert_int_equal(number_of(traced->item[i]), young && i == length / 2 ? 8 : 7);
 }
 
 static void a_large_array_is_marked_again(void **state) {

@@ -75,7 +75,6 @@
 #define cradle_object_of_id(...) CRADLE_PLACED(cradle_object_of_id(__VA_ARGS__))
 #define cradle_finalizer_register(...) CRADLE_PLACED(cradle_finalizer_register(__VA_ARGS__))
 #define cradle_finalizer_next(...) CRADLE_PLACED(cradle_finalizer_next(__VA_ARGS__))
-#define cradle_finalizer_waiting(...) CRADLE_PLACED(cradle_finalizer_waiting(__VA_ARGS__))
 
 /* Weak sets. */
 #define cradle_weak_set_new(...) CRADLE_PLACED(cradle_weak_set_new(__VA_ARGS__))

@@ -191,7 +191,7 @@ static void a_field_beside_the_items(void **state) {
   fixture g;
   cradle_options options;
   fixture_options(&g, &options);
-  options.encoding = cradle_encoding_nan_boxing(UINT64_C(0xfffc) << 48, UINT64_C(0xfffc) << 48);
+  options.encoding = cradle_encoding_of(UINT64_C(0xfffc) << 48, UINT64_C(0xfffc) << 48, 1);
   fixture_open_with(&g, &options);
   {
     const cradle_type type = {.name = "table",
@@ -218,10 +218,8 @@ static void a_field_beside_the_items(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tables_that_have_become_old),
-      cmocka_unit_test(tables_that_are_recorded_from_birth),
-      cmocka_unit_test(only_the_item_is_looked_at),
-      cmocka_unit_test(too_many_items),
+      cmocka_unit_test(tables_that_have_become_old), cmocka_unit_test(tables_that_are_recorded_from_birth),
+      cmocka_unit_test(only_the_item_is_looked_at),  cmocka_unit_test(too_many_items),
       cmocka_unit_test(a_field_beside_the_items),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,25 +18,21 @@
 
 #include <setjmp.h>
 
-<<<<<<< HEAD
-#include "tests/support/look_alikes.h"
-    =======
 #include "runtime/pauses.h"
-#include "tests/look_alikes.h"
+#include "tests/support/look_alikes.h"
 #include "tests/support/waiting.h"
-    >>>>>>> 95b50db (The surface is counted: one untyped allocation out of line and one inline; pauses and backtraces are the library's own)
 
-    /* --- shapes: types with the place of the serial number --- */
+/* --- shapes: types with the place of the serial number --- */
 
-    typedef enum role {
-      ROLE_OWN, /* the serial number, the length, a buffer's address: only the model writes it */
-      ROLE_RAW,
-      ROLE_REFERENCE,
-      ROLE_VALUE,
-      ROLE_WEAK,
-      ROLE_KEY,
-      ROLE_HELD, /* an ephemeron's value, behind its key */
-    } role;
+typedef enum role {
+  ROLE_OWN, /* the serial number, the length, a buffer's address: only the model writes it */
+  ROLE_RAW,
+  ROLE_REFERENCE,
+  ROLE_VALUE,
+  ROLE_WEAK,
+  ROLE_KEY,
+  ROLE_HELD, /* an ephemeron's value, behind its key */
+} role;
 
 enum {
   LEAF,

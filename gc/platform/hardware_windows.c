@@ -99,6 +99,16 @@ static void read_memory(cradle_hardware *hardware) {
   hardware->memory_bytes = hardware->group_bytes = limit;
 }
 
+/* --- processors --- */
+
+/* Those that the process may run on. A process of several groups has no mask: then all of the machine's. */
+static uint32_t processors(void) {
+  DWORD_PTR process, system;
+  if (GetProcessAffinityMask(GetCurrentProcess(), &process, &system) && process != 0)
+    return (uint32_t)__builtin_popcountll(process);
+  return GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
+}
+
 /* --- all of it --- */
 
 void crd_hardware_init(cradle_hardware *hardware) {
@@ -116,6 +126,7 @@ void crd_hardware_learn(cradle_hardware *hardware, unsigned *known, unsigned par
   if (parts & HARDWARE_THP) hardware->thp_mode = CRADLE_THP_ABSENT;
   if (parts & HARDWARE_POOL) hardware->pool_page_bytes = GetLargePageMinimum();
   if (parts & HARDWARE_MEMORY) read_memory(hardware);
+  if (parts & HARDWARE_PROCESSORS) hardware->processors = processors();
   *known |= parts;
 }
 

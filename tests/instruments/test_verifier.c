@@ -1,5 +1,7 @@
 /* Tests the verifier's messages about the collector's own structures: each structure is broken in one place, checked
  * and repaired. test_instruments.c tests the messages about objects and roots that an embedder broke. */
+#include <inttypes.h>
+
 #include "tests/support/allocated.h"
 #include "tests/support/services.h"
 #include "tests/support/waiting.h"
@@ -243,11 +245,12 @@ static void faults_of_objects_name_object_and_holder(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   p = (pair *)*cradle_peek(f.m, 0);
   snprintf(words, sizeof words,
-           "but no pin [pin.1]: type 0 (pair) at %p in shadow stack, word 0 at %p; last collection: ", (void *)p,
-           (void *)f.m->shadow_base);
+           "but no pin [pin.1]: type 0 (pair) at 0x%" PRIxPTR " in shadow stack, word 0 at 0x%" PRIxPTR
+           "; last collection: ",
+           (uintptr_t)p, (uintptr_t)f.m->shadow_base);
   PLANT(p->header, p->header | HEADER_PINNED_FLAG, words);
   *cradle_peek(f.m, 0) = 0;
-  snprintf(words, sizeof words, "but no pin [pin.1]: type 0 (pair) at %p; last collection: ", (void *)p);
+  snprintf(words, sizeof words, "but no pin [pin.1]: type 0 (pair) at 0x%" PRIxPTR "; last collection: ", (uintptr_t)p);
   PLANT(p->header, p->header | HEADER_PINNED_FLAG, words);
   cradle_pop(f.m);
 }

@@ -1,26 +1,27 @@
 #include "gc/allocate_check.h"
 
 #include "gc/heap.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/mutator.h"
 
 static CRADLE_COLD void unknown_type(cradle_heap *heap, uint32_t type, const char *what) {
-  if (heap->types.count == 0) crd_misuse(heap, "%s: allocation on a heap without types", what);
+  if (heap->space.types.count == 0) crd_misuse(heap, "%s: allocation on a heap without types", what);
   /* The id is in the table, so its row is an empty one. */
-  if (type < heap->types.count)
+  if (type < heap->space.types.count)
     crd_misuse(heap, "%s: allocation of type %u, whose row in the table of types is empty", what, type);
-  crd_misuse(heap, "%s: allocation of type %u, but the heap's types are 0 to %u", what, type, heap->types.count - 1);
+  crd_misuse(heap, "%s: allocation of type %u, but the heap's types are 0 to %u", what, type,
+             heap->space.types.count - 1);
 }
 
 static CRADLE_COLD void wrong_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
-  const crd_type *descriptor = &heap->types.types[type];
+  const crd_type *descriptor = &heap->space.types.types[type];
   if (descriptor->items != CRADLE_ITEMS_NONE)
     crd_misuse(heap,
                "%s: allocation of %zu bytes for %s, which has items: CRADLE_NEW_ARRAY, cradle_new_with and their kin "
                "allocate such types",
-               what, size, crd_name_type(heap, type).buffer);
+               what, size, crd_name_type(&heap->space, type).buffer);
   crd_misuse(heap, "%s: allocation of %zu bytes for %s, whose descriptor says %u", what, size,
-             crd_name_type(heap, type).buffer, descriptor->size);
+             crd_name_type(&heap->space, type).buffer, descriptor->size);
 }
 
 static CRADLE_COLD void must_register(cradle_heap *heap, uint32_t type, const char *what) {
@@ -28,17 +29,18 @@ static CRADLE_COLD void must_register(cradle_heap *heap, uint32_t type, const ch
       heap,
       "%s: allocation of %s, which has weak slots, ephemerons, a finalizer, a destructor or an external size: only "
       "CRADLE_NEW_WITH, CRADLE_NEW_ARRAY_WITH and cradle_new_with, without flags, allocate such types",
-      what, crd_name_type(heap, type).buffer);
+      what, crd_name_type(&heap->space, type).buffer);
 }
 
 static const crd_type *check_type(cradle_heap *heap, uint32_t type, const char *what) {
-  if (CRADLE_UNLIKELY(type >= heap->types.count || heap->types.types[type].size == 0)) unknown_type(heap, type, what);
-  return &heap->types.types[type];
+  if (CRADLE_UNLIKELY(type >= heap->space.types.count || heap->space.types.types[type].size == 0))
+    unknown_type(heap, type, what);
+  return &heap->space.types.types[type];
 }
 
 /* Misuse unless the type has no items and the size is the type's. Returns the size, rounded up. */
 static size_t check_fixed_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
-  const crd_type *descriptor = &heap->types.types[type];
+  const crd_type *descriptor = &heap->space.types.types[type];
   bool possible = size <= SIZE_MAX / 2 && cradle_object_bytes(size) == descriptor->size;
   if (CRADLE_UNLIKELY(descriptor->items != CRADLE_ITEMS_NONE || !possible)) wrong_size(heap, type, size, what);
   return descriptor->size;
@@ -61,7 +63,7 @@ size_t crd_check_registered_size(cradle_heap *heap, uint32_t type, size_t size, 
 static const crd_type *check_items(cradle_heap *heap, uint32_t type, const char *what) {
   const crd_type *descriptor = check_type(heap, type, what);
   if (CRADLE_UNLIKELY(descriptor->items == CRADLE_ITEMS_NONE))
-    crd_misuse(heap, "%s: the descriptor of %s has no items", what, crd_name_type(heap, type).buffer);
+    crd_misuse(heap, "%s: the descriptor of %s has no items", what, crd_name_type(&heap->space, type).buffer);
   return descriptor;
 }
 
@@ -70,13 +72,13 @@ size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const ch
 }
 
 static CRADLE_COLD void wrong_layout(cradle_heap *heap, uint32_t type, cradle_array_layout layout, const char *what) {
-  const crd_type *descriptor = &heap->types.types[type];
+  const crd_type *descriptor = &heap->space.types.types[type];
   crd_misuse(
       heap,
       "%s: a structure of %u bytes with items of %u and its length at %u, for %s, whose descriptor says size %u, "
       "item_size %u, length_offset %u",
-      what, layout.size, layout.item_size, layout.length_offset, crd_name_type(heap, type).buffer, descriptor->size,
-      descriptor->item_size, descriptor->length_offset);
+      what, layout.size, layout.item_size, layout.length_offset, crd_name_type(&heap->space, type).buffer,
+      descriptor->size, descriptor->item_size, descriptor->length_offset);
 }
 
 void crd_check_layout(cradle_heap *heap, uint32_t type, cradle_array_layout layout, const char *what) {

@@ -3,26 +3,24 @@
 
 #include <inttypes.h>
 
-#include <cradle/finalizer.h>
-
 #include "gc/base/probes.h"
 #include "gc/death/finalizer.h"
 #include "gc/death/service_memory.h"
-#include "gc/event.h"
+#include "gc/report/event.h"
 #include "gc/heap.h"
 #include "gc/instruments/history.h"
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
 #include "gc/instruments/verify.h"
 #include "gc/maximum.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/arena_memory.h"
 #include "gc/old/supply.h"
 #include "gc/outgrow.h"
 #include "gc/platform/pages.h"
 #include "gc/roots.h"
-#include "gc/state.h"
+#include "gc/report/report.h"
 #include "gc/statistics.h"
 #include "gc/young/adapt.h"
 #include "gc/young/minor.h"
@@ -72,56 +70,58 @@ static CRADLE_COLD void refuse(cradle_heap *heap, cradle_cause cause) {
   crd_misuse(heap,
              "there is no room, but collection is off (CRADLE_GC=off, options.gc): the nursery holds %" PRIu64
              " of its %zu bytes, and large objects %" PRIu64 "; CRADLE_GC_NURSERY or CRADLE_GC_MAX gives more room",
-             nursery_filled(heap), heap->nursery.bytes, heap->old.used_bytes);
+             nursery_filled(&heap->space), heap->space.nursery.bytes, heap->space.old.used_bytes);
 }
 
 /* Whether the collector has a thread. An inline test, so that an empty minor collection calls no function to find
  * out. */
 static inline bool has_marker(const cradle_heap *heap) {
-  return CRADLE_UNLIKELY(heap->marker.thread != NULL);
+  return CRADLE_UNLIKELY(heap->marking.marker.thread != NULL);
 }
 
 /* Returns the pause's start: the first look at the clock. What comes before that does not count as pause. The clock
  * is read only a few times in a pause, because an empty minor collection is so short that each reading would show. */
 static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
-  if (collection_is_off(heap)) refuse(heap, cause);
+  if (collection_is_off(&heap->options)) refuse(heap, cause);
   /* Before the verifier, which reads the words of the ranges. */
-  crd_ranges_check(heap);
+  crd_ranges_check(&heap->space);
   verify_if_asked(heap, true);
   heap_grows(heap, 0); /* before the clock is read: its time does not count as pause */
-  crd_event_pause_begins(heap);
+  crd_event_pause_begins(&heap->report);
   uint64_t begin = crd_platform_now_ns();
   /* This collection serves the requests so far. A later request causes another collection. */
-  __atomic_store_n(&heap->pending_request, 0, __ATOMIC_SEQ_CST);
-  (void)crd_state_enter(heap, HEAP_COLLECTING);
+  __atomic_store_n(&heap->young.pending_request, 0, __ATOMIC_SEQ_CST);
+  (void)crd_state_enter(&heap->report, HEAP_COLLECTING);
   return begin;
 }
 
 static void end_collecting(cradle_heap *heap) {
-  ASSERT(heap->state == HEAP_COLLECTING, "[heap.4] a collection ends that did not begin");
-  ASSERT(word_stack_is_empty(&heap->remembered) && !heap->remember_all, "[minor.2] an old object is still remembered");
-  ASSERT(heap->old.young_large == PAGE_NONE, "a large object is still young after a minor collection");
-  ASSERT(heap->major.phase == MAJOR_MARKING || word_stack_is_empty(&heap->mark_stack),
+  ASSERT(heap->report.state == HEAP_COLLECTING, "[heap.4] a collection ends that did not begin");
+  ASSERT(word_stack_is_empty(&heap->young.remembered) && !heap->young.remember_all,
+         "[minor.2] an old object is still remembered");
+  ASSERT(heap->space.old.young_large == PAGE_NONE, "a large object is still young after a minor collection");
+  ASSERT(heap->marking.major.phase == MAJOR_MARKING || word_stack_is_empty(&heap->marking.mark_stack),
          "the mark stack outlives marking");
-  ASSERT(heap->major.phase == MAJOR_MARKING || word_stack_is_empty(&heap->marker.aside),
+  ASSERT(heap->marking.major.phase == MAJOR_MARKING || word_stack_is_empty(&heap->marking.marker.aside),
          "[marker.6] what was put aside outlives marking");
   /* The nursery is empty, so its size may change. It is handed out here, at the end, so that this is done only once. */
-  if (CRADLE_UNLIKELY(heap->adapt.cut_to != 0)) crd_adapt_cut(heap);
-  crd_nursery_hand_out(heap, crd_adapt_hand_out(heap));
-  crd_state_leave(heap, HEAP_MUTATING);
+  if (CRADLE_UNLIKELY(heap->young.adapt.cut_to != 0)) crd_adapt_cut(&heap->young);
+  crd_nursery_hand_out(&heap->young, crd_adapt_hand_out(&heap->young));
+  crd_state_leave(&heap->report, HEAP_MUTATING);
   verify_if_asked(heap, false);
 }
 
 /* --- minor collections --- */
 
 static void send_begin(cradle_heap *heap, cradle_event_kind kind, cradle_cause cause) {
-  if (!event_wanted(heap)) return;
-  cradle_event event = {.kind = kind, .u.begin = {cause, heap_used_bytes(heap), heap->pacing.threshold}};
-  crd_event_send(heap, &event);
+  if (!event_wanted(&heap->report)) return;
+  cradle_event event = {.kind = kind,
+                        .u.begin = {cause, space_used_bytes(&heap->space), heap->marking.pacing.threshold}};
+  crd_event_send(&heap->report, &event);
 }
 
 static void count_minor(cradle_heap *heap, const cradle_event *event) {
-  cradle_statistics *stats = &heap->stats;
+  cradle_statistics *stats = &heap->report.stats;
   uint64_t duration = event->u.minor.duration_ns;
   stats->minor_collections = event->u.minor.number;
   stats->minor_causes[event->u.minor.cause]++;
@@ -137,13 +137,13 @@ static void count_minor(cradle_heap *heap, const cradle_event *event) {
 }
 
 static bool is_short_of_reserve(const cradle_heap *heap) {
-  return heap->old.arenas.free_count < heap->old.reserve;
+  return heap->space.old.arenas.free_count < heap->space.old.reserve;
 }
 
 /* Promotion has taken arenas from its reserve. They are replaced before the increment and before a compaction, which
  * counts on them. If they are refused, hand_out lowers the nursery's end. */
 static void restore_reserve(cradle_heap *heap) {
-  if (is_short_of_reserve(heap)) (void)crd_arenas_ensure_free(&heap->old.arenas, heap->old.reserve);
+  if (is_short_of_reserve(heap)) (void)crd_arenas_ensure_free(&heap->space.old.arenas, heap->space.old.reserve);
 }
 
 /* Collects and leaves the nursery empty. begin: when the pause began. */
@@ -152,28 +152,28 @@ static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin,
   heap->last_cause = cause;
   *event = (cradle_event){.kind = CRADLE_EVENT_MINOR_END};
   event->u.minor.cause = cause;
-  event->u.minor.number = heap->stats.minor_collections + 1;
+  event->u.minor.number = heap->report.stats.minor_collections + 1;
   /* Before the collection, when the most is in use. */
-  event->u.minor.nursery_bytes = nursery_filled(heap);
-  crd_statistics_used(heap);
+  event->u.minor.nursery_bytes = nursery_filled(&heap->space);
+  crd_space_note_used(&heap->space);
   /* The sum over all allocators takes time, so it is left out if nobody listens. */
-  if (event_wanted(heap)) event->u.minor.used_before = heap_used_bytes(heap);
+  if (event_wanted(&heap->report)) event->u.minor.used_before = space_used_bytes(&heap->space);
   send_begin(heap, CRADLE_EVENT_MINOR_BEGIN, cause);
   PROBE2(minor_begin, heap, cause);
-  crd_minor_run(heap, event);
+  crd_minor_run(&heap->young, event);
   /* Before the nursery is emptied: the forwarded headers say which samples survived. */
   crd_sample_settle(heap);
   ASSERT(event->u.minor.promoted_bytes <= event->u.minor.nursery_bytes, "more was promoted than the nursery held");
-  crd_nursery_empty(heap);
+  crd_nursery_empty(&heap->young);
   restore_reserve(heap);
-  if (event_wanted(heap)) {
-    event->u.minor.used_after = heap_used_bytes(heap);
-    event->u.minor.pinned_objects = heap->pins.count;
+  if (event_wanted(&heap->report)) {
+    event->u.minor.used_after = space_used_bytes(&heap->space);
+    event->u.minor.pinned_objects = heap->tables.pins.count;
   }
   event->u.minor.duration_ns = crd_platform_now_ns() - begin;
   count_minor(heap, event);
   PROBE3(minor_end, heap, event->u.minor.promoted_bytes, event->u.minor.duration_ns);
-  crd_event_send(heap, event);
+  crd_event_send(&heap->report, event);
 }
 
 /* Verifies between a minor collection and the increment of the same pause, so that a fault is reported where it was
@@ -181,16 +181,16 @@ static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin,
 static void verify_between(cradle_heap *heap) {
   if (!is_verified(heap)) return;
   end_collecting(heap);
-  (void)crd_state_enter(heap, HEAP_COLLECTING);
+  (void)crd_state_enter(&heap->report, HEAP_COLLECTING);
 }
 
 /* The beginning of every pause. Returns its start. */
 static uint64_t begin_with_minor(cradle_heap *heap, cradle_cause cause, cradle_event *event) CRADLE_MAY_COLLECT {
   uint64_t begin = begin_collecting(heap, cause);
-  if (has_marker(heap)) crd_marker_go_on_in_minor(heap);
+  if (has_marker(heap)) crd_marker_go_on_in_minor(&heap->marking);
   collect_minor(heap, cause, begin, event);
   /* After the minor collection, because the thread marked beside it, and that is counted too. */
-  if (has_marker(heap)) crd_marker_tell(heap);
+  if (has_marker(heap)) crd_marker_tell(&heap->marking);
   return begin;
 }
 
@@ -198,29 +198,31 @@ void crd_collect_minor(cradle_heap *heap, cradle_cause cause) {
   cradle_event event;
   (void)begin_with_minor(heap, cause, &event);
   end_collecting(heap);
-  if (has_marker(heap)) crd_marker_go_on(heap);
+  if (has_marker(heap)) crd_marker_go_on(&heap->marking);
 }
 
 /* --- pauses --- */
 
 static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
-  ASSERT(heap->state == HEAP_MUTATING, "[heap.4] a pause ends while something runs");
-  ASSERT(heap->old.reserve <= heap->old.arenas.free_count, "[heap.2] the promotion reserve is not there after a pause");
+  ASSERT(heap->report.state == HEAP_MUTATING, "[heap.4] a pause ends while something runs");
+  ASSERT(heap->space.old.reserve <= heap->space.old.arenas.free_count,
+         "[heap.2] the promotion reserve is not there after a pause");
   /* Counted as part of the pause, because the program waits for it. */
-  crd_arenas_settle(&heap->old.arenas, heap->old.reserve + heap->old.arenas.supply.ahead, begin, GIVEN_BACK_MOST);
-  crd_rest_pause_ended(heap, begin);
+  crd_arenas_settle(&heap->space.old.arenas, heap->space.old.reserve + heap->space.old.arenas.supply.ahead, begin,
+                    GIVEN_BACK_MOST);
+  crd_rest_pause_ended(&heap->marking, begin);
   uint64_t duration = crd_platform_now_ns() - begin;
-  heap->stats.pauses++;
-  heap->stats.pause_ns += duration;
-  if (duration > heap->stats.pause_max_ns) heap->stats.pause_max_ns = duration;
+  heap->report.stats.pauses++;
+  heap->report.stats.pause_ns += duration;
+  if (duration > heap->report.stats.pause_max_ns) heap->report.stats.pause_max_ns = duration;
   PROBE3(pause_end, heap, cause, duration);
-  crd_event_pause(heap, cause, duration);
+  crd_event_pause(&heap->report, cause, duration);
   /* Only after a major collection is the kernel asked which pages back the arenas, because it takes long to answer. */
-  bool major = heap->stats.major_collections != heap->majors_measured;
-  crd_event_arenas(heap, major);
-  if (major) crd_event_spans(heap);
-  heap->majors_measured = heap->stats.major_collections;
-  if (has_marker(heap)) crd_marker_go_on(heap);
+  bool major = heap->report.stats.major_collections != heap->majors_measured;
+  crd_statistics_arenas(heap, major);
+  if (major) crd_statistics_spans(heap);
+  heap->majors_measured = heap->report.stats.major_collections;
+  if (has_marker(heap)) crd_marker_go_on(&heap->marking);
 }
 
 static crd_budget whole(void) {
@@ -229,26 +231,27 @@ static crd_budget whole(void) {
 
 /* Whether the collector's thread marks between pauses. Increments then only help out. */
 static bool marks_beside(const cradle_heap *heap) {
-  return has_marker(heap) && heap->major.phase == MAJOR_MARKING;
+  return has_marker(heap) && heap->marking.major.phase == MAJOR_MARKING;
 }
 
 /* Whether the heap has grown since sweeping began, because more was promoted than was swept. */
 static bool outruns_sweeping(const cradle_heap *heap) {
-  return heap->major.phase == MAJOR_SWEEPING &&
-         heap->old.used_bytes > heap->major.used_before_sweep + heap->pacing.min / OVERSHOOT_SHARE;
+  return heap->marking.major.phase == MAJOR_SWEEPING &&
+         heap->space.old.used_bytes >
+             heap->marking.major.used_before_sweep + heap->marking.pacing.min / OVERSHOOT_SHARE;
 }
 
 /* Whether one pause may do all that is left. With a pause target that holds for marking only: to clear a chain of a
  * million dead finalizers takes half a second, and the heap grows little meanwhile, because less and less of the
  * nursery is handed out (gc/young/adapt.c). */
 static bool may_do_all(const cradle_heap *heap) {
-  return heap->options.pause_ns == 0 || heap->options.stress_period != 0 || heap->major.phase == MAJOR_MARKING;
+  return heap->options.pause_ns == 0 || heap->options.stress_period != 0 || heap->marking.major.phase == MAJOR_MARKING;
 }
 
 /* By how much large objects have grown since marking began. An array that doubles makes a heap large at once; that is
  * not the sign of marking that falls behind, which one long pause would have to end. */
 static uint64_t large_since_start(const cradle_heap *heap) {
-  uint64_t now = heap->old.large_bytes, then = heap->major.large_at_start;
+  uint64_t now = heap->space.old.large_bytes, then = heap->marking.major.large_at_start;
   return now > then ? now - then : 0;
 }
 
@@ -266,29 +269,30 @@ static uint64_t large_since_start(const cradle_heap *heap) {
  *                                            the objects that were put aside
  */
 static crd_budget increment_budget(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
-  const crd_pacing *pacing = &heap->pacing;
-  uint64_t used = crd_major_counted_bytes(heap), target = heap->options.pause_ns;
-  bool grows = has_marker(heap) && !heap->marker.takes_turns && heap->options.stress_period == 0;
-  uint64_t limit = grows ? crd_pacing_limit_beside(pacing, crd_heap_threshold_max(heap)) : pacing->threshold;
-  uint64_t start = heap->major.collected_at_start; /* may be above the limit: one large array is enough */
+  const crd_pacing *pacing = &heap->marking.pacing;
+  uint64_t used = crd_major_counted_bytes(&heap->marking), target = heap->options.pause_ns;
+  bool grows = has_marker(heap) && !heap->marking.marker.takes_turns && heap->options.stress_period == 0;
+  uint64_t limit = grows ? crd_pacing_limit_beside(pacing, crd_major_threshold_max(&heap->marking)) : pacing->threshold;
+  uint64_t start = heap->marking.major.collected_at_start; /* may be above the limit: one large array is enough */
   uint64_t most = (start > limit ? start : limit) + large_since_start(heap);
   if (may_do_all(heap) && used > most + (most + pacing->min) / OVERSHOOT_SHARE) return whole();
   if (heap->options.stress_period != 0) return outruns_sweeping(heap) ? whole() : (crd_budget){0, 0, false};
   if (target == 0 && !marks_beside(heap)) return whole();
-  if (heap->rest.active)
+  if (heap->marking.rest.active)
     return (crd_budget){
         UINT64_MAX, target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, crd_platform_now_ns(), target, true),
         false};
-  uint64_t marked = heap->major.bytes, to_mark = heap->major.used_at_start + heap->major.again_bytes;
+  uint64_t marked = heap->marking.major.bytes,
+           to_mark = heap->marking.major.used_at_start + heap->marking.major.again_bytes;
   uint64_t unmarked = to_mark > marked ? to_mark - marked : 0;
-  bool must_end = used > pacing->threshold && (heap->major.phase != MAJOR_SWEEPING || !grows);
+  bool must_end = used > pacing->threshold && (heap->marking.major.phase != MAJOR_SWEEPING || !grows);
   /* What the roots took does not count: where they take longer than the target, increments would do nothing. */
-  uint64_t now = crd_platform_now_ns(), roots_ns = (uint64_t)crd_adapt_roots_least_ns(&heap->adapt);
+  uint64_t now = crd_platform_now_ns(), roots_ns = (uint64_t)crd_adapt_roots_least_ns(&heap->young.adapt);
   begin += roots_ns < now - begin ? roots_ns : now - begin;
   uint64_t deadline = target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, now, target, must_end);
-  uint64_t done = heap->marker.last.bytes, needed = crd_pacing_needed(limit, promoted, used, unmarked + done);
+  uint64_t done = heap->marking.marker.last.bytes, needed = crd_pacing_needed(limit, promoted, used, unmarked + done);
   if (!marks_beside(heap)) return (crd_budget){crd_pacing_increment(pacing, promoted, used, unmarked), deadline, false};
-  if (word_stack_is_empty(&heap->mark_stack))
+  if (word_stack_is_empty(&heap->marking.mark_stack))
     return (crd_budget){unmarked > BESIDE_MIN_BYTES ? unmarked : BESIDE_MIN_BYTES, deadline, false};
   return (crd_budget){needed > done ? needed - done : 0, deadline, needed <= done};
 }
@@ -296,80 +300,81 @@ static crd_budget increment_budget(cradle_heap *heap, uint64_t begin, uint64_t p
 /* Without a pause target and without a second core, the whole collection is one increment, at the threshold.
  * Otherwise it begins earlier, so that marking is over at the threshold. */
 uint64_t crd_collect_due_at(cradle_heap *heap) {
-  return heap->options.pause_ns == 0 && !crd_marker_helps(heap)
-             ? heap->pacing.threshold
-             : crd_pacing_trigger(&heap->pacing, crd_major_counted_bytes(heap));
+  return heap->options.pause_ns == 0 && !crd_marker_helps(&heap->marking)
+             ? heap->marking.pacing.threshold
+             : crd_pacing_trigger(&heap->marking.pacing, crd_major_counted_bytes(&heap->marking));
 }
 
 /* The thread begins after the roots were marked, so that it has something to trace. What it did in an earlier
  * collection does not count for this one. */
 static void begin_major(cradle_heap *heap, cradle_cause cause) {
-  crd_major_start(heap, cause);
-  heap->marker.last = (crd_marker_work){0};
-  crd_marker_begin(heap);
+  crd_major_start(&heap->marking, cause);
+  heap->marking.marker.last = (crd_marker_work){0};
+  crd_marker_begin(&heap->marking);
 }
 
 /* After the minor collection of the same pause: begins a major collection if one is due, and does its next
  * increment. If the program has disabled major collections, this happens only when memory for promotion is short
  * and an allocation would soon be refused. */
 static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, uint64_t promoted) {
-  if (heap->majors_disabled != 0 && !heap->nursery.lowered && !is_short_of_reserve(heap)) return;
-  ASSERT(nursery_filled(heap) == 0, "[heap.6] an increment comes right after a minor collection");
+  if (heap->majors_disabled != 0 && !heap->space.nursery.lowered && !is_short_of_reserve(heap)) return;
+  ASSERT(nursery_filled(&heap->space) == 0, "[heap.6] an increment comes right after a minor collection");
   /* Under stress a major collection always runs. */
-  bool begins = heap->major.phase == MAJOR_IDLE, stress = heap->options.stress_period != 0;
-  bool aged = crd_rest_is_due(heap, begin);
-  if (begins && !stress && !aged && crd_major_counted_bytes(heap) < crd_collect_due_at(heap)) return;
+  bool begins = heap->marking.major.phase == MAJOR_IDLE, stress = heap->options.stress_period != 0;
+  bool aged = crd_rest_is_due(&heap->marking, begin);
+  if (begins && !stress && !aged && crd_major_counted_bytes(&heap->marking) < crd_collect_due_at(heap)) return;
   if (aged) {
-    crd_rest_begin(heap);
+    crd_rest_begin(&heap->marking);
     cause = CRADLE_CAUSE_AGE;
   }
   if (begins) begin_major(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   bool beside = marks_beside(heap);
   if (begins && beside && !stress) return; /* the roots are marked; the thread does the rest */
   crd_budget budget = increment_budget(heap, begin, promoted);
-  uint64_t marked = heap->major.bytes;
+  uint64_t marked = heap->marking.major.bytes;
   /* The thread did enough, and nothing waits for the mutator: this pause marks nothing. */
-  if (beside && budget.aside && word_stack_is_empty(&heap->marker.aside)) {
-    crd_pacing_marked(&heap->pacing, heap->marker.last.bytes);
+  if (beside && budget.aside && word_stack_is_empty(&heap->marking.marker.aside)) {
+    crd_pacing_marked(&heap->marking.pacing, heap->marking.marker.last.bytes);
     return;
   }
-  do crd_major_step(heap, budget);
-  while (budget.deadline_ns == UINT64_MAX && heap->major.phase != MAJOR_IDLE && may_do_all(heap));
-  if (beside) crd_pacing_marked(&heap->pacing, heap->marker.last.bytes + heap->major.bytes - marked);
+  do crd_major_step(&heap->marking, budget);
+  while (budget.deadline_ns == UINT64_MAX && heap->marking.major.phase != MAJOR_IDLE && may_do_all(heap));
+  if (beside)
+    crd_pacing_marked(&heap->marking.pacing, heap->marking.marker.last.bytes + heap->marking.major.bytes - marked);
   /* A compaction is one long pause. With a pause target, it waits until it is asked for, memory runs out, or a small
    * heap is at rest. */
-  if (heap->major.phase != MAJOR_IDLE) return;
-  if (crd_rest_may_compact(heap))
-    crd_compact(heap, false);
+  if (heap->marking.major.phase != MAJOR_IDLE) return;
+  if (crd_rest_may_compact(&heap->marking))
+    crd_compact(&heap->marking, false);
   else if (heap->options.pause_ns == 0)
-    crd_compact_if_due(heap);
+    crd_compact_if_due(&heap->marking);
 }
 
 /* Prepares the arenas that the next minor collection is likely to fill, so that promotion meets no page fault. The
  * mutator waits for this, but after the pause, so no pause gets longer. It is left out for programs that
  * promote little. */
 static void prepare_arenas(cradle_heap *heap) {
-  uint64_t promoted = heap->pacing.promoted_average;
+  uint64_t promoted = heap->marking.pacing.promoted_average;
   if (promoted < PREPARE_MIN_BYTES || heap->options.stress_period != 0 || heap->small) return;
   uint32_t next = (uint32_t)(promoted / ARENA_BYTES) + 1;
   uint32_t wanted = has_marker(heap) ? next : (uint32_t)(2 * promoted / ARENA_BYTES) + 1;
-  if (wanted > heap->old.reserve) wanted = heap->old.reserve;
+  if (wanted > heap->space.old.reserve) wanted = heap->space.old.reserve;
   uint64_t begin = crd_platform_now_ns();
-  ASSERT(heap->state == HEAP_MUTATING, "arenas are populated in a pause");
-  if (has_marker(heap)) (void)crd_supply_settle(&heap->old.arenas);
-  bool ready = crd_arenas_prepare(&heap->old.arenas, wanted) == wanted;
+  ASSERT(heap->report.state == HEAP_MUTATING, "arenas are populated in a pause");
+  if (has_marker(heap)) (void)crd_supply_settle(&heap->space.old.arenas);
+  bool ready = crd_arenas_prepare(&heap->space.old.arenas, wanted) == wanted;
   /* If they are not ready, memory is short, or the system cannot populate arenas. */
-  if (has_marker(heap) && ready) crd_marker_supply(heap, next);
-  heap->stats.prepare_ns += crd_platform_now_ns() - begin;
+  if (has_marker(heap) && ready) crd_marker_supply(&heap->marking, next);
+  heap->report.stats.prepare_ns += crd_platform_now_ns() - begin;
 }
 
 /* How many bytes of large objects were allocated since the last pause and are still live. While no major collection
  * runs, large objects cause no pauses, so their bytes may be many times the nursery's size. Pacing would expect as many
  * bytes at every pause, so without a major collection at most the nursery's size is returned. */
 static uint64_t grown_large(const cradle_heap *heap, uint64_t freed) {
-  uint64_t large = heap->major.large_bytes, nursery = heap->nursery.bytes;
+  uint64_t large = heap->marking.major.large_bytes, nursery = heap->space.nursery.bytes;
   large = large > freed ? large - freed : 0;
-  return heap->major.phase == MAJOR_IDLE && large > nursery ? nursery : large;
+  return heap->marking.major.phase == MAJOR_IDLE && large > nursery ? nursery : large;
 }
 
 /* The pause of gc/collect.h, line by line. */
@@ -377,12 +382,12 @@ void crd_collect(cradle_heap *heap, cradle_cause cause) {
   cradle_event minor;
   uint64_t entered = crd_stress_enter(heap), begin = begin_with_minor(heap, cause, &minor);
   verify_between(heap);
-  crd_adapt_after_minor(heap, &minor);
+  crd_adapt_after_minor(&heap->young, &minor);
   uint64_t promoted = minor.u.minor.promoted_bytes, large = grown_large(heap, minor.u.minor.large_freed_bytes);
-  crd_pacing_promoted(&heap->pacing, promoted, large);
-  crd_rest_pause(heap, begin, minor.u.minor.nursery_bytes);
+  crd_pacing_promoted(&heap->marking.pacing, promoted, large);
+  crd_rest_pause(&heap->marking, begin, minor.u.minor.nursery_bytes);
   step_if_due(heap, cause, begin, promoted + large);
-  heap->major.large_bytes = 0;
+  heap->marking.major.large_bytes = 0;
   end_collecting(heap);
   pause_ended(heap, cause, begin);
   prepare_arenas(heap);
@@ -392,9 +397,9 @@ void crd_collect(cradle_heap *heap, cradle_cause cause) {
 /* --- complete major collections --- */
 
 static void finish(cradle_heap *heap) {
-  ASSERT(nursery_filled(heap) == 0, "[heap.6] an increment comes right after a minor collection");
+  ASSERT(nursery_filled(&heap->space) == 0, "[heap.6] an increment comes right after a minor collection");
   /* Several steps, because each step ends with its phase. */
-  while (heap->major.phase != MAJOR_IDLE) crd_major_step(heap, whole());
+  while (heap->marking.major.phase != MAJOR_IDLE) crd_major_step(&heap->marking, whole());
 }
 
 /* Gives memory back to the system, as much as the kind of collection asks for. */
@@ -402,31 +407,31 @@ static void release_memory(cradle_heap *heap, cradle_collection_kind kind) {
   /* A full collection gives back whole arenas. A compacting one also drops the contents of pages that stay
    * committed: using them again costs page faults. */
   if (kind == CRADLE_COLLECT_MAJOR) return;
-  crd_arenas_release(&heap->old.arenas, heap->old.reserve, UINT32_MAX);
-  crd_nursery_discard_rest(heap);
+  crd_arenas_release(&heap->space.old.arenas, heap->space.old.reserve, UINT32_MAX);
+  crd_nursery_discard_rest(&heap->young);
   if (kind != CRADLE_COLLECT_COMPACTING) return;
-  crd_word_stack *const stacks[] = {&heap->remembered, &heap->recorded, &heap->mark_stack};
+  crd_word_stack *const stacks[] = {&heap->young.remembered, &heap->young.recorded, &heap->marking.mark_stack};
   for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
     crd_word_stack_discard(stacks[i], heap->hardware.page_bytes);
-  crd_services_discard(heap);
-  crd_arenas_discard_free(&heap->old.arenas);
-  crd_nursery_discard(heap);
+  crd_services_discard(heap->space.services);
+  crd_arenas_discard_free(&heap->space.old.arenas);
+  crd_nursery_discard(&heap->young);
 }
 
 void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_kind kind) {
   cradle_event minor;
-  if (collection_is_off(heap)) refuse(heap, cause);
+  if (collection_is_off(&heap->options)) refuse(heap, cause);
   uint64_t entered = crd_stress_enter(heap);
   uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_MAJOR, &minor);
   verify_between(heap);
   heap->last_cause = cause;
   finish(heap); /* a collection that runs may have marked objects that are dead by now */
-  crd_major_start(heap, cause);
+  crd_major_start(&heap->marking, cause);
   finish(heap);
   if (kind == CRADLE_COLLECT_COMPACTING)
-    crd_compact(heap, cause == CRADLE_CAUSE_STRESS);
-  else if (kind == CRADLE_COLLECT_FULL && crd_compact_is_sparse(heap)) {
-    crd_compact(heap, false);
+    crd_compact(&heap->marking, cause == CRADLE_CAUSE_STRESS);
+  else if (kind == CRADLE_COLLECT_FULL && crd_compact_is_sparse(&heap->marking)) {
+    crd_compact(&heap->marking, false);
     kind = CRADLE_COLLECT_COMPACTING; /* so the pages go back, too */
   }
   /* Under stress nothing is given back, because the poison in it would be lost. */
@@ -462,18 +467,18 @@ bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) {
   cradle_event minor;
   uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_REQUEST, &minor);
   verify_between(heap);
-  if (heap->major.phase == MAJOR_IDLE) begin_major(heap, CRADLE_CAUSE_REQUEST);
-  crd_major_step(heap,
+  if (heap->marking.major.phase == MAJOR_IDLE) begin_major(heap, CRADLE_CAUSE_REQUEST);
+  crd_major_step(&heap->marking,
                  (crd_budget){UINT64_MAX, most_ns > UINT64_MAX - 1 - begin ? UINT64_MAX : begin + most_ns, false});
   end_collecting(heap);
   pause_ended(heap, CRADLE_CAUSE_REQUEST, begin);
-  return heap->major.phase == MAJOR_IDLE;
+  return heap->marking.major.phase == MAJOR_IDLE;
 }
 
 void cradle_finalizer_queue_all(cradle_mutator *mutator) {
   crd_mutator_check(mutator, "cradle_finalizer_queue_all");
-  if (mutator->heap->services == NULL) return;
+  if (mutator->heap->space.services == NULL) return;
   /* After this no major collection runs, and all objects that are still listed are alive. */
   crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, CRADLE_COLLECT_MAJOR);
-  crd_finalizers_queue_all(mutator->heap);
+  crd_finalizers_queue_all(mutator->heap->space.services);
 }

@@ -1,16 +1,17 @@
 /* Control of a running heap: disables major collections, changes the maximum heap, gives empty memory back. */
 #include <cradle/control.h>
 
-#include "gc/event.h"
+#include "gc/report/event.h"
 #include "gc/heap.h"
 #include "gc/maximum.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/arena_memory.h"
 #include "gc/old/closed.h"
 #include "gc/outgrow.h"
 #include "gc/platform/backtrace.h"
 #include "gc/platform/hardware.h"
+#include "gc/statistics.h"
 #include "gc/young/adapt.h"
 #include "gc/young/nursery.h"
 
@@ -29,7 +30,7 @@ void cradle_major_hold(cradle_mutator *mutator, bool held) {
 
 /* Whether the maximum leaves so many arenas besides those in use. */
 static bool leaves(const cradle_heap *heap, size_t max, size_t arenas) {
-  return arenas_in_use(&heap->old.arenas) + arenas <= crd_heap_arenas_within(heap, max);
+  return arenas_in_use(&heap->space.old.arenas) + arenas <= crd_space_arenas_within(&heap->space, max);
 }
 
 /* Collects until the maximum leaves room for the promotion of a whole nursery: a minor collection, a full one, a
@@ -37,54 +38,55 @@ static bool leaves(const cradle_heap *heap, size_t max, size_t arenas) {
 static void make_fit(cradle_mutator *mutator, size_t max) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   cradle_collect(mutator, CRADLE_COLLECT_MINOR);
-  crd_closed_open_all(&heap->old.arenas, heap->old.reserve);
-  if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes)))
+  crd_closed_open_all(&heap->space.old.arenas, heap->space.old.reserve);
+  if (!leaves(heap, max, crd_old_arenas_for(&heap->space.old, heap->space.nursery.bytes)))
     cradle_collect(mutator, CRADLE_COLLECT_FULL);
-  crd_closed_open_all(&heap->old.arenas, heap->old.reserve);
-  if (!leaves(heap, max, crd_old_arenas_for(&heap->old, heap->nursery.bytes)))
+  crd_closed_open_all(&heap->space.old.arenas, heap->space.old.reserve);
+  if (!leaves(heap, max, crd_old_arenas_for(&heap->space.old, heap->space.nursery.bytes)))
     cradle_collect(mutator, CRADLE_COLLECT_COMPACTING);
 }
 
 /* arenas: the smallest maximum holds so many. */
 static bool refuse(const cradle_heap *heap, const char *why, size_t arenas, cradle_error *error) {
-  size_t least = heap->nursery.bytes + arenas * ARENA_BYTES;
+  size_t least = heap->space.nursery.bytes + arenas * ARENA_BYTES;
   (void)crd_fail(error, "cradle_heap_set_max: %s; at least %zu", why, least);
   if (error != NULL) error->option = "heap_max_bytes", error->accepted = least;
   return false;
 }
 
 static void set_max(cradle_heap *heap, size_t max) {
-  ASSERT(max == 0 || max >= heap->nursery.bytes, "a maximum below the nursery");
+  ASSERT(max == 0 || max >= heap->space.nursery.bytes, "a maximum below the nursery");
   heap->options.heap_max_bytes = max;
-  if (max != 0) crd_nursery_discard_rest(heap); /* pages that a shrunken nursery kept; the arenas may have them now */
-  crd_heap_limit_arenas(heap);
+  if (max != 0)
+    crd_nursery_discard_rest(&heap->young); /* pages that a shrunken nursery kept; the arenas may have them now */
+  crd_space_limit_arenas(&heap->space);
   /* A threshold above the maximum would never be reached. */
-  uint64_t most = crd_heap_threshold_max(heap);
-  if (most != 0 && heap->pacing.threshold > most) heap->pacing.threshold = most;
+  uint64_t most = crd_major_threshold_max(&heap->marking);
+  if (most != 0 && heap->marking.pacing.threshold > most) heap->marking.pacing.threshold = most;
 }
 
 /* Hands the empty nursery out anew, as much of it as the new maximum allows. */
 static void hand_out(cradle_heap *heap) {
-  crd_nursery_hand_out(heap, crd_adapt_hand_out(heap));
-  crd_nursery_set_top(heap);
+  crd_nursery_hand_out(&heap->young, crd_adapt_hand_out(&heap->young));
+  crd_nursery_set_top(&heap->young);
 }
 
 bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *error) {
   crd_mutator_check(mutator, "cradle_heap_set_max");
   cradle_heap *heap = mutator->heap;
-  crd_arenas *arenas = &heap->old.arenas;
+  crd_arenas *arenas = &heap->space.old.arenas;
   if (error != NULL) *error = (cradle_error){.option = NULL};
   crd_outgrow_memory(heap); /* otherwise the cgroup's limit would replace it later */
   /* A maximum at or above the reserved addresses limits nothing. */
-  bool binds = crd_heap_arenas_within(heap, bytes) < arenas->capacity;
-  if (binds &&
-      (arenas->committed_count > crd_heap_arenas_within(heap, bytes) || !leaves(heap, bytes, ROOM_MIN_ARENAS))) {
+  bool binds = crd_space_arenas_within(&heap->space, bytes) < arenas->capacity;
+  if (binds && (arenas->committed_count > crd_space_arenas_within(&heap->space, bytes) ||
+                !leaves(heap, bytes, ROOM_MIN_ARENAS))) {
     make_fit(mutator, bytes);
     if (!leaves(heap, bytes, ROOM_MIN_ARENAS))
       return refuse(heap, "too small for the live objects, the nursery and two arenas",
                     arenas_in_use(arenas) + (size_t)ROOM_MIN_ARENAS, error);
     /* What is empty goes back before the maximum is set: a system that refuses leaves the old maximum in force. */
-    uint32_t keep = (uint32_t)crd_heap_arenas_within(heap, bytes) - arenas_in_use(arenas);
+    uint32_t keep = (uint32_t)crd_space_arenas_within(&heap->space, bytes) - arenas_in_use(arenas);
     crd_arenas_release(arenas, keep, UINT32_MAX);
     if (arenas->free_count > keep) {
       hand_out(heap);
@@ -92,8 +94,8 @@ bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *er
     }
   }
   set_max(heap, bytes);
-  if (nursery_filled(heap) == 0) hand_out(heap); /* the promotion reserve has changed [heap.2] */
-  crd_event_arenas(heap, false);
+  if (nursery_filled(&heap->space) == 0) hand_out(heap); /* the promotion reserve has changed [heap.2] */
+  crd_statistics_arenas(heap, false);
   return true;
 }
 
@@ -107,7 +109,7 @@ void cradle_heap_prepare(cradle_heap *heap) {
 
 uint64_t cradle_release_memory(cradle_heap *heap) {
   crd_heap_check_thread(heap, "cradle_release_memory");
-  uint32_t gone = crd_arenas_release(&heap->old.arenas, heap->old.reserve, UINT32_MAX);
-  crd_event_arenas(heap, false);
+  uint32_t gone = crd_arenas_release(&heap->space.old.arenas, heap->space.old.reserve, UINT32_MAX);
+  crd_statistics_arenas(heap, false);
   return gone * (uint64_t)ARENA_BYTES;
 }

@@ -9,37 +9,37 @@
 
 #include "gc/collect.h"
 #include "gc/heap.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/arena_memory.h"
 #include "gc/platform/pages.h"
-#include "gc/state.h"
+#include "gc/report/report.h"
 #include "gc/young/nursery.h"
 
 bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
   if (error != NULL) *error = (cradle_error){.option = NULL};
-  if (heap->mutator != NULL)
-    crd_mutator_check(&heap->mutator->public, "cradle_fork_prepare");
+  if (heap->space.mutator != NULL)
+    crd_mutator_check(&heap->space.mutator->public, "cradle_fork_prepare");
   else
     heap_check(heap, "cradle_fork_prepare");
-  if (heap->nursery.pool_bytes != 0 || heap->old.arenas.pool_count != 0)
+  if (heap->space.nursery.pool_bytes != 0 || heap->space.old.arenas.pool_count != 0)
     return crd_fail(
         error, "fork: memory of the reserved huge-page pool is in use, and a process that writes to it after a fork "
                "dies when the pool is empty; use policy auto or off (hugepages_nursery, hugepages_arenas)");
   if (!crd_platform_can_fork()) return crd_fail(error, "fork: this system has no fork()");
   /* A minor collection first: only an empty nursery can be dropped. */
-  if (!collection_is_off(heap)) {
-    if (heap->mutator != NULL) crd_collect_minor(heap, CRADLE_CAUSE_FORK);
-    ASSERT(nursery_filled(heap) == 0, "the nursery is dropped while it holds objects");
-    crd_nursery_discard(heap);
+  if (!collection_is_off(&heap->options)) {
+    if (heap->space.mutator != NULL) crd_collect_minor(heap, CRADLE_CAUSE_FORK);
+    ASSERT(nursery_filled(&heap->space) == 0, "the nursery is dropped while it holds objects");
+    crd_nursery_discard(&heap->young);
   }
-  crd_arenas_discard_free(&heap->old.arenas);
-  (void)crd_state_enter(heap, HEAP_FORKING);
+  crd_arenas_discard_free(&heap->space.old.arenas);
+  (void)crd_state_enter(&heap->report, HEAP_FORKING);
   return true;
 }
 
 void cradle_fork_done(cradle_heap *heap) {
   crd_heap_check_owner(heap, "cradle_fork_done");
-  if (heap->state != HEAP_FORKING) crd_misuse(heap, "cradle_fork_done: without cradle_fork_prepare");
-  crd_state_leave(heap, HEAP_MUTATING);
+  if (heap->report.state != HEAP_FORKING) crd_misuse(heap, "cradle_fork_done: without cradle_fork_prepare");
+  crd_state_leave(&heap->report, HEAP_MUTATING);
 }

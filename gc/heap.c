@@ -6,17 +6,18 @@
 
 #include "gc/death/registry.h"
 #include "gc/death/weak_set.h"
-#include "gc/event.h"
+#include "gc/report/event.h"
 #include "gc/instruments/history.h"
 #include "gc/instruments/other_heaps.h"
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
 #include "gc/maximum.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/closed.h"
 #include "gc/outgrow.h"
 #include "gc/platform/pages.h"
+#include "gc/statistics.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
 #include "gc/tables/pin.h"
@@ -34,7 +35,40 @@
 /* A heap that collects nothing has its nursery halved while the system refuses, down to this. */
 #define NURSERY_HALVED_MIN_BYTES ((size_t)1 << 20)
 
+/* --- states --- */
+
+/* To HEAP_MUTATING or from it: only then top moves [state.1]. The second core stops before anything but the mutator
+ * runs [marker.2], and goes on afterwards. A collection lets it go on by itself: in its minor collection, and when the
+ * pause is over. */
+static void go_to(cradle_heap *heap, crd_state state) {
+  crd_marker *marker = &heap->marking.marker;
+  if (CRADLE_UNLIKELY(marker->thread != NULL) && state != HEAP_MUTATING)
+    marker->resumes = crd_marker_stop(&heap->marking) && state != HEAP_COLLECTING;
+  ASSERT(!marker->going || state == HEAP_TELLING, "[marker.2] a state begins while a round goes on");
+  heap->report.state = state;
+  crd_nursery_set_top(&heap->young);
+  if (CRADLE_UNLIKELY(marker->resumes) && state == HEAP_MUTATING) crd_marker_go_on(&heap->marking);
+}
+
 /* --- making --- */
+
+/* Where each part finds the others. */
+static void join_parts(cradle_heap *heap) {
+  crd_space *space = &heap->space;
+  heap->report.options = space->options = &heap->options;
+  heap->report.go_to = go_to;
+  space->report = &heap->report;
+  space->hardware = &heap->hardware;
+  space->known_hardware = &heap->known_hardware;
+  heap->roots.space = heap->tables.space = heap->marking.space = heap->young.space = space;
+  heap->marking.old = &space->old;
+  heap->marking.roots = heap->young.roots = &heap->roots;
+  heap->marking.tables = heap->young.tables = &heap->tables;
+  heap->tables.marking = heap->young.marking = &heap->marking;
+  heap->young.stress = &heap->stress;
+  heap->young.sampling = &heap->sampling;
+  heap->young.quarantine = &heap->quarantine;
+}
 
 static bool init_types(cradle_heap *heap, cradle_error *error) {
   return crd_types_init(heap) || crd_fail(error, "memory for the type table was refused");
@@ -46,67 +80,69 @@ static bool fail_init(const cradle_heap *heap, cradle_error *error, const char *
   crd_text limit = {.length = 0};
   crd_text_limit(&limit, bytes);
   (void)crd_fail(error, "%s was refused: %s", what, limit.buffer);
-  if (heap != NULL && heap->options.base_address != NULL && heap->old.arenas.base == 0) error->option = "base_address";
+  if (heap != NULL && heap->options.base_address != NULL && heap->space.old.arenas.base == 0)
+    error->option = "base_address";
   return false;
 }
 
 static bool init_memory(cradle_heap *heap, cradle_error *error) {
   size_t page = heap->hardware.page_bytes;
-  if (!crd_old_init(&heap->old, &heap->options, &heap->hardware) ||
-      (heap->options.quarantine != 0 && !crd_closed_init(&heap->old.arenas, page)))
+  if (!crd_old_init(&heap->space.old, &heap->options, &heap->hardware) ||
+      (heap->options.quarantine != 0 && !crd_closed_init(&heap->space.old.arenas, page)))
     return fail_init(heap, error, "address space for the old generation", CRADLE_RESERVE_MIN_BYTES);
-  if (!crd_word_stack_init(&heap->remembered, REMEMBERED_MAX_BYTES, page, "cradle remembered set") ||
-      !crd_word_stack_init(&heap->recorded, RECORDED_MAX_BYTES, page, "cradle recorded slots") ||
-      !crd_word_stack_init(&heap->mark_stack, MARK_STACK_MAX_BYTES, page, "cradle mark stack"))
+  if (!crd_word_stack_init(&heap->young.remembered, REMEMBERED_MAX_BYTES, page, "cradle remembered set") ||
+      !crd_word_stack_init(&heap->young.recorded, RECORDED_MAX_BYTES, page, "cradle recorded slots") ||
+      !crd_word_stack_init(&heap->marking.mark_stack, MARK_STACK_MAX_BYTES, page, "cradle mark stack"))
     return fail_init(heap, error, "address space for the collector's stacks", page);
   /* Without any room on the stack, marking would look at the whole heap for each object. So its first pages are
    * committed before they are needed. */
-  if (!crd_word_stack_grow(&heap->mark_stack))
+  if (!crd_word_stack_grow(&heap->marking.mark_stack))
     return fail_init(heap, error, "memory for the mark stack", heap->hardware.page_bytes);
   return true;
 }
 
 static void note_refused_pool(cradle_heap *heap) {
   const char *doubt = crd_pages_pool_doubt(false);
-  crd_event_note(heap,
-                 heap->nursery.backing.transparent
+  crd_event_note(&heap->report,
+                 heap->space.nursery.backing.transparent
                      ? "the huge-page pool refused the nursery: transparent huge pages instead"
                      : "the huge-page pool refused the nursery: base pages instead",
-                 heap->nursery.committed_bytes, 0);
-  if (doubt != NULL) crd_event_note(heap, doubt, heap->nursery.committed_bytes, 0);
+                 heap->space.nursery.committed_bytes, 0);
+  if (doubt != NULL) crd_event_note(&heap->report, doubt, heap->space.nursery.committed_bytes, 0);
 }
 
 static void note_refused_parts(cradle_heap *heap) {
   const char *doubt = crd_pages_pool_doubt(true);
-  if (doubt != NULL) crd_event_note(heap, doubt, 0, 0);
+  if (doubt != NULL) crd_event_note(&heap->report, doubt, 0, 0);
 }
 
 static void send_created(cradle_heap *heap, const char *nursery_reason) {
   cradle_event created = {.kind = CRADLE_EVENT_HEAP_CREATED,
                           .u.heap = {.hardware = &heap->hardware,
-                                     .arenas_base = heap->old.arenas.base,
-                                     .nursery_base = address_of(heap->nursery.start),
-                                     .arenas_bytes = heap->old.arenas.bytes,
+                                     .arenas_base = heap->space.old.arenas.base,
+                                     .nursery_base = address_of(heap->space.nursery.start),
+                                     .arenas_bytes = heap->space.old.arenas.bytes,
                                      .pause_target_ns = heap->options.pause_ns}};
-  cradle_event sized = {.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {heap->nursery.bytes, 0, nursery_reason}};
+  cradle_event sized = {.kind = CRADLE_EVENT_NURSERY_SIZED,
+                        .u.nursery = {heap->space.nursery.bytes, 0, nursery_reason}};
   heap->announced = true;
-  crd_event_send(heap, &created);
-  crd_event_send(heap, &sized);
-  if (heap->old.arenas.bytes < heap->options.reserve_bytes)
-    crd_event_note(heap, "the address space reserved for the old generation is smaller than asked for",
-                   heap->options.reserve_bytes, heap->old.arenas.bytes);
-  if (heap->nursery.backing.pool && heap->nursery.pool_bytes == 0) note_refused_pool(heap);
-  if (heap->old.arenas.backing.pool) note_refused_parts(heap);
+  crd_event_send(&heap->report, &created);
+  crd_event_send(&heap->report, &sized);
+  if (heap->space.old.arenas.bytes < heap->options.reserve_bytes)
+    crd_event_note(&heap->report, "the address space reserved for the old generation is smaller than asked for",
+                   heap->options.reserve_bytes, heap->space.old.arenas.bytes);
+  if (heap->space.nursery.backing.pool && heap->space.nursery.pool_bytes == 0) note_refused_pool(heap);
+  if (heap->space.old.arenas.backing.pool) note_refused_parts(heap);
   crd_maximum_note(heap);
-  const char *doubt = crd_backing_doubt(&heap->nursery.backing, &heap->hardware);
-  if (doubt == NULL) doubt = crd_backing_doubt(&heap->old.arenas.backing, &heap->hardware);
-  if (doubt != NULL) crd_event_note(heap, doubt, heap->hardware.thp_page_bytes, heap->hardware.page_bytes);
+  const char *doubt = crd_backing_doubt(&heap->space.nursery.backing, &heap->hardware);
+  if (doubt == NULL) doubt = crd_backing_doubt(&heap->space.old.arenas.backing, &heap->hardware);
+  if (doubt != NULL) crd_event_note(&heap->report, doubt, heap->hardware.thp_page_bytes, heap->hardware.page_bytes);
 }
 
 static bool fail_pool(const cradle_heap *heap, bool of_arenas, cradle_error *error) {
-  const crd_arenas *arenas = &heap->old.arenas;
+  const crd_arenas *arenas = &heap->space.old.arenas;
   const char *option = of_arenas ? "hugepages_arenas" : "hugepages_nursery", *doubt = crd_pages_pool_doubt(of_arenas);
-  size_t wanted = of_arenas ? arenas->committed_count * ARENA_BYTES : heap->nursery.committed_bytes;
+  size_t wanted = of_arenas ? arenas->committed_count * ARENA_BYTES : heap->space.nursery.committed_bytes;
   size_t got = of_arenas ? arenas->pool_count * ARENA_BYTES : 0;
   if (doubt != NULL)
     (void)crd_fail(error, "%s: strict, but %s; without \"!\" base pages serve instead", option, doubt);
@@ -121,8 +157,8 @@ static bool fail_pool(const cradle_heap *heap, bool of_arenas, cradle_error *err
 }
 
 static bool check_pool(const cradle_heap *heap, cradle_error *error) {
-  const crd_nursery *nursery = &heap->nursery;
-  const crd_arenas *arenas = &heap->old.arenas;
+  const crd_nursery *nursery = &heap->space.nursery;
+  const crd_arenas *arenas = &heap->space.old.arenas;
   if (nursery->backing.strict && nursery->pool_bytes == 0) return fail_pool(heap, false, error);
   return !arenas->backing.strict || arenas->pool_count == arenas->committed_count || fail_pool(heap, true, error);
 }
@@ -131,66 +167,69 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   const char *reason;
   size_t bytes = crd_nursery_choose(&heap->options, &heap->hardware, &reason);
   /* crd_adapt_init takes the base from here, and the largest size it finds is reserved below. */
-  heap->nursery.bytes = bytes;
-  crd_adapt_init(heap);
-  bool ready = crd_nursery_init(heap, collection_is_off(heap) ? bytes : heap->adapt.max);
+  heap->space.nursery.bytes = bytes;
+  crd_adapt_init(&heap->young);
+  bool ready = crd_nursery_init(&heap->young, collection_is_off(&heap->options) ? bytes : heap->young.adapt.max);
   /* Where nothing is collected, the nursery's size is a share of the machine's memory, which the system may refuse. */
-  for (; !ready && collection_is_off(heap) && heap->options.nursery_bytes == 0 && bytes > NURSERY_HALVED_MIN_BYTES;
-       ready = crd_nursery_init(heap, bytes))
-    heap->nursery.bytes = bytes /= 2;
+  for (; !ready && collection_is_off(&heap->options) && heap->options.nursery_bytes == 0 &&
+         bytes > NURSERY_HALVED_MIN_BYTES;
+       ready = crd_nursery_init(&heap->young, bytes))
+    heap->space.nursery.bytes = bytes /= 2;
   if (!ready)
     return heap->options.quarantine == 0
                ? fail_init(heap, error, "memory for the nursery", bytes)
                : crd_fail(error, "memory for the nurseries of the quarantine was refused, or above 64 GiB");
   send_created(heap, reason);
-  crd_pacing_init(&heap->pacing, &heap->options, &heap->hardware, bytes);
-  heap->compaction.backoff = 1;
-  crd_heap_limit_arenas(heap);
-  ASSERT(heap->old.arenas.limit >= 2, "the options left no room for two arenas beside the nursery");
+  crd_pacing_init(&heap->marking.pacing, &heap->options, &heap->hardware, bytes);
+  heap->marking.compaction.backoff = 1;
+  crd_space_limit_arenas(&heap->space);
+  ASSERT(heap->space.old.arenas.limit >= 2, "the options left no room for two arenas beside the nursery");
   crd_sampling_init(heap);
-  crd_nursery_hand_out(heap, crd_adapt_hand_out(heap));
-  if (heap->nursery.slack_end == heap->nursery.start)
+  crd_nursery_hand_out(&heap->young, crd_adapt_hand_out(&heap->young));
+  if (heap->space.nursery.slack_end == heap->space.nursery.start)
     return fail_init(heap, error, "memory for the promotion reserve", 2 * ARENA_BYTES);
   return check_pool(heap, error);
 }
 
 /* Reports what the program did not end. That costs nothing but the memory that was held until now. */
 static void note_unended(cradle_heap *heap) {
-  if (heap->pins.count != 0)
-    crd_event_note(heap, "objects are still pinned as their heap is freed", 0, heap->pins.count);
-  if (heap->handles.open_count != 0)
-    crd_event_note(heap, "handles are still open as their heap is freed", 0, heap->handles.open_count);
+  if (heap->tables.pins.count != 0)
+    crd_event_note(&heap->report, "objects are still pinned as their heap is freed", 0, heap->tables.pins.count);
+  if (heap->tables.handles.open_count != 0)
+    crd_event_note(&heap->report, "handles are still open as their heap is freed", 0, heap->tables.handles.open_count);
 }
 
 static void destroy(cradle_heap *heap) {
-  ASSERT(heap->state == HEAP_MUTATING && heap->mutator == NULL, "[heap.4] a heap is destroyed while it is in use");
+  ASSERT(heap->report.state == HEAP_MUTATING && heap->space.mutator == NULL,
+         "[heap.4] a heap is destroyed while it is in use");
   cradle_statistics last;
   /* The thread first, because it reads the heap. Destructors (crd_registry_fini) come before any memory of objects
    * goes. */
-  crd_marker_end(heap);
+  crd_marker_end(&heap->marking);
   crd_other_heaps_leave(heap);
   note_unended(heap);
   /* A heap that failed before it was announced has told nobody of its beginning, so its end is not told either. */
-  if (heap->announced) crd_event_arenas(heap, true);
+  if (heap->announced) crd_statistics_arenas(heap, true);
   cradle_heap_statistics(heap, &last, sizeof last);
-  crd_registry_fini(heap);
-  crd_prebuilts_fini(heap);
-  crd_handles_fini(&heap->handles);
-  crd_pins_fini(&heap->pins);
-  crd_ids_fini(&heap->ids);
-  crd_nursery_fini(heap);
-  crd_word_stack_fini(&heap->mark_stack);
-  crd_word_stack_fini(&heap->recorded);
-  crd_word_stack_fini(&heap->remembered);
-  crd_closed_fini(&heap->old.arenas);
-  crd_old_fini(&heap->old);
-  crd_type_table_fini(&heap->types);
-  free(heap->globals);
-  crd_address_map_fini(&heap->global_of);
+  crd_registry_fini(&heap->space);
+  crd_prebuilts_fini(&heap->tables);
+  crd_handles_fini(&heap->tables.handles);
+  crd_pins_fini(&heap->tables.pins);
+  crd_ids_fini(&heap->tables.ids);
+  crd_nursery_fini(&heap->young);
+  crd_word_stack_fini(&heap->marking.mark_stack);
+  crd_word_stack_fini(&heap->young.recorded);
+  crd_word_stack_fini(&heap->young.remembered);
+  crd_closed_fini(&heap->space.old.arenas);
+  crd_old_fini(&heap->space.old);
+  crd_type_table_fini(&heap->space.types);
+  free(heap->roots.globals);
+  crd_address_map_fini(&heap->roots.global_of);
   crd_sampling_fini(heap);
   crd_history_close(heap);
   if (heap->announced)
-    crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed.statistics = &last});
+    crd_event_send(&heap->report,
+                   &(cradle_event){.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed.statistics = &last});
   free(heap);
 }
 
@@ -202,18 +241,19 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
     (void)fail_init(NULL, error, "memory for the heap's structure", sizeof *heap);
     return NULL;
   }
-  heap->created_ns = crd_platform_now_ns();
+  join_parts(heap);
+  heap->created_ns = heap->marking.rest.created_ns = crd_platform_now_ns();
   heap->options = *options;
-  heap->encoding = options->encoding;
-  crd_handles_init(&heap->handles);
-  crd_ids_init(&heap->ids);
+  heap->space.encoding = options->encoding;
+  crd_handles_init(&heap->tables.handles);
+  crd_ids_init(&heap->tables.ids);
   crd_stress_init(heap);
   crd_history_open(heap);
   /* The order matters: the machine must be known before the maximum, which may be the cgroup's, and the maximum
    * before the nursery, which takes a share of it. */
   crd_outgrow_init(heap);
   crd_maximum_respect_group(heap);
-  heap->plain_encoding = crd_encoding_is_plain(&heap->encoding);
+  heap->space.plain_encoding = crd_encoding_is_plain(&heap->space.encoding);
   if (!init_memory(heap, error) || !init_types(heap, error) || !init_nursery(heap, error)) {
     destroy(heap);
     return NULL;
@@ -225,8 +265,8 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
 void cradle_heap_free(cradle_heap *heap) {
   if (heap == NULL) return;
   crd_heap_check_thread(heap, "cradle_heap_free");
-  if (heap->mutator != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
-  if (crd_weak_sets_exist(heap)) crd_misuse(heap, "cradle_heap_free: a weak set has not been freed");
+  if (heap->space.mutator != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
+  if (crd_weak_sets_exist(heap->space.services)) crd_misuse(heap, "cradle_heap_free: a weak set has not been freed");
   /* A stress run that moved nothing has tested nothing, and is reported. */
   crd_stress_judge(heap);
   destroy(heap);

@@ -6,9 +6,9 @@
 #include "gc/collect.h"
 #include "gc/death/order.h"
 #include "gc/death/registry.h"
-#include "gc/event.h"
+#include "gc/report/event.h"
 #include "gc/heap.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/platform/thread.h"
 #include "gc/roots.h"
 #include "gc/young/nursery.h"
@@ -103,7 +103,7 @@ static const char *called_from(crd_state state) {
 }
 
 void crd_heap_busy(cradle_heap *heap, const char *what) {
-  entry_misuse(heap, what, called_from(heap->state));
+  entry_misuse(heap, what, called_from(heap->report.state));
 }
 
 /* Asked before the state, which only the mutator's own thread may read safely. */
@@ -121,7 +121,7 @@ static void check_owner(cradle_mutator *mutator, const char *what) {
 }
 
 void crd_heap_check_owner(cradle_heap *heap, const char *what) {
-  if (heap->mutator != NULL) check_owner(&heap->mutator->public, what);
+  if (heap->space.mutator != NULL) check_owner(&heap->space.mutator->public, what);
 }
 
 void crd_mutator_check_thread(cradle_mutator *mutator, const char *what) {
@@ -149,7 +149,7 @@ static void thread_ended(void *left) {
   for (crd_mutator *mutator = left, *next; mutator != NULL; mutator = next) {
     next = mutator->next_attached;
     crd_root_stack_drop_scopes(mutator);
-    if (mutator->public.heap->state == HEAP_MUTATING) crd_nursery_set_top(mutator->public.heap);
+    if (mutator->public.heap->report.state == HEAP_MUTATING) crd_nursery_set_top(&mutator->public.heap->young);
     mutator->orphaned = true;
     __atomic_store_n(&mutator->thread, NULL, __ATOMIC_RELEASE);
   }
@@ -183,13 +183,13 @@ static CRADLE_COLD cradle_mutator *refused(cradle_heap *heap) {
   crd_text text = {.length = 0};
   crd_text_format(&text, "cradle_mutator_new: no memory for the mutator's root stacks: ");
   crd_text_limit(&text, heap->options.shadow_stack_bytes);
-  crd_event_note(heap, text.buffer, heap->options.shadow_stack_bytes, 0);
+  crd_event_note(&heap->report, text.buffer, heap->options.shadow_stack_bytes, 0);
   return NULL;
 }
 
 CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap) {
   crd_heap_check_thread(heap, "cradle_mutator_new");
-  if (heap->mutator != NULL)
+  if (heap->space.mutator != NULL)
     crd_misuse(heap, "cradle_mutator_new: the heap has a mutator already; in this version a heap has only one");
   crd_mutator *mutator = calloc(1, sizeof *mutator);
   if (mutator == NULL) return refused(heap);
@@ -200,11 +200,15 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap
   }
   attach(mutator);
   mutator->public.heap = heap;
+  mutator->space = &heap->space;
+  mutator->tables = &heap->tables;
+  mutator->marking = &heap->marking;
+  mutator->young = &heap->young;
   /* A major collection may have been clearing since the last mutator went. */
-  mutator->public.weak_guard = crd_death_guards(heap);
-  mutator->public.free = heap->nursery.start + heap->nursery.kept_bytes;
-  heap->mutator = mutator;
-  crd_nursery_set_top(heap);
+  mutator->public.weak_guard = crd_death_guards(heap->space.services);
+  mutator->public.free = heap->space.nursery.start + heap->space.nursery.kept_bytes;
+  heap->space.mutator = mutator;
+  crd_nursery_set_top(&heap->young);
   return &mutator->public;
 }
 
@@ -239,14 +243,14 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
     crd_misuse(heap, "cradle_mutator_free: the shadow stack is not empty (words held: %zu)",
                (size_t)(mutator->shadow_top - mutator->shadow_base));
   /* The nursery holds everything that was ever allocated: it is kept for the next mutator. */
-  if (collection_is_off(heap)) {
-    heap->nursery.kept_bytes = nursery_filled(heap);
-    crd_registry_list_fresh(heap);
+  if (collection_is_off(&heap->options)) {
+    heap->space.nursery.kept_bytes = nursery_filled(&heap->space);
+    crd_registry_list_fresh(heap->space.services);
   } else {
     crd_collect_minor(heap, CRADLE_CAUSE_DETACH);
-    ASSERT(nursery_filled(heap) == 0, "a mutator goes while there are young objects");
+    ASSERT(nursery_filled(&heap->space) == 0, "a mutator goes while there are young objects");
   }
-  heap->mutator = NULL;
+  heap->space.mutator = NULL;
   uint64_t scopes = count_scopes(mutator);
   detach(m);
   crd_root_stacks_close(m);
@@ -275,14 +279,14 @@ CRADLE_UNCHECKED_COLLECTION void cradle_no_collect_begin(cradle_mutator *mutator
   crd_mutator_check_thread(mutator, "cradle_no_collect_begin");
   /* top becomes NULL in a region, so that an allocation takes the slow path, which refuses it. */
   mutator->no_collect_depth++;
-  crd_nursery_set_top(mutator->heap);
+  crd_nursery_set_top(&mutator->heap->young);
 }
 
 CRADLE_UNCHECKED_COLLECTION void cradle_no_collect_end(cradle_mutator *mutator) {
   crd_mutator_check_thread(mutator, "cradle_no_collect_end");
   if (mutator->no_collect_depth == 0) entry_misuse(mutator->heap, "cradle_no_collect_end", "no region is open");
   mutator->no_collect_depth--;
-  crd_nursery_set_top(mutator->heap);
+  crd_nursery_set_top(&mutator->heap->young);
 }
 
 cradle_checkpoint cradle_checkpoint_save(const cradle_mutator *mutator) {
@@ -309,5 +313,5 @@ void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_checkpoint 
   if (mutator->shadow_watermark > mutator->shadow_top) mutator->shadow_watermark = mutator->shadow_top;
   mutator->scoped_top = mutator->scoped_base + checkpoint->scoped_depth;
   mutator->no_collect_depth = checkpoint->no_collect_depth;
-  crd_nursery_set_top(mutator->heap);
+  crd_nursery_set_top(&mutator->heap->young);
 }

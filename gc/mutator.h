@@ -9,7 +9,7 @@
  *
  *   thread: the calling thread is the one that the mutator is attached to. *: if the heap has a mutator. **: in code
  *   compiled with CRADLE_CHECKED; the inline test asks nobody, and the slow path is hot.
- *   state:  no callback runs, no collection, no fork ([heap.4], gc/state.h).
+ *   state:  no callback runs, no collection, no fork ([heap.4], gc/report/report.h).
  *
  * tests/heap/test_every_function.c has a row for each public function; tests/tree/every_function.py finds those that it
  * lacks. A heap, mutator or structure that is NULL faults at address 0. One that was freed cannot be recognised. An
@@ -18,12 +18,35 @@
 #ifndef CRADLE_GC_MUTATOR_H
 #define CRADLE_GC_MUTATOR_H
 
-#include "gc/heap.h"
+#include "gc/parts.h"
+#include "gc/report/report.h"
+#include "gc/root_stack.h"
+
+struct crd_mutator {
+  cradle_mutator public; /* first */
+  /* The parts of its heap. */
+  crd_space *space;
+  crd_tables *tables;
+  crd_marking *marking;
+  crd_young *young;
+  cradle_root_stack own, *running;
+  crd_ring rings[ROOT_STACKS_RINGS]; /* of root stacks [root_stack.1] */
+  cradle_root_range *ranges;         /* that belong to no root stack */
+  const void *thread;                /* identifies the thread that it is attached to; NULL: none; atomic */
+  bool orphaned;                     /* that thread has ended without detaching it */
+  struct crd_mutator *next_attached, **attached_link; /* the other mutators of the thread */
+  uint64_t open_scopes;                               /* of a freed mutator: scopes that have not ended */
+  cradle_word no_root; /* of a freed mutator: its scoped roots, of which only the first word, 0, is left */
+};
+
+static inline crd_mutator *mutator_of(cradle_mutator *mutator) {
+  return (crd_mutator *)mutator;
+}
 
 /* Misuse: a callback or a collection runs, or the heap is otherwise busy. what: the public function. */
 CRADLE_COLD _Noreturn void crd_heap_busy(cradle_heap *heap, const char *what);
 static inline void heap_check(cradle_heap *heap, const char *what) {
-  if (CRADLE_UNLIKELY(heap->state != HEAP_MUTATING)) crd_heap_busy(heap, what);
+  if (CRADLE_UNLIKELY(heap_report(heap)->state != HEAP_MUTATING)) crd_heap_busy(heap, what);
 }
 /* Misuse unless the calling thread is the mutator's, no collection runs, and none is forbidden. what: the public
  * function. */

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/object/type_table.h"
 #include "gc/object/value.h"
 #include "gc/old/arena.h"

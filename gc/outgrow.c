@@ -15,7 +15,7 @@ static bool is_plain(cradle_hugepages policy) {
 /* Whether the heap needs to know the whole machine from the beginning. */
 static bool needs_all(const cradle_heap *heap) {
   const cradle_options *options = &heap->options;
-  return event_wanted(heap) || collection_is_off(heap) || options->quarantine != 0 ||
+  return event_wanted(&heap->report) || collection_is_off(&heap->options) || options->quarantine != 0 ||
          heap->hardware.page_bytes != PLAIN_PAGE_BYTES || !is_plain(options->hugepages_nursery) ||
          !is_plain(options->hugepages_arenas);
 }
@@ -43,7 +43,7 @@ void crd_outgrow_init(cradle_heap *heap) {
 void crd_outgrow(cradle_heap *heap) {
   ASSERT(heap->small, "[outgrow.1] a heap outgrows twice");
   heap->small = false;
-  crd_arenas_enter_huge(&heap->old.arenas);
+  crd_arenas_enter_huge(&heap->space.old.arenas);
   crd_outgrow_memory(heap);
 }
 
@@ -55,7 +55,7 @@ void crd_outgrow_memory(cradle_heap *heap) {
 
 void crd_outgrow_bound(cradle_heap *heap) {
   crd_maximum_respect_group(heap);
-  crd_heap_limit_arenas(heap);
-  crd_pacing_bound(&heap->pacing, &heap->options, &heap->hardware);
-  crd_adapt_bound(heap);
+  crd_space_limit_arenas(&heap->space);
+  crd_pacing_bound(&heap->marking.pacing, &heap->options, &heap->hardware);
+  crd_adapt_bound(&heap->young);
 }

@@ -37,7 +37,8 @@ void crd_outgrow_bound(cradle_heap *heap);
 
 /* Called before a collection, with 0 bytes, and before bytes are placed outside of the nursery. */
 static inline void heap_grows(cradle_heap *heap, size_t bytes) {
-  if (CRADLE_UNLIKELY(heap->small) && heap->stats.allocated_bytes + nursery_filled(heap) + bytes >= SMALL_BYTES)
+  if (CRADLE_UNLIKELY(heap->small) &&
+      heap->report.stats.allocated_bytes + nursery_filled(&heap->space) + bytes >= SMALL_BYTES)
     crd_outgrow(heap);
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "gc/heap.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/mutator.h"
 #include "gc/young/nursery.h"
 
@@ -95,7 +95,7 @@ void crd_root_stack_changed(cradle_root_stack *stack) {
   ring_remove(&stack->ring);
   ring_insert(&mutator->rings[ROOT_STACKS_RAN], &stack->ring);
   stack->looked_at = 0;
-  if (mutator->public.heap->major.phase == MAJOR_MARKING) stack->watermark = stack->shadow.base;
+  if (mutator->public.heap->marking.major.phase == MAJOR_MARKING) stack->watermark = stack->shadow.base;
 }
 
 /* --- a mutator's own --- */
@@ -181,7 +181,7 @@ cradle_root_stack *cradle_root_stack_switch(cradle_mutator *mutator, cradle_root
   crd_root_stack_load(m, to);
   mutator->reserved_end = NULL;
   crd_forget_frame();
-  if (CRADLE_UNLIKELY(regions)) crd_nursery_set_top(mutator->heap);
+  if (CRADLE_UNLIKELY(regions)) crd_nursery_set_top(&mutator->heap->young);
   return from == &m->own ? NULL : from;
 }
 
@@ -192,7 +192,7 @@ void cradle_root_stack_free(cradle_root_stack *stack) {
   crd_mutator *mutator = stack->mutator;
   if (mutator != NULL) {
     cradle_heap *heap = mutator->public.heap;
-    if (heap->state != HEAP_DESTROYING) crd_mutator_check_thread(&mutator->public, "cradle_root_stack_free");
+    if (heap->report.state != HEAP_DESTROYING) crd_mutator_check_thread(&mutator->public, "cradle_root_stack_free");
     if (stack == mutator->running || stack == &mutator->own)
       crd_misuse(heap, "cradle_root_stack_free: the root stack runs: switch to another one first");
     ring_remove(&stack->ring);

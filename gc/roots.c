@@ -6,7 +6,7 @@
 
 #include "gc/base/grow.h"
 #include "gc/heap.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/mutator.h"
 
 /* --- shadow stack --- */
@@ -115,19 +115,19 @@ static bool is_slot(const void *address) {
 /* NULL if [base, top) may be words of the program's; otherwise what is wrong. The usual mistake is to give a range
  * the address of the words, where it wants the address of the variable that points to them. Its base is then the
  * first of the words: mostly zero, or a reference. */
-static const char *fault_of_words(const cradle_heap *heap, uintptr_t base, uintptr_t top) {
+static const char *fault_of_words(const crd_space *space, uintptr_t base, uintptr_t top) {
   if (base == top) return NULL;
   if (base > top) return "the base is above the top";
   if (base % 8 != 0 || top % 8 != 0) return "one of them is not a multiple of 8";
   if (base < LOWEST_ADDRESS) return "the base is not an address of the program";
-  const crd_arenas *arenas = &heap->old.arenas;
+  const crd_arenas *arenas = &space->old.arenas;
   /* Both ends may lie in the old generation, in an object that does not move. One end alone cannot be right. */
   bool torn = arenas_contain(arenas, base) != arenas_contain(arenas, top - 1);
-  return torn || heap_is_young(heap, base) || heap_is_young(heap, top - 1) ? "one of them lies in an object" : NULL;
+  return torn || space_is_young(space, base) || space_is_young(space, top - 1) ? "one of them lies in an object" : NULL;
 }
 
-static const char *fault_of_range(const cradle_heap *heap, const cradle_root_range *range) {
-  return fault_of_words(heap, address_of(range_base(range)), address_of(range_top(range)));
+static const char *fault_of_range(const crd_space *space, const cradle_root_range *range) {
+  return fault_of_words(space, address_of(range_base(range)), address_of(range_top(range)));
 }
 
 static void describe_fault(const cradle_root_range *range, const char *fault, crd_text *text) {
@@ -140,12 +140,12 @@ static void describe_fault(const cradle_root_range *range, const char *fault, cr
 
 /* The same for the ranges of a list. link: of the list's head. A range that was made anew while it was registered has
  * lost its link, and the list its rest. */
-static bool has_fault(const cradle_heap *heap, cradle_root_range *const *link, crd_text *text) {
+static bool has_fault(const crd_space *space, cradle_root_range *const *link, crd_text *text) {
   for (cradle_root_range *range; (range = *link) != NULL; link = &range->next) {
     const char *fault = NULL;
     if (CRADLE_UNLIKELY(range->link != link))
       crd_text_format(text, "the root range at %p was overwritten while it was registered", (const void *)range);
-    else if (CRADLE_UNLIKELY((fault = fault_of_range(heap, range)) != NULL))
+    else if (CRADLE_UNLIKELY((fault = fault_of_range(space, range)) != NULL))
       describe_fault(range, fault, text);
     else
       continue;
@@ -154,27 +154,27 @@ static bool has_fault(const cradle_heap *heap, cradle_root_range *const *link, c
   return false;
 }
 
-bool crd_ranges_fault(const cradle_heap *heap, bool all, crd_text *text) {
-  crd_mutator *mutator = heap->mutator;
+bool crd_ranges_fault(const crd_space *space, bool all, crd_text *text) {
+  crd_mutator *mutator = space->mutator;
   if (mutator == NULL) return false;
-  if (has_fault(heap, &mutator->ranges, text)) return true;
+  if (has_fault(space, &mutator->ranges, text)) return true;
   for (int ring = ROOT_STACKS_RAN; ring < (all ? ROOT_STACKS_RINGS : ROOT_STACKS_RAN + 1); ring++)
     for (EACH_ROOT_STACK(stack, mutator, ring))
-      if (has_fault(heap, &stack->ranges, text)) return true;
+      if (has_fault(space, &stack->ranges, text)) return true;
   return false;
 }
 
-static CRADLE_NOINLINE void check_ranges(cradle_heap *heap) {
+static CRADLE_NOINLINE void check_ranges(crd_space *space) {
   crd_text text = {.length = 0};
-  if (CRADLE_UNLIKELY(crd_ranges_fault(heap, false, &text))) crd_misuse(heap, "%s", text.buffer);
+  if (CRADLE_UNLIKELY(crd_ranges_fault(space, false, &text))) crd_misuse(heap_of(space->report), "%s", text.buffer);
 }
 
 /* An empty minor collection finds out here that there are no ranges. */
-void crd_ranges_check(cradle_heap *heap) {
-  crd_mutator *mutator = heap->mutator;
+void crd_ranges_check(crd_space *space) {
+  crd_mutator *mutator = space->mutator;
   if (mutator == NULL) return;
   bool only_own = mutator->rings[ROOT_STACKS_RAN].next == mutator->rings[ROOT_STACKS_RAN].previous;
-  if (mutator->ranges != NULL || mutator->own.ranges != NULL || !only_own) check_ranges(heap);
+  if (mutator->ranges != NULL || mutator->own.ranges != NULL || !only_own) check_ranges(space);
 }
 
 void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range) {
@@ -183,7 +183,7 @@ void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range) {
   crd_mutator_check_thread(mutator, "cradle_root_range_add");
   if (!is_slot(range->base) || !is_slot(range->top) || !is_kind(range->kind))
     crd_misuse(mutator->heap, "cradle_root_range_add: wants the addresses of base and top, and a cradle_kind");
-  const char *fault = fault_of_range(mutator->heap, range);
+  const char *fault = fault_of_range(m->space, range);
   if (fault != NULL) {
     describe_fault(range, fault, &text);
     crd_misuse(mutator->heap, "cradle_root_range_add: %s", text.buffer);
@@ -217,34 +217,35 @@ bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) 
   crd_heap_check_thread(heap, what);
   if (!is_slot(address) || !is_kind(kind))
     crd_misuse(heap, "%s: wants a variable's address, which is a multiple of 8, and a cradle_kind", what);
-  if (crd_address_map_find(&heap->global_of, address_of(address)) != NULL)
+  if (crd_address_map_find(&heap->roots.global_of, address_of(address)) != NULL)
     crd_misuse(heap, "%s: the address is registered already", what);
-  if (!crd_address_map_reserve(&heap->global_of) || !GROW(heap->globals, heap->global_count, heap->global_capacity)) {
-    crd_out_of_room(heap, what, "global root");
+  if (!crd_address_map_reserve(&heap->roots.global_of) ||
+      !GROW(heap->roots.globals, heap->roots.global_count, heap->roots.global_capacity)) {
+    crd_out_of_room(&heap->space, what, "global root");
     return false;
   }
-  crd_address_map_insert(&heap->global_of, address_of(address), heap->global_count);
-  heap->globals[heap->global_count++] = (crd_global_root){address, kind};
+  crd_address_map_insert(&heap->roots.global_of, address_of(address), heap->roots.global_count);
+  heap->roots.globals[heap->roots.global_count++] = (crd_global_root){address, kind};
   return true;
 }
 
 /* The last takes the place: the order of global roots means nothing. */
 void cradle_global_root_remove(cradle_heap *heap, void *address) {
   crd_heap_check_thread(heap, "cradle_global_root_remove");
-  uint32_t at = crd_address_map_get(&heap->global_of, address_of(address));
+  uint32_t at = crd_address_map_get(&heap->roots.global_of, address_of(address));
   if (at == ADDRESS_MAP_NONE) crd_misuse(heap, "cradle_global_root_remove: the address is not registered");
-  ASSERT((void *)heap->globals[at].address == address, "a global root lies elsewhere than the map says");
-  heap->globals[at] = heap->globals[--heap->global_count];
-  crd_address_map_find(&heap->global_of, address_of(heap->globals[at].address))->number = at;
-  crd_address_map_remove(&heap->global_of, address_of(address));
+  ASSERT((void *)heap->roots.globals[at].address == address, "a global root lies elsewhere than the map says");
+  heap->roots.globals[at] = heap->roots.globals[--heap->roots.global_count];
+  crd_address_map_find(&heap->roots.global_of, address_of(heap->roots.globals[at].address))->number = at;
+  crd_address_map_remove(&heap->roots.global_of, address_of(address));
 }
 
 /* --- callbacks --- */
 
 void cradle_root_callback_set(cradle_heap *heap, cradle_root_function function, void *data) {
   crd_heap_check_thread(heap, "cradle_root_callback_set");
-  heap->root_callback = function;
-  heap->root_callback_data = data;
+  heap->roots.root_callback = function;
+  heap->roots.root_callback_data = data;
 }
 
 /* A visitor knows no heap, so the default handler reports this misuse. */

@@ -8,9 +8,24 @@
 #ifndef CRADLE_GC_ROOTS_H
 #define CRADLE_GC_ROOTS_H
 
-#include "gc/base/text.h"
-#include "gc/heap.h"
+#include "gc/base/address_map.h"
 #include "gc/object/visit.h"
+#include "gc/space.h"
+
+typedef struct crd_global_root {
+  cradle_word *address;
+  cradle_kind kind;
+} crd_global_root;
+
+/* The roots that no root stack has. */
+struct crd_roots {
+  crd_space *space; /* its mutator has the others */
+  crd_global_root *globals;
+  uint32_t global_count, global_capacity;
+  crd_address_map global_of; /* the variable's address: its place in globals */
+  cradle_root_function root_callback;
+  void *root_callback_data;
+};
 
 /* The words of a range are [base, top). base and top are read from variables of the program's, which may have any
  * pointer type. */
@@ -23,9 +38,9 @@ static inline cradle_word *range_top(const cradle_root_range *range) {
 
 /* Describes the first range whose variables hold something impossible, or that was overwritten. false: there is none.
  * all: also looks at the ranges of root stacks that did not run since the last minor collection. */
-bool crd_ranges_fault(const cradle_heap *heap, bool all, crd_text *text);
+bool crd_ranges_fault(const crd_space *space, bool all, crd_text *text);
 /* Before a collection begins: misuse if there is such a range. */
-void crd_ranges_check(cradle_heap *heap);
+void crd_ranges_check(crd_space *space);
 
 CRD_ALWAYS_INLINE uint64_t visit_range(cradle_root_range *range, crd_slot_function visit, void *context) {
   cradle_word *base = range_base(range), *top = range_top(range);
@@ -82,7 +97,7 @@ CRD_ALWAYS_INLINE uint64_t visit_ranges(cradle_root_range *range, crd_slot_funct
 
 /* Visits the roots of a root stack: the shadow stack, scoped roots, ranges. changed: leaves out the words below the
  * watermark. Returns the words looked at. */
-CRD_ALWAYS_INLINE uint64_t visit_root_stack(const cradle_heap *heap, const cradle_root_stack *stack, bool changed,
+CRD_ALWAYS_INLINE uint64_t visit_root_stack(cradle_kind shadow_stack, const cradle_root_stack *stack, bool changed,
                                             crd_slot_function visit, void *context) {
   cradle_word *top = stack->shadow.top, *from = changed ? stack->watermark : stack->shadow.base;
   ASSERT(stack->shadow.base <= stack->watermark && stack->watermark <= top && top <= stack->shadow.limit,
@@ -90,25 +105,9 @@ CRD_ALWAYS_INLINE uint64_t visit_root_stack(const cradle_heap *heap, const cradl
   ASSERT(stack->scoped.base < stack->scoped.top && stack->scoped.top <= stack->scoped.limit,
          "[mutator.7] the top of the scoped roots");
   uint64_t words = (uint64_t)(top - from);
-  visit_kind(from, top, heap->options.shadow_stack, visit, context);
+  visit_kind(from, top, shadow_stack, visit, context);
   words += visit_scoped_roots(stack->scoped.base + 1, stack->scoped.top, visit, context);
   return words + visit_ranges(stack->ranges, visit, context);
-}
-
-/* Handles, and the slots of prebuilt objects that were written to. The minor collection looks only at those that
- * changed, and marking at a piece at a time. These two functions are for phases that stop everything. */
-CRD_ALWAYS_INLINE void visit_handles(cradle_heap *heap, uint32_t first, uint32_t last, crd_slot_function visit,
-                                     void *context) {
-  for (uint32_t i = first; i < last; i++)
-    if (handle_is_open(&heap->handles.entries[i])) visit(context, false, &heap->handles.entries[i].word);
-}
-CRD_ALWAYS_INLINE void visit_prebuilts(cradle_heap *heap, uint32_t first, uint32_t last, crd_slot_function visit,
-                                       void *context) {
-  for (uint32_t i = first; i < last; i++) {
-    cradle_word *object = heap->prebuilts.of[i].object;
-    ASSERT(header_type(object[0]) < heap->types.count, "a prebuilt object's header was overwritten");
-    visit_object(&heap->types, object, visit, context);
-  }
 }
 
 /* Which roots a phase looks at. CHANGED: without what refers to nothing young, which is shadow-stack words below
@@ -116,38 +115,38 @@ CRD_ALWAYS_INLINE void visit_prebuilts(cradle_heap *heap, uint32_t first, uint32
 typedef enum crd_roots_which { ROOTS_ALL, ROOTS_RAN, ROOTS_CHANGED } crd_roots_which;
 
 /* The roots that a phase looks at all at once: the mutator's and the global ones. Returns the words looked at. */
-CRD_ALWAYS_INLINE uint64_t visit_roots_if(cradle_heap *heap, crd_roots_which which, crd_slot_function visit,
+CRD_ALWAYS_INLINE uint64_t visit_roots_if(const crd_roots *roots, crd_roots_which which, crd_slot_function visit,
                                           void *context) {
-  uint64_t words = heap->global_count;
-  crd_mutator *mutator = heap->mutator;
+  uint64_t words = roots->global_count;
+  crd_mutator *mutator = roots->space->mutator;
   if (mutator != NULL) {
     crd_root_stack_store(mutator);
     for (int ring = ROOT_STACKS_RAN; ring < (which == ROOTS_ALL ? ROOT_STACKS_RINGS : ROOT_STACKS_RAN + 1); ring++)
       for (EACH_ROOT_STACK(stack, mutator, ring))
-        words += visit_root_stack(heap, stack, which == ROOTS_CHANGED, visit, context);
+        words += visit_root_stack(roots->space->options->shadow_stack, stack, which == ROOTS_CHANGED, visit, context);
     words += visit_ranges(mutator->ranges, visit, context);
   }
-  for (size_t i = 0; i < heap->global_count; i++)
-    visit(context, heap->globals[i].kind == CRADLE_KIND_VALUE, heap->globals[i].address);
+  for (size_t i = 0; i < roots->global_count; i++)
+    visit(context, roots->globals[i].kind == CRADLE_KIND_VALUE, roots->globals[i].address);
   return words;
 }
 /* The roots that the root callback reports. They are apart from the others, because minor collections give them
  * another visit function (gc/young/promote.h). */
-static inline uint64_t visit_callback_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
-  if (CRADLE_LIKELY(heap->root_callback == NULL)) return 0;
+static inline uint64_t visit_callback_roots(const crd_roots *roots, crd_slot_function visit, void *context) {
+  if (CRADLE_LIKELY(roots->root_callback == NULL)) return 0;
   cradle_visitor visitor = {visit, context, 0};
-  heap->root_callback(heap->root_callback_data, &visitor);
+  roots->root_callback(roots->root_callback_data, &visitor);
   return visitor.words;
 }
-CRD_ALWAYS_INLINE uint64_t visit_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
-  uint64_t words = visit_roots_if(heap, ROOTS_ALL, visit, context);
-  return words + visit_callback_roots(heap, visit, context);
+CRD_ALWAYS_INLINE uint64_t visit_roots(const crd_roots *roots, crd_slot_function visit, void *context) {
+  uint64_t words = visit_roots_if(roots, ROOTS_ALL, visit, context);
+  return words + visit_callback_roots(roots, visit, context);
 }
 /* For minor collections, without the callback's roots. Afterwards the words that are on the shadow stacks now count
  * as unchanged, and so do the root stacks that are suspended. */
-CRD_ALWAYS_INLINE uint64_t visit_changed_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
-  uint64_t words = visit_roots_if(heap, ROOTS_CHANGED, visit, context);
-  crd_mutator *mutator = heap->mutator;
+CRD_ALWAYS_INLINE uint64_t visit_changed_roots(const crd_roots *roots, crd_slot_function visit, void *context) {
+  uint64_t words = visit_roots_if(roots, ROOTS_CHANGED, visit, context);
+  crd_mutator *mutator = roots->space->mutator;
   if (mutator == NULL) return words;
   for (EACH_ROOT_STACK(stack, mutator, ROOT_STACKS_RAN)) stack->watermark = stack->shadow.top;
   mutator->public.shadow_watermark = mutator->public.shadow_top;
@@ -155,11 +154,11 @@ CRD_ALWAYS_INLINE uint64_t visit_changed_roots(cradle_heap *heap, crd_slot_funct
   return words;
 }
 /* The words that visit_changed_roots leaves out, but for those of root stacks that did not run. */
-CRD_ALWAYS_INLINE void visit_unchanged_roots(cradle_heap *heap, crd_slot_function visit, void *context) {
-  if (heap->mutator == NULL) return;
-  crd_root_stack_store(heap->mutator);
-  for (EACH_ROOT_STACK(stack, heap->mutator, ROOT_STACKS_RAN))
-    visit_kind(stack->shadow.base, stack->watermark, heap->options.shadow_stack, visit, context);
+CRD_ALWAYS_INLINE void visit_unchanged_roots(const crd_roots *roots, crd_slot_function visit, void *context) {
+  if (roots->space->mutator == NULL) return;
+  crd_root_stack_store(roots->space->mutator);
+  for (EACH_ROOT_STACK(stack, roots->space->mutator, ROOT_STACKS_RAN))
+    visit_kind(stack->shadow.base, stack->watermark, roots->space->options->shadow_stack, visit, context);
 }
 
 #endif

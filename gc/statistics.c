@@ -7,30 +7,12 @@
 #include "gc/heap.h"
 #include "gc/old/arena_memory.h"
 #include "gc/platform/pages.h"
+#include "gc/report/event.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
 #include "gc/tables/pin.h"
 #include "gc/tables/prebuilt.h"
 #include "gc/young/nursery.h"
-
-/* --- what is counted as it happens --- */
-
-/* The sum of used bytes still counts what allocators have not filled. It is quick to compute and seldom above the
- * peak, so it is compared first. */
-void crd_statistics_used(cradle_heap *heap) {
-  cradle_statistics *stats = &heap->stats;
-  if (heap->old.used_bytes + nursery_filled(heap) <= stats->used_peak_bytes) return;
-  uint64_t used = heap_used_bytes(heap);
-  if (used > stats->used_peak_bytes) stats->used_peak_bytes = used;
-}
-
-void crd_statistics_major(cradle_heap *heap) {
-  cradle_statistics *stats = &heap->stats;
-  stats->major_collections++;
-  stats->major_causes[heap->major.cause]++;
-  stats->live_bytes = heap_used_bytes(heap);
-  if (stats->live_bytes > stats->live_peak_bytes) stats->live_peak_bytes = stats->live_bytes;
-}
 
 /* --- the snapshot --- */
 
@@ -40,22 +22,23 @@ static size_t map_bytes(const crd_address_map *map) {
 
 /* The memory of what is kept beside the objects. */
 static size_t table_bytes(const cradle_heap *heap) {
-  const crd_handles *handles = &heap->handles;
-  const crd_ids *ids = &heap->ids;
-  const crd_pins *pins = &heap->pins;
-  const crd_prebuilts *prebuilts = &heap->prebuilts;
+  const crd_handles *handles = &heap->tables.handles;
+  const crd_ids *ids = &heap->tables.ids;
+  const crd_pins *pins = &heap->tables.pins;
+  const crd_prebuilts *prebuilts = &heap->tables.prebuilts;
   return handles->capacity * sizeof *handles->entries + ids->capacity * sizeof *ids->entries +
          pins->capacity * sizeof *pins->pins + prebuilts->capacity * sizeof *prebuilts->of +
          map_bytes(&ids->by_address) + map_bytes(&pins->by_address) + map_bytes(&prebuilts->by_address);
 }
 
 static size_t committed_bytes(const cradle_heap *heap) {
-  const crd_arenas *arenas = &heap->old.arenas;
-  return arenas->committed_count * ARENA_BYTES + arenas->meta_committed + heap->nursery.committed_bytes +
-         word_stack_committed(&heap->remembered) + word_stack_committed(&heap->recorded) +
-         word_stack_committed(&heap->mark_stack) + crd_services_committed(heap) + table_bytes(heap) +
-         (quarantine_is_on(heap) ? heap->quarantine.bytes - heap->nursery.committed_bytes : 0) +
-         (heap->mutator != NULL ? word_stack_committed(&heap->mutator->own.shadow) : 0);
+  const crd_arenas *arenas = &heap->space.old.arenas;
+  return arenas->committed_count * ARENA_BYTES + arenas->meta_committed + heap->space.nursery.committed_bytes +
+         word_stack_committed(&heap->young.remembered) + word_stack_committed(&heap->young.recorded) +
+         word_stack_committed(&heap->marking.mark_stack) + crd_services_committed(heap->space.services) +
+         table_bytes(heap) +
+         (quarantine_is_on(&heap->quarantine) ? heap->quarantine.bytes - heap->space.nursery.committed_bytes : 0) +
+         (heap->space.mutator != NULL ? word_stack_committed(&heap->space.mutator->own.shadow) : 0);
 }
 
 static double share(uint64_t part, uint64_t whole) {
@@ -63,33 +46,33 @@ static double share(uint64_t part, uint64_t whole) {
 }
 
 void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size) {
-  const crd_arenas *arenas = &heap->old.arenas;
-  cradle_statistics now = heap->stats;
+  const crd_arenas *arenas = &heap->space.old.arenas;
+  cradle_statistics now = heap->report.stats;
   now.wall_ns = crd_platform_now_ns() - heap->created_ns;
   now.gc_share = share(now.pause_ns, now.wall_ns);
   now.survival = share(now.promoted_bytes, now.collected_bytes);
   /* Counted when the nursery is emptied; until then the filled part is added here. */
-  now.allocated_bytes += nursery_filled(heap);
+  now.allocated_bytes += nursery_filled(&heap->space);
   now.stress_number = heap->stress.number;
-  now.phase = (cradle_phase)heap->major.phase;
-  now.pinned_objects = heap->pins.count;
-  now.handles = heap->handles.open_count;
-  now.ids = heap->ids.by_address.count;
-  now.prebuilt_objects = heap->prebuilts.count;
-  now.nursery_bytes =
-      heap->nursery.lowered ? (size_t)(heap->nursery.slack_end - heap->nursery.start) : heap->nursery.bytes;
-  now.used_bytes = heap_used_bytes(heap);
+  now.phase = (cradle_phase)heap->marking.major.phase;
+  now.pinned_objects = heap->tables.pins.count;
+  now.handles = heap->tables.handles.open_count;
+  now.ids = heap->tables.ids.by_address.count;
+  now.prebuilt_objects = heap->tables.prebuilts.count;
+  now.nursery_bytes = heap->space.nursery.lowered ? (size_t)(heap->space.nursery.slack_end - heap->space.nursery.start)
+                                                  : heap->space.nursery.bytes;
+  now.used_bytes = space_used_bytes(&heap->space);
   if (now.used_bytes > now.used_peak_bytes) now.used_peak_bytes = now.used_bytes;
-  now.old_bytes = heap->old.used_bytes - crd_old_unfilled_bytes(&heap->old);
-  now.large_bytes = heap->old.large_bytes;
-  now.external_bytes = heap->external_bytes;
-  now.threshold_bytes = heap->pacing.threshold;
+  now.old_bytes = heap->space.old.used_bytes - crd_old_unfilled_bytes(&heap->space.old);
+  now.large_bytes = heap->space.old.large_bytes;
+  now.external_bytes = heap->marking.external_bytes;
+  now.threshold_bytes = heap->marking.pacing.threshold;
   now.heap_max_bytes = heap->options.heap_max_bytes;
   now.arena_bytes = ARENA_BYTES;
   now.arenas_committed = arenas->committed_count;
   now.arenas_in_use = arenas_in_use(arenas);
   for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++)
-    now.finalizers_waiting[queue] = crd_finalizer_waiting(heap, queue);
+    now.finalizers_waiting[queue] = crd_finalizer_waiting(heap->space.services, queue);
   now.beside_arenas = arenas->supplied_total;
   now.metadata_bytes = arenas->meta_committed;
   now.committed_bytes = committed_bytes(heap);
@@ -97,7 +80,7 @@ void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statisti
 }
 
 size_t crd_heap_spans(const cradle_heap *heap, crd_span_info *rows, size_t count) {
-  const crd_old *old = &heap->old;
+  const crd_old *old = &heap->space.old;
   for (uint32_t i = 0; i < old->classes.count && i < count; i++) {
     const crd_size_class *class = &old->classes.of[i];
     const crd_allocator *allocator = &old->allocators[i];
@@ -138,12 +121,12 @@ static cradle_region region_of(const char *name, const void *start, size_t reser
 }
 
 void cradle_memory_report(const cradle_heap *heap, cradle_memory *memory, size_t size) {
-  const crd_nursery *nursery = &heap->nursery;
-  const crd_arenas *arenas = &heap->old.arenas;
+  const crd_nursery *nursery = &heap->space.nursery;
+  const crd_arenas *arenas = &heap->space.old.arenas;
   cradle_memory now;
   now.nursery = region_of(NURSERY_NAME, nursery->start, nursery->reserved_bytes, nursery->committed_bytes,
                           nursery->committed_bytes, nursery->backing.asked);
-  if (quarantine_is_on(heap))
+  if (quarantine_is_on(&heap->quarantine))
     now.nursery = region_of(NURSERY_NAME, heap->quarantine.base, heap->quarantine.bytes, heap->quarantine.bytes,
                             heap->quarantine.bytes, CRADLE_HUGEPAGES_OFF);
   now.nursery.pool_bytes = nursery->pool_bytes;
@@ -156,4 +139,56 @@ void cradle_memory_report(const cradle_heap *heap, cradle_memory *memory, size_t
   now.arenas_given_back = arenas->given_back_total;
   now.pool_refusals = arenas->pool_refusals;
   copy_prefix(memory, size, &now, sizeof now);
+}
+
+/* --- events --- */
+
+void crd_statistics_arenas(cradle_heap *heap, bool measured) {
+  const crd_arenas *arenas = &heap->space.old.arenas;
+  /* Statistics need the peak even if nobody listens. */
+  if (arenas->committed_count > heap->report.stats.arenas_peak)
+    heap->report.stats.arenas_peak = arenas->committed_count;
+  uint64_t taken = arenas->taken_total - heap->arenas_told[0],
+           given_back = arenas->given_back_total - heap->arenas_told[1];
+  ASSERT(arenas->taken_total >= heap->arenas_told[0] && arenas->given_back_total >= heap->arenas_told[1],
+         "the totals of arenas went back");
+  /* What is not reported now stays in the difference and is reported later. */
+  if (!event_wanted(&heap->report) || (taken == 0 && given_back == 0 && !measured)) return;
+  heap->arenas_told[0] = arenas->taken_total;
+  heap->arenas_told[1] = arenas->given_back_total;
+  crd_pages_backing backing = {0, 0};
+  bool known = measured && !heap->prepared &&
+               crd_pages_backing_of(memory_at(arenas->base), arenas->committed_end * ARENA_BYTES, &backing);
+  if (known) {
+    heap->report.stats.pages_known = true;
+    heap->report.stats.resident_bytes = backing.resident_bytes;
+    heap->report.stats.huge_bytes = backing.huge_bytes;
+  }
+  cradle_event event = {.kind = CRADLE_EVENT_ARENAS,
+                        .u.arenas = {.taken = taken,
+                                     .given_back = given_back,
+                                     .committed = arenas->committed_count,
+                                     .in_use = arenas_in_use(arenas),
+                                     .asked = heap->options.hugepages_arenas,
+                                     .measured = known,
+                                     .resident_bytes = known ? backing.resident_bytes : 0,
+                                     .huge_bytes = known ? backing.huge_bytes : 0,
+                                     .pool_bytes = arenas->pool_count * ARENA_BYTES}};
+  crd_event_send(&heap->report, &event);
+}
+
+void crd_statistics_spans(cradle_heap *heap) {
+  if (!event_wanted(&heap->report)) return;
+  crd_span_info rows[SIZE_CLASS_MAX];
+  size_t count = crd_heap_spans(heap, rows, SIZE_CLASS_MAX);
+  for (size_t i = 0; i < count; i++) {
+    const crd_span_info *row = &rows[i];
+    if (row->spans == 0) continue;
+    uint64_t waste = row->memory_bytes - row->used_bytes;
+    crd_event_send(
+        &heap->report,
+        &(cradle_event){.kind = CRADLE_EVENT_SPANS,
+                        .u.spans = {row->object_bytes, row->span_bytes, row->span_objects, row->spans, row->used_bytes,
+                                    row->memory_bytes, (waste * 100 + row->memory_bytes / 2) / row->memory_bytes}});
+  }
 }

@@ -1,13 +1,13 @@
-/* What the statistics count as it happens, besides the counters in heap->stats. */
+/* Events that take their figures from the statistics. */
 #ifndef CRADLE_GC_STATISTICS_H
 #define CRADLE_GC_STATISTICS_H
 
 #include <cradle/base.h>
 
-/* Called when much may be in use: notes a new peak. */
-void crd_statistics_used(cradle_heap *heap);
-/* When a major collection is over. */
-void crd_statistics_major(cradle_heap *heap);
+/* Reports how many arenas were taken and given back since the last such event, if any were. measured: reports even
+ * if none were, and also what the kernel gave, which takes about 0.1 ms a GiB to ask. */
+void crd_statistics_arenas(cradle_heap *heap, bool measured);
+void crd_statistics_spans(cradle_heap *heap);
 
 /* One row of a heap's table of size classes: a class of small objects. */
 typedef struct crd_span_info {

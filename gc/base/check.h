@@ -1,6 +1,6 @@
 /* Checks in three tiers.
  *
- *   crd_misuse          what the embedder did wrong: always on, on cold paths (gc/misuse.h)
+ *   crd_misuse          what the embedder did wrong: always on, on cold paths (gc/report/misuse.h)
  *   ASSERT              the collector's own invariants, in builds with assertions; other builds compile the condition,
  *                       so that it stays correct, and do not evaluate it
  *   *_check, verify     a whole structure at a time (gc/instruments/verify.c)

@@ -8,7 +8,7 @@
 #include "gc/death/list.h"
 
 /* What objects own outside the heap, as external-size callbacks and cradle_external_pressure say. bytes and
- * pressure_bytes are counted in heap->external_bytes. */
+ * pressure_bytes are counted in marking->external_bytes. */
 typedef struct crd_owned {
   uint64_t bytes;           /* of old objects */
   uint64_t recounted_bytes; /* of those that the pass under way has looked at; becomes bytes when it ends */
@@ -17,13 +17,13 @@ typedef struct crd_owned {
 
 /* In a minor collection: calls the destructors of the dead, and adds the sizes of the others. */
 void crd_destructors_minor(crd_death *death);
-void crd_destructors_begin(cradle_heap *heap);
+void crd_destructors_begin(crd_services *services);
 crd_verdict crd_destructors_entry(crd_death *death, cradle_word *entry);
-void crd_destructors_end(cradle_heap *heap);
+void crd_destructors_end(crd_services *services);
 /* When the heap is freed: runs the destructors of all objects that are left. */
-void crd_destructors_fini(cradle_heap *heap);
+void crd_destructors_fini(crd_services *services);
 
-/* How much of heap->external_bytes the services count. */
-uint64_t crd_destructors_owned_bytes(const cradle_heap *heap);
+/* How much of marking->external_bytes the services count. */
+uint64_t crd_destructors_owned_bytes(const crd_services *services);
 
 #endif

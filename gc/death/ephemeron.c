@@ -1,7 +1,6 @@
 #include "gc/death/ephemeron.h"
 
 #include "gc/death/services.h"
-#include "gc/heap.h"
 #include "gc/old/mark.h"
 #include "gc/young/minor.h"
 
@@ -11,11 +10,11 @@
 #define ROUNDS_MOST 3
 
 static crd_list *list_of(const crd_death *death) {
-  return &death->heap->services->lists[REGISTERED_EPHEMERON];
+  return &death->services->lists[REGISTERED_EPHEMERON];
 }
 
-static bool is_holder(const cradle_heap *heap, const cradle_word *object) {
-  return heap_type(heap, object[0])->registers >> REGISTERED_EPHEMERON & 1;
+static bool is_holder(const crd_services *services, const cradle_word *object) {
+  return space_type(services->space, object[0])->registers >> REGISTERED_EPHEMERON & 1;
 }
 
 /* --- pairs --- */
@@ -35,7 +34,7 @@ static void watch_key(crd_death *death, uintptr_t key, cradle_word *pair, bool v
 
 static void scan_pair(void *data, bool values, cradle_word *pair) {
   crd_death *death = data;
-  uintptr_t key = heap_address_in(death->heap, values, pair[0]);
+  uintptr_t key = space_address_in(death->space, values, pair[0]);
   if (key != 0 && death_find(death, key) == 0)
     watch_key(death, key, pair, values);
   else
@@ -141,49 +140,52 @@ void crd_ephemerons_clear(crd_death *death) {
  * marked object the watched flag says that it is noted. An unmarked one may have the flag because a pair waits for
  * it; it is scanned when it is traced. If the note finds no room, the holder is scanned at once. */
 static void note(crd_death *death, cradle_word *holder) {
-  const cradle_heap *heap = death->heap;
-  if (!is_holder(heap, holder)) return;
-  if (header_is_watched(holder[0]) || !old_is_marked(&heap->old, address_of(holder))) return;
-  if (word_stack_push(&heap->services->scan.noted, address_of(holder)))
+  crd_services *services = death->services;
+  if (!is_holder(services, holder)) return;
+  if (header_is_watched(holder[0]) || !old_is_marked(&services->space->old, address_of(holder))) return;
+  if (word_stack_push(&services->scan.noted, address_of(holder)))
     object_set_flags(holder, HEADER_WATCHED_FLAG);
   else
     crd_ephemerons_scan(death, holder);
 }
 
-void crd_ephemerons_stored(cradle_heap *heap) {
-  crd_death *death = &heap->services->major;
-  death->stored = heap->services->minor.stored;
+void crd_ephemerons_stored(crd_services *services) {
+  crd_death *death = &services->major;
+  death->stored = services->minor.stored;
   crd_stored_each(death, REGISTERED_EPHEMERON, note, scan_pair);
   /* Objects that the minor collection marked may be keys. */
-  if (!word_stack_is_empty(&heap->mark_stack) || heap->major.overflowed) death->reach.progress = true;
+  if (!word_stack_is_empty(&services->marking->mark_stack) || services->marking->major.overflowed)
+    death->reach.progress = true;
 }
 
 /* Called when nothing else is left to mark. Has the noted holders scanned in pieces, as in the first scan. What the
  * program stores into meanwhile is noted again. After ROUNDS_MOST rounds they are scanned at once; otherwise the
  * program could put off the end of marking for ever. Returns whether there is more to do now. */
 static bool scan_noted(crd_death *death) {
-  const cradle_heap *heap = death->heap;
-  crd_scan *scan = &heap->services->scan;
+  crd_services *services = death->services;
+  crd_scan *scan = &services->scan;
   crd_word_stack *holders = &death->reach.slots;
   if (word_stack_is_empty(&scan->noted)) return false;
   bool at_once = ++scan->rounds > ROUNDS_MOST;
   while (!word_stack_is_empty(&scan->noted)) {
     cradle_word *holder = object_at(word_stack_pop(&scan->noted));
-    ASSERT(old_is_marked(&heap->old, address_of(holder)), "[ephemeron.2] a holder is noted that is not marked");
+    ASSERT(old_is_marked(&services->space->old, address_of(holder)),
+           "[ephemeron.2] a holder is noted that is not marked");
     object_clear_flags(holder, HEADER_WATCHED_FLAG);
     if (at_once || !word_stack_push(holders, address_of(holder))) crd_ephemerons_scan(death, holder);
   }
-  return !word_stack_is_empty(holders) || !word_stack_is_empty(&heap->mark_stack) || heap->major.overflowed;
+  return !word_stack_is_empty(holders) || !word_stack_is_empty(&services->marking->mark_stack) ||
+         services->marking->major.overflowed;
 }
 
 /* --- major collections: marking --- */
 
 /* Holders that are traced while watching wait on the slots stack, so that large ones are scanned in pieces. */
-void crd_ephemerons_traced(cradle_heap *heap, cradle_word *object) {
-  crd_death *death = &heap->services->major;
-  ASSERT(old_is_marked(&heap->old, address_of(object)), "an object is traced that is not marked");
+void crd_ephemerons_traced(crd_services *services, cradle_word *object) {
+  crd_death *death = &services->major;
+  ASSERT(old_is_marked(&services->space->old, address_of(object)), "an object is traced that is not marked");
   if (header_is_watched(object[0])) crd_reach_wake(death, object, address_of(object));
-  if (!header_is_weak(object[0]) || !is_holder(heap, object)) return;
+  if (!header_is_weak(object[0]) || !is_holder(services, object)) return;
   if (!word_stack_push(&death->reach.slots, address_of(object))) crd_ephemerons_scan(death, object);
 }
 
@@ -192,7 +194,7 @@ static void start_watching(crd_services *services) {
   crd_scan *scan = &services->scan;
   ASSERT(word_stack_is_empty(&death->reach.slots) && watch_count(&death->watch) == 0,
          "[services.4] watching starts with what another collection left");
-  death->heap->major.watching = true;
+  death->services->marking->major.watching = true;
   reach_begin(&death->reach);
   death->item = 0;
   scan->next = services->lists[REGISTERED_EPHEMERON].words.base;
@@ -204,25 +206,25 @@ static void start_watching(crd_services *services) {
 /* The holder to scan next: the one under way, one from the stack, or the next marked one of the list. NULL: there is
  * none. Unmarked holders are left out, because they come to the stack if they are traced later. */
 static cradle_word *next_holder(crd_death *death) {
-  crd_scan *scan = &death->heap->services->scan;
+  crd_scan *scan = &death->services->scan;
   crd_word_stack *holders = &death->reach.slots;
   if (scan->holder != NULL) return scan->holder;
   if (!word_stack_is_empty(holders)) return object_at(word_stack_pop(holders));
   while (scan->next < list_of(death)->young) {
     uintptr_t address = *scan->next++;
-    if (old_is_marked(&death->heap->old, address)) return object_at(address);
+    if (old_is_marked(&death->space->old, address)) return object_at(address);
   }
   return NULL;
 }
 
 /* Scans some holders, or pieces of large ones. */
 static void scan_some(crd_death *death, uint64_t *bytes) {
-  crd_scan *scan = &death->heap->services->scan;
+  crd_scan *scan = &death->services->scan;
   for (int pieces = 0; pieces < SCAN_PIECES; pieces++) {
     cradle_word *holder = next_holder(death);
     if (holder == NULL) break;
     scan->holder = death_visit(death, holder, CRADLE_ITEMS_EPHEMERONS, true, scan_pair) ? NULL : holder;
-    size_t size = type_object_bytes(heap_type(death->heap, holder[0]), holder);
+    size_t size = type_object_bytes(space_type(death->space, holder[0]), holder);
     *bytes += size < 16 * SERVICE_PIECE_ITEMS ? size : 16 * SERVICE_PIECE_ITEMS;
   }
 }
@@ -230,17 +232,16 @@ static void scan_some(crd_death *death, uint64_t *bytes) {
 /* Called each time the mark stack is empty. Returns true as soon as anything may be left, and marking calls again:
  * first holders of the list and those that were traced late, then what these put on the mark stack, then the noted
  * holders, then another pass if the table is incomplete. */
-bool crd_ephemerons_mark_more(cradle_heap *heap, uint64_t *bytes) {
-  crd_services *services = heap->services;
+bool crd_ephemerons_mark_more(crd_services *services, uint64_t *bytes) {
   const crd_list *list = &services->lists[REGISTERED_EPHEMERON];
   crd_death *death = &services->major;
   crd_scan *scan = &services->scan;
   ASSERT(list->young == list->words.top && list_is_whole(list), "[services.1] marking scans a list that is in use");
   if (list_is_empty(list)) return false;
-  if (!heap->major.watching) start_watching(services);
+  if (!services->marking->major.watching) start_watching(services);
   scan_some(death, bytes);
   if (scan->holder != NULL || scan->next < list->young || !word_stack_is_empty(&death->reach.slots)) return true;
-  if (!word_stack_is_empty(&heap->mark_stack) || heap->major.overflowed) return true;
+  if (!word_stack_is_empty(&services->marking->mark_stack) || services->marking->major.overflowed) return true;
   if (scan_noted(death)) return true;
   /* The table missed pairs, and something was reached since the last pass: another pass over all holders. */
   if (!death->reach.incomplete || !death->reach.progress) return false;
@@ -253,19 +254,19 @@ bool crd_ephemerons_mark_more(cradle_heap *heap, uint64_t *bytes) {
 
 /* Marking goes on in clearing, with watching set: its mark_more then makes passes over all holders. */
 static void mark_until_nothing_is_reached(crd_death *death) {
-  cradle_heap *heap = death->heap;
-  crd_scan *scan = &heap->services->scan;
+  crd_services *services = death->services;
+  crd_scan *scan = &services->scan;
   ASSERT(scan->holder == NULL && word_stack_is_empty(&scan->noted), "holders that marking left would be scanned");
-  bool watching = heap->major.watching;
+  bool watching = services->marking->major.watching;
   scan->next = list_of(death)->words.base;
-  heap->major.watching = true;
+  services->marking->major.watching = true;
   death->reach.progress = false;
-  while (!crd_mark_some(heap, (crd_budget){UINT64_MAX, UINT64_MAX, false})) continue;
-  heap->major.watching = watching;
+  while (!crd_mark_some(services->marking, (crd_budget){UINT64_MAX, UINT64_MAX, false})) continue;
+  services->marking->major.watching = watching;
 }
 
 crd_verdict crd_ephemerons_clear_entry(crd_death *death, cradle_word *entry) {
-  if (!old_is_marked(&death->heap->old, *entry)) {
+  if (!old_is_marked(&death->space->old, *entry)) {
     death->item = 0;
     return ENTRY_DROP;
   }

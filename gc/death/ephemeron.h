@@ -56,10 +56,10 @@ crd_verdict crd_ephemerons_clear_entry(crd_death *death, cradle_word *entry);
 
 /* The mark stack is empty: looks for values that must be marked, and adds the bytes that it looked at to *bytes.
  * false: there are no more. */
-bool crd_ephemerons_mark_more(cradle_heap *heap, uint64_t *bytes);
+bool crd_ephemerons_mark_more(crd_services *services, uint64_t *bytes);
 /* While watching, when an object with the weak or the watched flag is traced. */
-void crd_ephemerons_traced(cradle_heap *heap, cradle_word *object);
+void crd_ephemerons_traced(crd_services *services, cradle_word *object);
 /* While watching, when a minor collection has ended: notes the holders that were stored into. */
-void crd_ephemerons_stored(cradle_heap *heap);
+void crd_ephemerons_stored(crd_services *services);
 
 #endif

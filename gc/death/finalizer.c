@@ -1,10 +1,8 @@
 #include "gc/death/finalizer.h"
 
 #include "gc/death/services.h"
-#include "gc/heap.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/mutator.h"
-#include "gc/object/visit.h"
 #include "gc/old/mark.h"
 
 /* The queue of an entry of the list, or of a candidate. */
@@ -34,10 +32,10 @@ static bool has_finalizer(const crd_type *type) {
 
 static inline void look_at(void *data, bool value, cradle_word *slot) {
   look *at = data;
-  uintptr_t address = heap_address_in(at->death->heap, value, *slot);
+  uintptr_t address = space_address_in(at->death->space, value, *slot);
   if (address == 0 || death_find(at->death, address) != 0) return;
   cradle_word header = *object_at(address);
-  const crd_type *type = heap_type(at->death->heap, header);
+  const crd_type *type = space_type(at->death->space, header);
   if (!reach_is_leaf(type, header) || has_finalizer(type))
     at->leads_on = true;
   else
@@ -48,7 +46,7 @@ static inline void look_at(void *data, bool value, cradle_word *slot) {
  * is yes. For leaves there may be no answer before all candidates are known; two flags keep what was found. */
 static bool leads_on(crd_death *death, cradle_word *object) {
   crd_candidates *candidates = &death->candidates;
-  const crd_type *type = heap_type(death->heap, object[0]);
+  const crd_type *type = space_type(death->space, object[0]);
   bool is_plain =
       type->items < CRADLE_ITEMS_REFERENCES && type->trace == NULL && !(type->registers >> REGISTERED_EPHEMERON & 1);
   look at = {death, !is_plain || header_is_watched(object[0])};
@@ -81,7 +79,7 @@ static void add_candidate(crd_death *death, cradle_word entry) {
 }
 
 bool crd_finalizers_find(crd_death *death) {
-  crd_list *list = &death->heap->services->lists[REGISTERED_FINALIZER];
+  crd_list *list = &death->services->lists[REGISTERED_FINALIZER];
   cradle_word *to = list->young;
   for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
     uintptr_t place = death_find(death, entry_address(*entry));
@@ -95,7 +93,7 @@ bool crd_finalizers_find(crd_death *death) {
 }
 
 crd_verdict crd_finalizers_find_entry(crd_death *death, cradle_word *entry) {
-  if (old_is_marked(&death->heap->old, entry_address(*entry))) return ENTRY_KEEP;
+  if (old_is_marked(&death->space->old, entry_address(*entry))) return ENTRY_KEEP;
   add_candidate(death, *entry);
   return ENTRY_DROP;
 }
@@ -186,7 +184,7 @@ bool crd_finalizers_reach(crd_death *death, crd_pace *pace) {
 static void queue_candidate(crd_death *death, cradle_word candidate) {
   uintptr_t place = death_find(death, entry_address(candidate));
   ASSERT(place != 0, "a candidate is queued that was not reached");
-  put(queue_for(death->heap->services, candidate), place);
+  put(queue_for(death->services, candidate), place);
 }
 
 static void show_queues(crd_services *services) {
@@ -196,7 +194,7 @@ static void show_queues(crd_services *services) {
 /* Queues the candidates in the order that was found. If no order was looked for, or it was
  * given up, they come in registration order. */
 bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
-  crd_services *services = death->heap->services;
+  crd_services *services = death->services;
   crd_candidates *candidates = &death->candidates;
   crd_word_stack *ordered = &candidates->ordered;
   ASSERT(!death->reach.ordering || word_stack_count(ordered) + candidates->next == candidates_count(candidates),
@@ -222,30 +220,30 @@ void crd_finalizers_mark_begin(crd_services *services) {
     services->queues[i].unmarked = (size_t)(services->queues[i].words.top - services->queues[i].head);
 }
 
-bool crd_finalizers_mark_some(cradle_heap *heap) {
+bool crd_finalizers_mark_some(crd_services *services) {
   size_t left = MARK_PIECE_OBJECTS;
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) {
-    crd_queue *queue = &heap->services->queues[i];
+    crd_queue *queue = &services->queues[i];
     for (; queue->unmarked > 0 && left > 0; left--) {
       cradle_word object = queue->head[--queue->unmarked];
       ASSERT(queue->head + queue->unmarked < queue->words.top, "[finalizer.5] more are to be marked than wait");
-      ASSERT(!heap_is_young(heap, object), "a young object waits in a finalizer queue");
-      crd_mark_address(heap, object);
+      ASSERT(!space_is_young(services->space, object), "a young object waits in a finalizer queue");
+      crd_mark_address(services->marking, object);
     }
   }
   return left < MARK_PIECE_OBJECTS;
 }
 
 /* The last registered first, which docs/order-of-death.md promises. */
-void crd_finalizers_queue_all(cradle_heap *heap) {
-  crd_list *list = &heap->services->lists[REGISTERED_FINALIZER];
+void crd_finalizers_queue_all(crd_services *services) {
+  crd_list *list = &services->lists[REGISTERED_FINALIZER];
   ASSERT(list_is_whole(list) && list->young == list->words.top, "[services.1] the list of finalizers is in use");
   while (!word_stack_is_empty(&list->words)) {
     cradle_word entry = word_stack_pop(&list->words);
-    put(queue_for(heap->services, entry), entry_address(entry));
+    put(queue_for(services, entry), entry_address(entry));
   }
   list->young = list->words.top;
-  show_queues(heap->services);
+  show_queues(services);
 }
 
 /* --- the public functions --- */
@@ -254,22 +252,24 @@ static crd_queue *queue_of(cradle_mutator *mutator, const char *what, uint32_t n
   crd_mutator_check_thread(mutator, what);
   if (number == 0 || number > CRADLE_FINALIZER_QUEUES)
     crd_misuse(mutator->heap, "%s: no queue %u: queues are 1 to 7", what, number);
-  return mutator->heap->services == NULL ? NULL : &mutator->heap->services->queues[number - 1];
+  return mutator_of(mutator)->space->services == NULL ? NULL
+                                                      : &mutator_of(mutator)->space->services->queues[number - 1];
 }
 
 bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue) {
   static const char what[] = "cradle_finalizer_register";
   (void)queue_of(mutator, what, queue);
-  cradle_heap *heap = mutator->heap;
+  crd_mutator *m = mutator_of(mutator);
+  const crd_space *space = m->space;
   uintptr_t address = address_of(object);
-  if (!heap_is_young(heap, address) && !arenas_contain(&heap->old.arenas, address))
-    crd_misuse(heap, "%s: %p is not in this heap", what, object);
+  if (!space_is_young(space, address) && !arenas_contain(&space->old.arenas, address))
+    crd_misuse(mutator->heap, "%s: %p is not in this heap", what, object);
   /* The room up to registered_end is counted for existing lists only, so a heap's first finalizer must have its list
    * made. */
-  bool listed = heap->services != NULL && heap->services->kinds >> REGISTERED_FINALIZER & 1;
+  bool listed = space->services != NULL && space->services->kinds >> REGISTERED_FINALIZER & 1;
   if ((!listed || mutator->registered == mutator->registered_end) &&
-      !crd_registry_make_room(heap, 1u << REGISTERED_FINALIZER)) {
-    crd_out_of_room(heap, what, "finalizer");
+      !crd_registry_make_room(m, 1u << REGISTERED_FINALIZER)) {
+    crd_out_of_room(m->space, what, "finalizer");
     return false;
   }
   *mutator->registered++ = entry_of(address, queue);
@@ -287,7 +287,7 @@ void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t number) {
   return object;
 }
 
-size_t crd_finalizer_waiting(const cradle_heap *heap, uint32_t number) {
-  const crd_queue *queue = heap->services == NULL ? NULL : &heap->services->queues[number - 1];
+size_t crd_finalizer_waiting(const crd_services *services, uint32_t number) {
+  const crd_queue *queue = services == NULL ? NULL : &services->queues[number - 1];
   return queue == NULL ? 0 : (size_t)(queue->shown - queue->head);
 }

@@ -80,11 +80,11 @@ bool crd_finalizers_queue(crd_death *death, crd_pace *pace);
 /* When marking starts: all objects that wait in queues are still to be marked. */
 void crd_finalizers_mark_begin(struct crd_services *services);
 /* When the mark stack is empty: marks a piece of them. false: all were marked before. */
-bool crd_finalizers_mark_some(cradle_heap *heap);
+bool crd_finalizers_mark_some(crd_services *services);
 /* Queues every object with a finalizer. No major collection runs, and everything that is listed lives. */
-void crd_finalizers_queue_all(cradle_heap *heap);
+void crd_finalizers_queue_all(crd_services *services);
 
 /* How many objects wait in a queue, for the program to see. */
-size_t crd_finalizer_waiting(const cradle_heap *heap, uint32_t number);
+size_t crd_finalizer_waiting(const crd_services *services, uint32_t number);
 
 #endif

@@ -1,7 +1,6 @@
 #include "gc/death/list.h"
 
 #include "gc/death/services.h"
-#include "gc/heap.h"
 #include "gc/platform/pages.h"
 
 bool crd_pace_is_over_slow(crd_pace *pace) {
@@ -11,7 +10,7 @@ bool crd_pace_is_over_slow(crd_pace *pace) {
 }
 
 bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pace *pace) {
-  crd_list *list = &death->heap->services->lists[kind];
+  crd_list *list = &death->services->lists[kind];
   if (list->words.base == NULL) return true;
   ASSERT(list->young == list->words.top, "[services.1] a pass while objects are young");
   /* Kept entries are moved down as the pass goes, so that dropping one costs nothing and the pass can stop anywhere. */
@@ -37,22 +36,24 @@ void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_slot_funct
   }
 }
 
-bool crd_list_is_object(const cradle_heap *heap, uintptr_t address) {
-  if (!heap_is_young(heap, address)) return crd_old_is_object(&heap->old, address);
-  return heap->mutator != NULL && address < address_of(heap->mutator->public.free);
+bool crd_list_is_object(const crd_services *services, uintptr_t address) {
+  if (!space_is_young(services->space, address)) return crd_old_is_object(&services->space->old, address);
+  return services->space->mutator != NULL && address < address_of(services->space->mutator->public.free);
 }
 
-const char *crd_list_check(const cradle_heap *heap, int kind, uintptr_t *at) {
-  const crd_list *list = &heap->services->lists[kind];
+const char *crd_list_check(const crd_services *services, int kind, uintptr_t *at) {
+  const crd_list *list = &services->lists[kind];
   for (const cradle_word *entry = list->words.base; entry < list->words.top; entry++) {
     if (!list_has(list, entry)) continue;
     uintptr_t address = *at = entry_address(*entry);
-    if (!crd_list_is_object(heap, address)) return "a list of registered objects holds what is no object [services.1]";
-    if (!collection_is_off(heap) && heap_is_young(heap, address)) return "an entry of a list is young [services.1]";
+    if (!crd_list_is_object(services, address))
+      return "a list of registered objects holds what is no object [services.1]";
+    if (!collection_is_off(services->space->options) && space_is_young(services->space, address))
+      return "an entry of a list is young [services.1]";
     cradle_word header = *object_at(address);
-    if (kind != REGISTERED_FINALIZER && !(heap_type(heap, header)->registers >> kind & 1))
+    if (kind != REGISTERED_FINALIZER && !(space_type(services->space, header)->registers >> kind & 1))
       return "an object is registered in a list that its type does not have [services.1]";
-    if (kind <= REGISTERED_EPHEMERON && !header_is_weak(header) && !heap_has_open(heap, object_at(address)))
+    if (kind <= REGISTERED_EPHEMERON && !header_is_weak(header) && !space_has_open(services->space, object_at(address)))
       return "a registered object lacks the weak flag [services.2]";
   }
   return NULL;

@@ -75,9 +75,9 @@ static inline void list_keep(crd_list *list, cradle_word *end) {
 /* Calls visit for the entries [from, to), each as a word without the lowest bits, which are put back afterwards. */
 void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_slot_function visit, void *context);
 /* Whether an object, young or old, lies at an address, as far as that can be told. */
-bool crd_list_is_object(const cradle_heap *heap, uintptr_t address);
+bool crd_list_is_object(const crd_services *services, uintptr_t address);
 /* NULL, or what is wrong with a list, and at what address. */
-const char *crd_list_check(const cradle_heap *heap, int kind, uintptr_t *at);
+const char *crd_list_check(const crd_services *services, int kind, uintptr_t *at);
 
 /* --- passes of the major collection over a list --- */
 

@@ -3,7 +3,6 @@
 #include "gc/death/services.h"
 #include "gc/death/weak.h"
 #include "gc/death_calls.h"
-#include "gc/heap.h"
 
 /* --- minor collections --- */
 
@@ -17,8 +16,8 @@ static bool is_done(const crd_death *death) {
 
 /* The numbers are the steps of gc/death/order.h. Finalizers are found before weak slots are cleared, because only if
  * there will be any the slots of dead holders are cleared too: such a holder may come back. */
-static void run_minor(cradle_heap *heap, crd_minor *minor, crd_stored stored) {
-  crd_death *death = &heap->services->minor;
+static void run_minor(crd_services *services, crd_minor *minor, crd_stored stored) {
+  crd_death *death = &services->minor;
   ASSERT(is_done(death), "[services.4] a minor collection begins with what another one left");
   death->minor = minor;
   death->stored = stored;
@@ -36,44 +35,44 @@ static void run_minor(cradle_heap *heap, crd_minor *minor, crd_stored stored) {
   crd_ephemerons_clear(death);  /* 6 */
   crd_destructors_minor(death); /* 7 */
   crd_weak_settle(death);
-  crd_weak_sets_tell(heap); /* 8 */
+  crd_weak_sets_tell(services); /* 8 */
   crd_watch_clear(&death->watch);
-  crd_registry_allow(heap);
+  crd_registry_allow(services);
   ASSERT(is_done(death), "[services.4] a minor collection leaves something to do");
 }
 
 /* What this minor collection found remembered may be holders that marking has scanned already. */
-static void minor_ended(cradle_heap *heap) {
-  crd_word_stack *items = &heap->services->items;
-  if (heap->major.phase == MAJOR_MARKING && heap->major.watching) crd_ephemerons_stored(heap);
+static void minor_ended(crd_services *services) {
+  crd_word_stack *items = &services->items;
+  if (services->marking->major.phase == MAJOR_MARKING && services->marking->major.watching)
+    crd_ephemerons_stored(services);
   items->top = items->base;
 }
 
 /* --- major collections --- */
 
-static void mark_starts(cradle_heap *heap) {
-  heap->major.watching = false;
-  reach_begin(&heap->services->major.reach);
-  crd_finalizers_mark_begin(heap->services);
+static void mark_starts(crd_services *services) {
+  services->marking->major.watching = false;
+  reach_begin(&services->major.reach);
+  crd_finalizers_mark_begin(services);
 }
 
-static bool mark_more(cradle_heap *heap, uint64_t *bytes) {
-  return crd_finalizers_mark_some(heap) || crd_ephemerons_mark_more(heap, bytes);
+static bool mark_more(crd_services *services, uint64_t *bytes) {
+  return crd_finalizers_mark_some(services) || crd_ephemerons_mark_more(services, bytes);
 }
 
 /* The mutator has a copy of the guard, so that cradle_weak_get can test it inline. */
-static void set_guard(cradle_heap *heap) {
-  if (heap->mutator != NULL) heap->mutator->public.weak_guard = crd_death_guards(heap);
+static void set_guard(crd_services *services) {
+  if (services->space->mutator != NULL) services->space->mutator->public.weak_guard = crd_death_guards(services);
 }
 
-static void begin_clearing(cradle_heap *heap) {
-  crd_services *services = heap->services;
+static void begin_clearing(crd_services *services) {
   ASSERT(services->stage == STAGE_NONE, "[order.1] clearing begins while it is under way");
   ASSERT(is_done(&services->major), "[services.4] marking left something to do");
-  heap->major.watching = false;
+  services->marking->major.watching = false;
   services->stage = STAGE_WEAK;
   crd_weak_sets_begin(&services->sets);
-  set_guard(heap);
+  set_guard(services);
 }
 
 /* Does an increment of the stage under way. true: the stage is over. */
@@ -95,36 +94,35 @@ static bool advance(crd_services *services, crd_pace *pace) {
 }
 
 /* Does what comes once, before the stage. */
-static void enter(cradle_heap *heap, crd_stage stage) {
-  crd_services *services = heap->services;
+static void enter(crd_services *services, crd_stage stage) {
   services->stage = stage;
   if (stage == STAGE_QUEUE) crd_ephemerons_complete(&services->major); /* 5 */
-  if (stage == STAGE_HOLDERS) set_guard(heap);
-  if (stage == STAGE_DESTRUCTORS) crd_destructors_begin(heap);
+  if (stage == STAGE_HOLDERS) set_guard(services);
+  if (stage == STAGE_DESTRUCTORS) crd_destructors_begin(services);
   /* External sizes and callbacks come when all destructors have run. */
   if (stage != STAGE_TRIM) return;
-  crd_destructors_end(heap);
-  crd_weak_sets_tell(heap); /* 8 */
+  crd_destructors_end(services);
+  crd_weak_sets_tell(services); /* 8 */
 }
 
-static bool clear_some(cradle_heap *heap, const crd_budget *budget) {
-  crd_services *services = heap->services;
+static bool clear_some(crd_services *services, const crd_budget *budget) {
   crd_pace pace = {*budget, budget->bytes == 0 ? STEP_ENTRIES : PACE_ENTRIES};
-  ASSERT(heap->major.phase == MAJOR_CLEARING, "[order.1] clearing outside of its phase");
-  ASSERT(heap->mutator == NULL || !heap->mutator->public.weak_guard == !crd_death_guards(heap),
+  ASSERT(services->marking->major.phase == MAJOR_CLEARING, "[order.1] clearing outside of its phase");
+  ASSERT(services->space->mutator == NULL ||
+             !services->space->mutator->public.weak_guard == !crd_death_guards(services),
          "[order.2] the guard is not where the stage wants it");
   /* A stage that is over leaves the rest of the pace to the next one. */
   while (services->stage != STAGE_NONE) {
     if (!advance(services, &pace)) return false;
-    enter(heap, (crd_stage)(services->stage + 1));
+    enter(services, (crd_stage)(services->stage + 1));
   }
   ASSERT(is_done(&services->major), "[services.4] a major collection leaves something to do");
-  ASSERT(heap->open_flags == 0, "[reach.3] headers are open, and no order is looked for");
+  ASSERT(services->space->open_flags == 0, "[reach.3] headers are open, and no order is looked for");
   return true;
 }
 
-bool crd_death_guards(const cradle_heap *heap) {
-  return heap->services != NULL && heap->services->stage < STAGE_HOLDERS;
+bool crd_death_guards(const crd_services *services) {
+  return services != NULL && services->stage < STAGE_HOLDERS;
 }
 
 const crd_death_calls *crd_order_calls(void) {

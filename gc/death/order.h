@@ -28,7 +28,7 @@
  * is dead but not cleared yet: until the last dead key is cleared, it reads weak slots behind a guard, which asks for
  * the mark.
  *
- *   [order.1] Between collections a stage is under way only while heap->major.phase is MAJOR_CLEARING.
+ *   [order.1] Between collections a stage is under way only while major.phase is MAJOR_CLEARING.
  *   [order.2] The guard of weak slots is up from the end of marking until the last dead key is cleared.
  */
 #ifndef CRADLE_GC_DEATH_ORDER_H
@@ -51,9 +51,9 @@ typedef enum crd_stage {
   STAGE_NONE
 } crd_stage;
 
-/* The functions that collections call by heap->death. */
+/* The functions that collections call by space->death. */
 const crd_death_calls *crd_order_calls(void);
 /* Whether the guard is up: readers of weak slots must ask for the mark [order.2]. */
-bool crd_death_guards(const cradle_heap *heap);
+bool crd_death_guards(const crd_services *services);
 
 #endif

@@ -3,9 +3,7 @@
 #include <stdlib.h>
 
 #include "gc/death/services.h"
-#include "gc/event.h"
-#include "gc/heap.h"
-#include "gc/object/visit.h"
+#include "gc/report/event.h"
 #include "gc/old/mark.h"
 #include "gc/young/minor.h"
 
@@ -61,7 +59,7 @@ static inline cradle_word member_candidate(cradle_word member) {
 /* A slot leads to an object that was reached. If that is open, a way leads from it back to itself, so everything
  * from its place on is one component: their places leave the path. */
 static void meet(crd_death *death, uintptr_t address) {
-  if (!arenas_know(&death->heap->old.arenas, address)) return;
+  if (!arenas_know(&death->space->old.arenas, address)) return;
   crd_reach *reach = &death->reach;
   const cradle_word *object = object_at(address);
   if (!header_is_open(object[0])) return;
@@ -73,11 +71,11 @@ static void meet(crd_death *death, uintptr_t address) {
 }
 
 void crd_reach_set_ordering(crd_death *death, bool ordering) {
-  ASSERT(death->is_minor || death->heap->open_flags == header_open_flags(death->reach.ordering, false),
+  ASSERT(death->is_minor || death->space->open_flags == header_open_flags(death->reach.ordering, false),
          "[reach.3] the heap was told another thing of open headers");
   ASSERT(ordering || word_stack_is_empty(&death->reach.open), "[reach.1] the order ends while objects are open");
   death->reach.ordering = ordering;
-  if (!death->is_minor) death->heap->open_flags = header_open_flags(ordering, false);
+  if (!death->is_minor) death->space->open_flags = header_open_flags(ordering, false);
 }
 
 void crd_reach_give_up_order(crd_death *death) {
@@ -88,7 +86,7 @@ void crd_reach_give_up_order(crd_death *death) {
   reach->members.top = reach->members.base;
   crd_reach_set_ordering(death, false);
   reach->unordered = true;
-  crd_event_note(death->heap,
+  crd_event_note(death->space->report,
                  "finalizers come in registration order: no memory to find out which object leads to which", 0, 0);
 }
 
@@ -208,7 +206,7 @@ static void next_closing_step(crd_death *death) {
   if (closing->step == CLOSING_HEADERS) closing->at = closing->place;
   if (closing->step > CLOSING_FLAGS) closing->step = CLOSING_NONE;
   if (death->is_minor) return;
-  death->heap->open_flags = header_open_flags(true, closing->step == CLOSING_HEADERS);
+  death->space->open_flags = header_open_flags(true, closing->step == CLOSING_HEADERS);
 }
 
 /* Does the next piece of work for the component that comes out. */
@@ -269,15 +267,15 @@ static void reach_by_tracing(crd_death *death, bool value, cradle_word *slot, ui
   if (death->is_minor)
     crd_minor_visit(death->minor, value, slot);
   else
-    crd_mark_address(death->heap, address);
+    crd_mark_address(death->services->marking, address);
 }
 
 /* The object to reach through a slot; 0: none. Between increments the program may shorten an array of pairs. Nobody
  * else looks behind its end then, so a pair there may lead to a young large object that was freed. */
 static uintptr_t address_in(const crd_death *death, bool value, cradle_word word) {
-  uintptr_t address = heap_address_in(death->heap, value, word);
+  uintptr_t address = space_address_in(death->space, value, word);
   if (address == 0 || death->is_minor || death_find(death, address) != 0) return address;
-  return crd_old_is_object(&death->heap->old, address) ? address : 0;
+  return crd_old_is_object(&death->space->old, address) ? address : 0;
 }
 
 /* false: there is no room, and the collection's own tracing takes the object. That opens nothing, so the order of
@@ -300,7 +298,7 @@ void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool epheme
     return;
   }
   if (place != address)
-    service_redirect(death->heap, value, slot, place);
+    service_redirect(death->space, value, slot, place);
   else if (death->is_minor && !ephemeral)
     crd_minor_visit(death->minor, value, slot); /* a running major collection must mark the old object */
   if (death->reach.ordering) meet(death, place);
@@ -329,7 +327,7 @@ static void wake(crd_death *death, const cradle_word *object, uintptr_t address)
   while (crd_watch_take(&death->watch, address, &what)) {
     bool value = slot_entry_holds_value(what);
     cradle_word *pair = slot_of_entry(what);
-    uintptr_t key = heap_address_in(death->heap, value, pair[0]);
+    uintptr_t key = space_address_in(death->space, value, pair[0]);
     if (key == address || key == address_of(object)) crd_reach_slot(death, value, pair + 1, true);
   }
 }
@@ -342,7 +340,7 @@ void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address) {
 /* --- arrays and holders that are looked at in pieces --- */
 
 static void visit_some(crd_death *death, cradle_word *object, uint64_t first, uint64_t last) {
-  const crd_type_table *types = &death->heap->types;
+  const crd_type_table *types = &death->space->types;
   const crd_type *type = &types->types[header_type(object[0])];
   if (type->items == CRADLE_ITEMS_STRUCTURES)
     visit_structures(type, type_item_slots(types, object), object, first, last, reach_slot, death);
@@ -354,7 +352,8 @@ static void visit_some(crd_death *death, cradle_word *object, uint64_t first, ui
  * this is the order in which all slots would come. Without room for the rest, all are looked at. */
 static void reach_items(crd_death *death, cradle_word *object, uint64_t count) {
   crd_word_stack *slots = &death->reach.slots;
-  ASSERT(count <= type_length(heap_type(death->heap, object[0]), object), "[reach.4] a rest is longer than its array");
+  ASSERT(count <= type_length(space_type(death->space, object[0]), object),
+         "[reach.4] a rest is longer than its array");
   uint64_t first = count > SERVICE_PIECE_ITEMS ? count - SERVICE_PIECE_ITEMS : 0;
   if (first > 0 && !word_stack_push(slots, first)) first = 0;
   if (first > 0 && !word_stack_push(slots, address_of(object) | ENTRY_RESTS)) {
@@ -367,7 +366,7 @@ static void reach_items(crd_death *death, cradle_word *object, uint64_t count) {
 /* Looks at all slots of an object that was reached. They lie on the stack above the entry that closes the object, so
  * all are looked at before it closes. */
 static void reach_slots(crd_death *death, cradle_word *object) {
-  const crd_type *type = heap_type(death->heap, object[0]);
+  const crd_type *type = space_type(death->space, object[0]);
   if (!type->has_slots) return;
   visit_fixed(type, object, reach_slot, death);
   if (type->items >= CRADLE_ITEMS_REFERENCES) reach_items(death, object, type_length(type, object));
@@ -390,7 +389,7 @@ static cradle_word *reach_it(crd_death *death, uintptr_t address, cradle_word *n
   if (death->reach.ordering && header_is_watched(object[0])) *number = crd_finalizers_unnumber(death, object);
   death->reach.progress = true;
   if (death->is_minor) return crd_minor_reach(death->minor, address);
-  old_mark(&death->heap->old, address);
+  old_mark(&death->space->old, address);
   return object;
 }
 
@@ -400,7 +399,7 @@ void crd_reach_object(crd_death *death, uintptr_t address) {
   bool watched = header_is_watched(*object_at(address));
   cradle_word number;
   cradle_word *object = reach_it(death, address, &number);
-  const crd_type *type = heap_type(death->heap, object[0]);
+  const crd_type *type = space_type(death->space, object[0]);
   object_clear_flags(object, HEADER_WATCHED_FLAG); /* before it opens, which saves the header */
   bool waited = watched && watch_count(&death->watch) != 0, leaf = !waited && reach_is_leaf(type, object[0]);
   if (reach->ordering && !leaf) open_object(death, object);
@@ -430,7 +429,7 @@ static void run_slot(crd_death *death, cradle_word entry) {
   } else if (death->reach.ordering) {
     meet(death, place);
   }
-  service_redirect(death->heap, value, slot, place);
+  service_redirect(death->space, value, slot, place);
 }
 
 /* Does the next thing. Returns whether it was a piece, which takes so long that the clock is looked at. */

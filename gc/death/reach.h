@@ -45,7 +45,7 @@
  *   [reach.1] An object is open exactly while it is in the open stack, and its header says at which place. An entry
  *             that will close it is on the slots stack. So when the slots stack is empty, nothing is open.
  *   [reach.2] Places ascend in the stacks path and members, and path begins with place 0 while anything is open.
- *   [reach.3] Of a major collection, heap->open_flags has bit 63 exactly while ordering is set, and the watched flag
+ *   [reach.3] Of a major collection, space->open_flags has bit 63 exactly while ordering is set, and the watched flag
  *             while headers of a large component are put back.
  *   [reach.4] The rest of an array is two words on the slots stack: how many items are left, and above it the array.
  */

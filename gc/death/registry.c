@@ -4,7 +4,6 @@
 
 #include "gc/death/services.h"
 #include "gc/death_calls.h"
-#include "gc/heap.h"
 
 /* A minor collection finds the order of all young finalizers at once, at 100 to 160 ns for each. So with a pause target
  * one is asked for when so many objects were registered as would take the target, but not for a few. */
@@ -13,39 +12,37 @@
 
 /* --- registration --- */
 
-static crd_services *services_of(cradle_heap *heap) {
-  if (heap->services != NULL) return heap->services;
+crd_services *crd_registry_open(const crd_mutator *mutator) {
+  crd_space *space = mutator->space;
+  if (space->services != NULL) return space->services;
   crd_services *services = calloc(1, sizeof *services);
   if (services == NULL) return NULL;
-  /* calloc leaves the stage at the first one, which would have the guard up. */
+  *services = (crd_services){.space = space, .marking = mutator->marking};
+  /* The first stage would have the guard up. */
   services->stage = STAGE_NONE;
-  services->minor.heap = services->major.heap = heap;
+  services->minor.services = services->major.services = services;
+  services->minor.space = services->major.space = space;
   services->minor.is_minor = true;
   crd_weak_sets_init(&services->sets);
-  heap->death = crd_order_calls();
-  return heap->services = services;
+  space->death = crd_order_calls();
+  return space->services = services;
 }
 
-bool crd_registry_open(cradle_heap *heap) {
-  return services_of(heap) != NULL;
-}
-
-void crd_registry_close(cradle_heap *heap) {
-  if (heap->mutator != NULL) heap->mutator->public.registered_end = heap->mutator->public.registered;
+void crd_registry_close(const crd_space *space) {
+  if (space->mutator != NULL) space->mutator->public.registered_end = space->mutator->public.registered;
 }
 
 /* How many objects may be registered before a minor collection is asked for. */
-static size_t registered_most(const cradle_heap *heap, unsigned kinds) {
-  uint64_t most = heap->options.pause_ns / REGISTERED_NS;
-  if (heap->options.pause_ns == 0 || !(kinds >> REGISTERED_FINALIZER & 1)) return SIZE_MAX;
+static size_t registered_most(const crd_services *services, unsigned kinds) {
+  uint64_t most = services->space->options->pause_ns / REGISTERED_NS;
+  if (services->space->options->pause_ns == 0 || !(kinds >> REGISTERED_FINALIZER & 1)) return SIZE_MAX;
   return most < REGISTERED_LEAST ? REGISTERED_LEAST : (size_t)most;
 }
 
 /* The least room that any list has. A list that was refused memory has none, so nothing can be registered then. */
-void crd_registry_allow(cradle_heap *heap) {
-  if (heap->mutator == NULL || heap->mutator->public.registered == NULL) return;
-  const crd_services *services = heap->services;
-  unsigned kinds = services->kinds | heap->types.registers;
+void crd_registry_allow(crd_services *services) {
+  if (services->space->mutator == NULL || services->space->mutator->public.registered == NULL) return;
+  unsigned kinds = services->kinds | services->space->types.registers;
   size_t room = (size_t)(services->fresh.limit - services->fresh.base);
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) {
     const crd_word_stack *words = &services->lists[kind].words;
@@ -53,53 +50,55 @@ void crd_registry_allow(cradle_heap *heap) {
     if (kinds >> kind & 1 && free_words < room) room = free_words;
   }
   if (kinds >> REGISTERED_FINALIZER & 1 && services->finalizer_room < room) room = services->finalizer_room;
-  size_t fresh = (size_t)(heap->mutator->public.registered - services->fresh.base), most = registered_most(heap, kinds);
+  size_t fresh = (size_t)(services->space->mutator->public.registered - services->fresh.base),
+         most = registered_most(services, kinds);
   if (room > fresh && room - fresh > most) room = fresh + most;
-  heap->mutator->public.registered_end = services->fresh.base + room;
+  services->space->mutator->public.registered_end = services->fresh.base + room;
 }
 
 /* Makes room in fresh and in each list. The lists need room for everything that is fresh, because the next minor
  * collection may move all of it. */
-bool crd_registry_make_room(cradle_heap *heap, unsigned kinds) {
-  crd_services *services = services_of(heap);
+bool crd_registry_make_room(crd_mutator *m, unsigned kinds) {
+  crd_services *services = crd_registry_open(m);
   if (services == NULL) return false;
-  cradle_mutator *mutator = &heap->mutator->public;
+  cradle_mutator *mutator = &m->public;
   services->fresh.top = mutator->registered != NULL ? mutator->registered : services->fresh.base;
-  if (!crd_services_room(heap, &services->fresh, 1)) return false;
+  if (!crd_services_room(services, &services->fresh, 1)) return false;
   /* registered_end stays here if a list is refused below, so that nothing is registered. */
   if (mutator->registered == NULL) mutator->registered = mutator->registered_end = services->fresh.base;
-  kinds |= services->kinds | heap->types.registers;
+  kinds |= services->kinds | services->space->types.registers;
   size_t needed = word_stack_count(&services->fresh) + 1;
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)
-    if (kinds >> kind & 1 && !crd_services_list_room(heap, kind, needed)) return false;
-  crd_services_reach_room(heap, &services->minor);
-  crd_services_reach_room(heap, &services->major);
-  (void)crd_services_room(heap, &services->scan.noted, 1);
+    if (kinds >> kind & 1 && !crd_services_list_room(services, kind, needed)) return false;
+  crd_services_reach_room(services, &services->minor);
+  crd_services_reach_room(services, &services->major);
+  (void)crd_services_room(services, &services->scan.noted, 1);
   services->kinds = kinds;
-  crd_registry_allow(heap);
-  if (needed > registered_most(heap, kinds) && !collection_is_off(heap)) cradle_safepoint_request(mutator);
+  crd_registry_allow(services);
+  if (needed > registered_most(services, kinds) && !collection_is_off(services->space->options))
+    cradle_safepoint_request(mutator);
   ASSERT(mutator->registered < mutator->registered_end, "[services.3] there is no room for what room was made for");
   return true;
 }
 
-crd_word_stack crd_registry_fresh(const cradle_heap *heap) {
+crd_word_stack crd_registry_fresh(const crd_services *services) {
   /* The end of fresh is in the mutator, because registration is inline. */
-  if (heap->services == NULL || heap->mutator == NULL || heap->mutator->public.registered == NULL)
+  if (services == NULL || services->space->mutator == NULL || services->space->mutator->public.registered == NULL)
     return (crd_word_stack){0};
-  crd_word_stack fresh = heap->services->fresh;
-  fresh.top = heap->mutator->public.registered;
+  crd_word_stack fresh = services->fresh;
+  fresh.top = services->space->mutator->public.registered;
   return fresh;
 }
 
-void crd_registry_fini(cradle_heap *heap) {
-  crd_services *services = heap->services;
+void crd_registry_fini(crd_space *space) {
+  crd_services *services = space->services;
   if (services == NULL) return;
   /* Destructors read the lists, whose memory goes next. */
-  crd_destructors_fini(heap);
+  crd_destructors_fini(services);
   crd_services_free_stacks(services);
   free(services);
-  heap->services = NULL;
-  heap->death = NULL;
+  space->services = NULL;
+  space->death = NULL;
 }
 
 /* --- distribution --- */
@@ -115,8 +114,7 @@ static inline void enter(crd_services *services, int kind, cradle_word entry) {
 
 /* Enters an object into the lists of its kinds. The entry is the address that the object had; each phase asks where
  * it is now. */
-static void distribute(const cradle_heap *heap, cradle_word entry) {
-  crd_services *services = heap->services;
+static void distribute(crd_services *services, cradle_word entry) {
   if (entry_queue(entry) != 0) { /* registered by the program, not by its type */
     enter(services, REGISTERED_FINALIZER, entry);
     return;
@@ -124,7 +122,7 @@ static void distribute(const cradle_heap *heap, cradle_word entry) {
   cradle_word header = *object_at(entry);
   /* The type id of an object that was promoted is in its copy's header. */
   if (header_is_forwarded(header)) header = *object_at(header_forwarded_to(header));
-  const crd_type *type = heap_type(heap, header);
+  const crd_type *type = space_type(services->space, header);
   for (unsigned kinds = type->registers; kinds != 0; kinds &= kinds - 1) {
     int kind = __builtin_ctz(kinds);
     enter(services, kind, kind == REGISTERED_FINALIZER ? entry_of(entry, type->queue) : entry);
@@ -134,100 +132,98 @@ static void distribute(const cradle_heap *heap, cradle_word entry) {
 /* Most objects are dead here. Unless they may bring others back, they stay in fresh: nobody looks at their weak
  * slots and destructors unless they are brought back themselves. */
 void crd_registry_distribute(crd_death *death) {
-  const cradle_heap *heap = death->heap;
+  crd_services *services = death->services;
   crd_unlisted *unlisted = &death->unlisted;
-  crd_word_stack fresh = crd_registry_fresh(heap);
+  crd_word_stack fresh = crd_registry_fresh(services);
   cradle_word *to = fresh.base;
   *unlisted = (crd_unlisted){to, to, 0};
   ASSERT(fresh.top >= fresh.base && fresh.top <= fresh.limit,
          "[services.3] more objects were registered than there was room for");
   for (const cradle_word *entry = to; entry < fresh.top; entry++) {
     cradle_word header = *entry_object(*entry);
-    bool is_dead = !header_is_forwarded(header) && entry_queue(*entry) == 0 && heap_is_young(heap, *entry);
-    unsigned kinds = is_dead ? heap_type(heap, header)->registers : REGISTERED_REVIVING;
+    bool is_dead = !header_is_forwarded(header) && entry_queue(*entry) == 0 && space_is_young(services->space, *entry);
+    unsigned kinds = is_dead ? space_type(services->space, header)->registers : REGISTERED_REVIVING;
     if (kinds & REGISTERED_REVIVING) {
-      distribute(heap, *entry);
+      distribute(services, *entry);
     } else {
       *to++ = *entry;
       unlisted->kinds |= kinds;
     }
   }
   unlisted->end = to;
-  heap->mutator->public.registered = fresh.base;
+  services->space->mutator->public.registered = fresh.base;
 }
 
-void crd_registry_list_fresh(cradle_heap *heap) {
-  crd_word_stack fresh = crd_registry_fresh(heap);
+void crd_registry_list_fresh(crd_services *services) {
+  crd_word_stack fresh = crd_registry_fresh(services);
   if (fresh.base == NULL) return;
-  for (const cradle_word *entry = fresh.base; entry < fresh.top; entry++) distribute(heap, *entry);
-  heap->mutator->public.registered = fresh.base;
+  for (const cradle_word *entry = fresh.base; entry < fresh.top; entry++) distribute(services, *entry);
+  services->space->mutator->public.registered = fresh.base;
 }
 
 void crd_registry_distribute_rest(crd_death *death) {
   crd_unlisted *unlisted = &death->unlisted;
-  for (const cradle_word *entry = unlisted->from; entry < unlisted->end; entry++) distribute(death->heap, *entry);
+  for (const cradle_word *entry = unlisted->from; entry < unlisted->end; entry++) distribute(death->services, *entry);
   unlisted->end = unlisted->from;
 }
 
 /* --- visiting --- */
 
-void crd_registry_each_word(cradle_heap *heap, crd_slot_function visit, void *context) {
-  crd_services *services = heap->services;
-  ASSERT(heap->major.phase == MAJOR_IDLE, "a pass over a list is under way, or candidates wait");
+void crd_registry_each_word(crd_services *services, crd_slot_function visit, void *context) {
+  ASSERT(services->marking->major.phase == MAJOR_IDLE, "a pass over a list is under way, or candidates wait");
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)
     crd_list_each_word(services->lists[kind].words.base, services->lists[kind].words.top, visit, context);
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++)
     crd_list_each_word(services->queues[i].head, services->queues[i].words.top, visit, context);
-  crd_weak_sets_each(heap, visit, context);
+  crd_weak_sets_each(services, visit, context);
 }
 
-void crd_registry_each_slot(cradle_heap *heap, cradle_word *object, crd_slot_function visit, void *context) {
-  service_visit_all(heap, object, CRADLE_ITEMS_WEAK, 0, visit, context);
-  service_visit_all(heap, object, CRADLE_ITEMS_EPHEMERONS, 0, visit, context);
-  service_visit_all(heap, object, CRADLE_ITEMS_EPHEMERONS, 1, visit, context);
+void crd_registry_each_slot(const crd_space *space, cradle_word *object, crd_slot_function visit, void *context) {
+  service_visit_all(space, object, CRADLE_ITEMS_WEAK, 0, visit, context);
+  service_visit_all(space, object, CRADLE_ITEMS_EPHEMERONS, 0, visit, context);
+  service_visit_all(space, object, CRADLE_ITEMS_EPHEMERONS, 1, visit, context);
 }
 
-void crd_registry_each_value(cradle_heap *heap, cradle_word *object, crd_slot_function visit, void *context) {
-  service_visit_all(heap, object, CRADLE_ITEMS_EPHEMERONS, 1, visit, context);
+void crd_registry_each_value(const crd_space *space, cradle_word *object, crd_slot_function visit, void *context) {
+  service_visit_all(space, object, CRADLE_ITEMS_EPHEMERONS, 1, visit, context);
 }
 
-void crd_registry_each_waiting(cradle_heap *heap, void (*visit)(void *context, uint32_t queue, cradle_word *word),
+void crd_registry_each_waiting(crd_services *services, void (*visit)(void *context, uint32_t queue, cradle_word *word),
                                void *context) {
   for (uint32_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) {
-    const crd_queue *queue = &heap->services->queues[i];
+    const crd_queue *queue = &services->queues[i];
     for (cradle_word *word = queue->head; word < queue->shown; word++) visit(context, i + 1, word); /* [finalizer.3] */
   }
 }
 
 /* --- checks --- */
 
-static const char *check_fresh(const cradle_heap *heap, uintptr_t *at) {
-  crd_word_stack fresh = crd_registry_fresh(heap);
+static const char *check_fresh(const crd_services *services, uintptr_t *at) {
+  crd_word_stack fresh = crd_registry_fresh(services);
   for (const cradle_word *entry = fresh.base; entry < fresh.top; entry++) {
     *at = entry_address(*entry);
-    if (!crd_list_is_object(heap, *at))
+    if (!crd_list_is_object(services, *at))
       return "what is no object was registered since the last minor collection [services.1]";
   }
   return NULL;
 }
 
-static const char *check_queue(const cradle_heap *heap, size_t number, uintptr_t *at) {
-  const crd_queue *queue = &heap->services->queues[number];
+static const char *check_queue(const crd_services *services, size_t number, uintptr_t *at) {
+  const crd_queue *queue = &services->queues[number];
   for (const cradle_word *word = queue->head; word < queue->words.top; word++) {
     *at = *word;
-    if (!crd_old_is_object(&heap->old, *at)) return "a finalizer queue holds what is no object";
-    bool passed = heap->major.phase == MAJOR_MARKING && word >= queue->head + queue->unmarked;
-    if (passed && !old_is_marked(&heap->old, *at))
+    if (!crd_old_is_object(&services->space->old, *at)) return "a finalizer queue holds what is no object";
+    bool passed = services->marking->major.phase == MAJOR_MARKING && word >= queue->head + queue->unmarked;
+    if (passed && !old_is_marked(&services->space->old, *at))
       return "an object that waits in a finalizer queue, and that marking has passed, is not marked [finalizer.5]";
   }
   return NULL;
 }
 
-const char *crd_registry_check(const cradle_heap *heap, uintptr_t *at) {
-  const crd_services *services = heap->services;
+const char *crd_registry_check(const crd_services *services, uintptr_t *at) {
   if (services == NULL) return NULL;
-  const char *fault = check_fresh(heap, at);
-  for (int kind = 0; kind < REGISTERED_KINDS && fault == NULL; kind++) fault = crd_list_check(heap, kind, at);
-  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES && fault == NULL; i++) fault = check_queue(heap, i, at);
+  const char *fault = check_fresh(services, at);
+  for (int kind = 0; kind < REGISTERED_KINDS && fault == NULL; kind++) fault = crd_list_check(services, kind, at);
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES && fault == NULL; i++) fault = check_queue(services, i, at);
   return fault;
 }

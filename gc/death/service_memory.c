@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "gc/death/services.h"
-#include "gc/heap.h"
 #include "gc/platform/limits.h"
 #include "gc/platform/pages.h"
 
@@ -30,13 +29,12 @@
 
 /* How large all lists can be. If the system refuses addresses for all of them, half of what it would give: the rest
  * of the process needs some, too. 0: none are to be had now. */
-static size_t list_bytes(const cradle_heap *heap) {
-  crd_services *services = heap->services;
-  size_t most = heap->old.arenas.bytes / LIST_SHARE, bytes = most < LIST_MAX_BYTES ? most : LIST_MAX_BYTES;
+static size_t list_bytes(crd_services *services) {
+  size_t most = services->space->old.arenas.bytes / LIST_SHARE, bytes = most < LIST_MAX_BYTES ? most : LIST_MAX_BYTES;
   if (services->list_bytes == 0) bytes = crd_limits_share(LISTS * bytes, ADDRESS_PARTS, false) / LISTS;
   bool refused = false;
   for (; services->list_bytes == 0 && bytes >= LIST_MIN_BYTES; bytes /= 2, refused = true) {
-    void *probe = crd_pages_reserve(LISTS * bytes, heap->hardware.page_bytes, NULL);
+    void *probe = crd_pages_reserve(LISTS * bytes, services->space->hardware->page_bytes, NULL);
     if (probe == NULL) continue;
     (void)crd_pages_unreserve(probe, LISTS * bytes);
     services->list_bytes = refused ? bytes / 2 : bytes;
@@ -45,49 +43,50 @@ static size_t list_bytes(const cradle_heap *heap) {
 }
 
 /* A stack that came out smaller than asked would stay small for good, so probe again. */
-static bool init_stack(const cradle_heap *heap, crd_word_stack *stack) {
+static bool init_stack(crd_services *services, crd_word_stack *stack) {
   for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-    size_t bytes = list_bytes(heap);
-    if (bytes == 0 || !crd_word_stack_init(stack, bytes, heap->hardware.page_bytes, "cradle services")) return false;
+    size_t bytes = list_bytes(services);
+    if (bytes == 0 || !crd_word_stack_init(stack, bytes, services->space->hardware->page_bytes, "cradle services"))
+      return false;
     if ((size_t)((char *)stack->end - (char *)stack->base) >= bytes) return true;
     crd_word_stack_fini(stack);
-    heap->services->list_bytes = 0;
+    services->list_bytes = 0;
   }
   return false;
 }
 
-bool crd_services_room(const cradle_heap *heap, crd_word_stack *stack, size_t words) {
-  if (stack->base == NULL && !init_stack(heap, stack)) return false;
+bool crd_services_room(crd_services *services, crd_word_stack *stack, size_t words) {
+  if (stack->base == NULL && !init_stack(services, stack)) return false;
   /* Each step doubles what is committed. */
   while ((size_t)(stack->limit - stack->top) < words)
     if (!crd_word_stack_grow(stack)) return false;
   return true;
 }
 
-void crd_services_reach_room(cradle_heap *heap, crd_death *death) {
-  crd_watch_init(&death->watch, list_bytes(heap), heap->hardware.page_bytes);
+void crd_services_reach_room(crd_services *services, crd_death *death) {
+  crd_watch_init(&death->watch, list_bytes(services), services->space->hardware->page_bytes);
   crd_reach *reach = &death->reach;
   crd_word_stack *stacks[] = {&reach->slots, &reach->open, &reach->path, &reach->members, &death->candidates.headers};
-  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) (void)crd_services_room(heap, stacks[i], 1);
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) (void)crd_services_room(services, stacks[i], 1);
 }
 
 /* If the first pages are refused, the list has an address but no memory. It is empty, and the next registration
  * tries again. */
-static bool init_list(cradle_heap *heap, crd_list *list) {
-  bool ready = crd_services_room(heap, &list->words, 1);
+static bool init_list(crd_services *services, crd_list *list) {
+  bool ready = crd_services_room(services, &list->words, 1);
   list->kept = list->next = list->young = list->words.base;
   return ready;
 }
 
 /* What waits is moved to the beginning first: the VM takes objects out at the front, and the room there would be
  * lost. */
-static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) {
+static bool queue_room(crd_services *services, crd_queue *queue, size_t count) {
   size_t waiting = (size_t)(queue->words.top - queue->head), shown = (size_t)(queue->shown - queue->head);
   if (queue->head != queue->words.base) {
     memmove(queue->words.base, queue->head, waiting * sizeof *queue->head);
     queue->words.top = queue->words.base + waiting;
   }
-  bool ready = crd_services_room(heap, &queue->words, count);
+  bool ready = crd_services_room(services, &queue->words, count);
   queue->head = queue->words.base;                               /* of a queue without memory, too */
   queue->shown = shown == 0 ? queue->head : queue->head + shown; /* NULL where there is none yet */
   return ready;
@@ -95,36 +94,35 @@ static bool queue_room(const cradle_heap *heap, crd_queue *queue, size_t count) 
 
 /* Makes room for so many finalizers more than are listed, wherever they may go [services.3]: one collection may make
  * all of them candidates, and one queue may get them all. */
-static bool finalizer_room_for(cradle_heap *heap, size_t more) {
-  crd_services *services = heap->services;
+static bool finalizer_room_for(crd_services *services, size_t more) {
   const crd_word_stack *list = &services->lists[REGISTERED_FINALIZER].words;
   size_t all = word_stack_count(list) + candidates_count(&services->major.candidates) + more;
   crd_candidates *candidates[] = {&services->minor.candidates, &services->major.candidates};
   for (size_t i = 0; i < 2; i++)
-    if (!crd_services_room(heap, &candidates[i]->entries, all) ||
-        !crd_services_room(heap, &candidates[i]->ordered, all))
+    if (!crd_services_room(services, &candidates[i]->entries, all) ||
+        !crd_services_room(services, &candidates[i]->ordered, all))
       return false;
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++)
-    if (!queue_room(heap, &services->queues[i], all)) return false;
+    if (!queue_room(services, &services->queues[i], all)) return false;
   services->finalizer_room = more;
   return true;
 }
 
 /* Makes room for needed finalizers and for as many again as are listed, so that it seldom has to; for fewer of these
  * if memory is refused. */
-static bool finalizer_room(cradle_heap *heap, size_t needed) {
-  if (heap->services->finalizer_room >= needed) return true;
-  const crd_word_stack *list = &heap->services->lists[REGISTERED_FINALIZER].words;
+static bool finalizer_room(crd_services *services, size_t needed) {
+  if (services->finalizer_room >= needed) return true;
+  const crd_word_stack *list = &services->lists[REGISTERED_FINALIZER].words;
   size_t listed = word_stack_count(list), again = listed < FINALIZER_ROOM_MIN ? FINALIZER_ROOM_MIN : listed;
-  while (again > 0 && !finalizer_room_for(heap, needed + again)) again /= 2;
-  return again > 0 || finalizer_room_for(heap, needed);
+  while (again > 0 && !finalizer_room_for(services, needed + again)) again /= 2;
+  return again > 0 || finalizer_room_for(services, needed);
 }
 
-bool crd_services_list_room(cradle_heap *heap, int kind, size_t needed) {
-  crd_list *list = &heap->services->lists[kind];
-  if (word_stack_committed(&list->words) == 0 && !init_list(heap, list)) return false;
-  if (!crd_services_room(heap, &list->words, needed)) return false;
-  return kind != REGISTERED_FINALIZER || finalizer_room(heap, needed);
+bool crd_services_list_room(crd_services *services, int kind, size_t needed) {
+  crd_list *list = &services->lists[kind];
+  if (word_stack_committed(&list->words) == 0 && !init_list(services, list)) return false;
+  if (!crd_services_room(services, &list->words, needed)) return false;
+  return kind != REGISTERED_FINALIZER || finalizer_room(services, needed);
 }
 
 /* --- all stacks --- */
@@ -175,7 +173,7 @@ static bool trim_stack(crd_trim *trim, const crd_word_stack *stack, crd_pace *pa
 }
 
 bool crd_services_trim(crd_death *death, crd_pace *pace) {
-  crd_services *services = death->heap->services;
+  crd_services *services = death->services;
   crd_trim *trim = &services->trim;
   crd_word_stack *stacks[2 * DEATH_STACKS];
   stacks_of(death, stacks);
@@ -190,27 +188,28 @@ bool crd_services_trim(crd_death *death, crd_pace *pace) {
 }
 
 static void discard_stack(void *context, crd_word_stack *stack) {
-  if (stack->base != NULL) crd_word_stack_discard(stack, ((const cradle_heap *)context)->hardware.page_bytes);
+  if (stack->base != NULL) crd_word_stack_discard(stack, *(const size_t *)context);
 }
 
-void crd_services_discard(cradle_heap *heap) {
-  crd_services *services = heap->services;
+void crd_services_discard(crd_services *services) {
   if (services == NULL) return;
-  ASSERT(heap->major.phase == MAJOR_IDLE, "[services.4] stacks are given back while a collection uses them");
+  ASSERT(services->marking->major.phase == MAJOR_IDLE,
+         "[services.4] stacks are given back while a collection uses them");
   /* The end of fresh is in the mutator; the pages below it must stay. */
-  cradle_word *registered = heap->mutator->public.registered;
+  cradle_word *registered = services->space->mutator->public.registered;
   if (registered != NULL) services->fresh.top = registered;
-  each_stack(services, discard_stack, heap);
+  size_t page_bytes = services->space->hardware->page_bytes;
+  each_stack(services, discard_stack, &page_bytes);
 }
 
 static void add_committed(void *bytes, crd_word_stack *stack) {
   *(size_t *)bytes += word_stack_committed(stack);
 }
 
-size_t crd_services_committed(const cradle_heap *heap) {
-  if (heap->services == NULL) return 0;
-  size_t bytes = heap->services->sets.bytes;
-  each_stack(heap->services, add_committed, &bytes);
+size_t crd_services_committed(crd_services *services) {
+  if (services == NULL) return 0;
+  size_t bytes = services->sets.bytes;
+  each_stack(services, add_committed, &bytes);
   return bytes;
 }
 

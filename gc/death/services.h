@@ -27,8 +27,6 @@
 #ifndef CRADLE_GC_DEATH_SERVICES_H
 #define CRADLE_GC_DEATH_SERVICES_H
 
-#include <cradle/finalizer.h>
-
 #include "gc/death/destructor.h"
 #include "gc/death/ephemeron.h"
 #include "gc/death/finalizer.h"
@@ -39,12 +37,14 @@
 #include "gc/death/stored.h"
 #include "gc/death/waiting.h"
 #include "gc/death/weak_set.h"
-#include "gc/heap.h"
+#include "gc/object/visit.h"
+#include "gc/old/marking.h"
 
 /* The state of one collection's way through the order of death. Minor and major collections have one each, because
  * minor collections run between the increments of a major one. */
 struct crd_death {
-  cradle_heap *heap;
+  crd_services *services;
+  crd_space *space;
   bool is_minor;
   crd_minor *minor;      /* of a minor collection: that collection */
   crd_stored stored;     /* what the minor collection found remembered; major: the last minor collection */
@@ -55,7 +55,9 @@ struct crd_death {
   crd_candidates candidates;
 };
 
-typedef struct crd_services {
+struct crd_services {
+  crd_space *space;
+  crd_marking *marking;
   size_t list_bytes;    /* of address space, for each stack; 0: not known yet */
   crd_word_stack fresh; /* [base, registered of the mutator) was registered since the last minor collection */
   crd_word_stack items; /* of large old holders that were stored into since the last minor collection [stored.1] */
@@ -69,10 +71,10 @@ typedef struct crd_services {
   crd_trim trim;   /* of the major collection */
   crd_weak_sets sets;
   crd_owned owned;
-} crd_services;
+};
 
-static inline const crd_type_services *heap_services_of(const cradle_heap *heap, uint64_t header) {
-  return &heap->types.services[header_type(header)];
+static inline const crd_type_services *space_services_of(const crd_space *space, uint64_t header) {
+  return &space->types.services[header_type(header)];
 }
 
 /* --- what a collection knows --- */
@@ -80,37 +82,37 @@ static inline const crd_type_services *heap_services_of(const cradle_heap *heap,
 /* Where an object is now, or 0 if it was not reached yet. Objects that the collection does not judge count as
  * reached: a minor collection judges young ones only, and neither judges prebuilt ones. */
 static inline uintptr_t death_find(const crd_death *death, uintptr_t address) {
-  const cradle_heap *heap = death->heap;
-  const crd_arenas *arenas = &heap->old.arenas;
-  if (!death->is_minor) return !arenas_know(arenas, address) || old_is_marked(&heap->old, address) ? address : 0;
-  if (CRADLE_LIKELY(heap_is_young(heap, address))) {
+  const crd_space *space = death->space;
+  const crd_arenas *arenas = &space->old.arenas;
+  if (!death->is_minor) return !arenas_know(arenas, address) || old_is_marked(&space->old, address) ? address : 0;
+  if (CRADLE_LIKELY(space_is_young(space, address))) {
     cradle_word header = *object_at(address);
     return header_is_forwarded(header) ? header_forwarded_to(header) : 0;
   }
-  if (CRADLE_LIKELY(heap->old.young_large == PAGE_NONE)) return address;
-  return old_is_young_large(&heap->old, address) ? 0 : address;
+  if (CRADLE_LIKELY(space->old.young_large == PAGE_NONE)) return address;
+  return old_is_young_large(&space->old, address) ? 0 : address;
 }
 
-static inline void service_redirect(const cradle_heap *heap, bool value, cradle_word *slot, uintptr_t address) {
-  *slot = value ? value_moved(&heap->encoding, *slot, address) : address;
+static inline void service_redirect(const crd_space *space, bool value, cradle_word *slot, uintptr_t address) {
+  *slot = value ? value_moved(&space->encoding, *slot, address) : address;
 }
 
 /* Judges a slot that does not keep its object alive: the slot follows an object that was reached, and becomes zero
  * otherwise. Returns whether the object died. */
 static inline bool death_judge(const crd_death *death, bool value, cradle_word *slot) {
-  uintptr_t address = heap_address_in(death->heap, value, *slot);
+  uintptr_t address = space_address_in(death->space, value, *slot);
   if (address == 0) return false;
   uintptr_t place = death_find(death, address);
   if (place == address) return false;
   if (place == 0)
     *slot = 0;
   else
-    service_redirect(death->heap, value, slot, place);
+    service_redirect(death->space, value, slot, place);
   return place == 0;
 }
 /* Whether a slot is as death_judge leaves it: it leads nowhere, or to where a reached object is now. */
 static inline bool death_is_judged(const crd_death *death, bool value, cradle_word word) {
-  uintptr_t address = heap_address_in(death->heap, value, word);
+  uintptr_t address = space_address_in(death->space, value, word);
   return address == 0 || death_find(death, address) == address;
 }
 
@@ -151,35 +153,35 @@ static inline crd_piece death_next_piece(crd_death *death, uint64_t length, bool
 /* --- the words of a holder --- */
 
 /* How many items the holder has, if they are of the kind, CRADLE_ITEMS_WEAK or CRADLE_ITEMS_EPHEMERONS; 0 otherwise. */
-static inline uint64_t service_length(const cradle_heap *heap, const cradle_word *holder, cradle_items kind) {
-  return heap_services_of(heap, holder[0])->items == kind ? type_length(heap_type(heap, holder[0]), holder) : 0;
+static inline uint64_t service_length(const crd_space *space, const cradle_word *holder, cradle_items kind) {
+  return space_services_of(space, holder[0])->items == kind ? type_length(space_type(space, holder[0]), holder) : 0;
 }
 
 /* Calls visit for the holder's weak slots, or for one word of each of its pairs: 0 is the key, 1 the value. Of its
  * items it visits only those of the piece. */
-CRD_ALWAYS_INLINE void service_visit(const cradle_heap *heap, cradle_word *holder, cradle_items kind, unsigned word,
+CRD_ALWAYS_INLINE void service_visit(const crd_space *space, cradle_word *holder, cradle_items kind, unsigned word,
                                      crd_piece piece, crd_slot_function visit, void *context) {
-  const crd_type_services *services = heap_services_of(heap, holder[0]);
+  const crd_type_services *services = space_services_of(space, holder[0]);
   uint64_t bitmap = kind == CRADLE_ITEMS_WEAK ? services->weak : services->ephemerons;
   for (; bitmap != 0; bitmap &= bitmap - 1) visit(context, services->values, holder + __builtin_ctzll(bitmap) + word);
   uint64_t step = kind == CRADLE_ITEMS_WEAK ? 1 : 2;
-  cradle_word *items = holder + heap_type(heap, holder[0])->size / 8;
+  cradle_word *items = holder + space_type(space, holder[0])->size / 8;
   for (uint64_t i = piece.first; i < piece.last; i++) visit(context, services->values, items + step * i + word);
 }
 
 /* The same with all of the holder's items. */
-CRD_ALWAYS_INLINE void service_visit_all(const cradle_heap *heap, cradle_word *holder, cradle_items kind, unsigned word,
+CRD_ALWAYS_INLINE void service_visit_all(const crd_space *space, cradle_word *holder, cradle_items kind, unsigned word,
                                          crd_slot_function visit, void *context) {
-  service_visit(heap, holder, kind, word, (crd_piece){0, service_length(heap, holder, kind)}, visit, context);
+  service_visit(space, holder, kind, word, (crd_piece){0, service_length(space, holder, kind)}, visit, context);
 }
 
 /* Visits the weak slots of a holder, or the keys of its pairs. With in_pieces, visits of a large array only the next
  * piece, and returns false if there is more. visit gets the death as its context. */
 CRD_ALWAYS_INLINE bool death_visit(crd_death *death, cradle_word *holder, cradle_items kind, bool in_pieces,
                                    crd_slot_function visit) {
-  uint64_t length = service_length(death->heap, holder, kind);
+  uint64_t length = service_length(death->space, holder, kind);
   crd_piece piece = death_next_piece(death, length, in_pieces);
-  service_visit(death->heap, holder, kind, 0, piece, visit, death);
+  service_visit(death->space, holder, kind, 0, piece, visit, death);
   return piece.last == length;
 }
 

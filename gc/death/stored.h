@@ -14,7 +14,7 @@
 /* Records those of the count words from words on that the next minor collection must look at. At most *left are
  * recorded, which it counts down. false: the words are no items, there are more, or memory was refused; the holder is to
  * be remembered as a whole. */
-bool crd_stored_record(cradle_heap *heap, const cradle_word *holder, const cradle_word *words, size_t count,
+bool crd_stored_record(crd_services *services, const cradle_word *holder, const cradle_word *words, size_t count,
                        uint32_t *left);
 /* Calls visit for the old holders of the kind that may hold young objects: those that the minor collection found
  * remembered and that have the weak flag, or the whole list if every old object may be. Calls visit_item, with the death,
@@ -22,8 +22,8 @@ bool crd_stored_record(cradle_heap *heap, const cradle_word *holder, const cradl
 void crd_stored_each(crd_death *death, int kind, void (*visit)(crd_death *death, cradle_word *holder),
                      crd_slot_function visit_item);
 /* The recorded items' slots, with tags in the lowest bits: for the verifier. */
-crd_word_stack crd_stored_items(const cradle_heap *heap);
+crd_word_stack crd_stored_items(const crd_services *services);
 /* The slot of an item that is recorded if this word of the holder is stored into; NULL: the word is no item. */
-const cradle_word *crd_stored_item(const cradle_heap *heap, const cradle_word *holder, const cradle_word *word);
+const cradle_word *crd_stored_item(const crd_space *space, const cradle_word *holder, const cradle_word *word);
 
 #endif

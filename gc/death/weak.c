@@ -1,11 +1,10 @@
 #include "gc/death/weak.h"
 
 #include "gc/death/services.h"
-#include "gc/heap.h"
 #include "gc/mutator.h"
 
 static crd_list *list_of(const crd_death *death) {
-  return &death->heap->services->lists[REGISTERED_WEAK];
+  return &death->services->lists[REGISTERED_WEAK];
 }
 
 static void judge_slot(void *death, bool values, cradle_word *slot) {
@@ -23,7 +22,7 @@ static void check_slot(void *death, bool values, cradle_word *slot) {
 }
 
 static void check_holder(crd_death *death, cradle_word *holder) {
-  if (CRADLE_ASSERTIONS) service_visit_all(death->heap, holder, CRADLE_ITEMS_WEAK, 0, check_slot, death);
+  if (CRADLE_ASSERTIONS) service_visit_all(death->space, holder, CRADLE_ITEMS_WEAK, 0, check_slot, death);
 }
 
 /* --- minor collections --- */
@@ -64,8 +63,8 @@ void crd_weak_settle(crd_death *death) {
 
 /* A dead holder stays in the list while finalizers may bring it back. */
 crd_verdict crd_weak_clear_entry(crd_death *death, cradle_word *entry) {
-  ASSERT(!heap_holds_young(death->heap, *entry), "[services.1] an entry of a list is young");
-  if (list_is_empty(&death->heap->services->lists[REGISTERED_FINALIZER]) && !old_is_marked(&death->heap->old, *entry)) {
+  ASSERT(!space_holds_young(death->space, *entry), "[services.1] an entry of a list is young");
+  if (list_is_empty(&death->services->lists[REGISTERED_FINALIZER]) && !old_is_marked(&death->space->old, *entry)) {
     death->item = 0;
     return ENTRY_DROP;
   }
@@ -73,7 +72,7 @@ crd_verdict crd_weak_clear_entry(crd_death *death, cradle_word *entry) {
 }
 
 crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry) {
-  if (!old_is_marked(&death->heap->old, *entry)) return ENTRY_DROP;
+  if (!old_is_marked(&death->space->old, *entry)) return ENTRY_DROP;
   check_holder(death, object_at(*entry));
   return ENTRY_KEEP;
 }
@@ -82,16 +81,16 @@ crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry) {
 
 /* An object that a finalizer brings back counts as alive when everything that it leads to was reached. Until then
  * its header is open. */
-bool crd_weak_is_dead(const cradle_heap *heap, uintptr_t address) {
-  if (!arenas_know(&heap->old.arenas, address)) return false;
-  if (old_is_marked(&heap->old, address)) return heap_has_open(heap, object_at(address));
-  return !old_is_young_large(&heap->old, address);
+bool crd_weak_is_dead(const crd_space *space, uintptr_t address) {
+  if (!arenas_know(&space->old.arenas, address)) return false;
+  if (old_is_marked(&space->old, address)) return space_has_open(space, object_at(address));
+  return !old_is_young_large(&space->old, address);
 }
 
 bool cradle_weak_is_dead(cradle_mutator *mutator, cradle_word word, bool value) {
   crd_mutator_check_thread(mutator, "cradle_weak_get");
-  const cradle_heap *heap = mutator->heap;
+  const crd_space *space = mutator_of(mutator)->space;
   /* With the plain encoding value slots are folded into reference slots [type.2]. */
-  uintptr_t address = heap_address_in(heap, value && !heap->plain_encoding, word);
-  return address != 0 && crd_weak_is_dead(heap, address);
+  uintptr_t address = space_address_in(space, value && !space->plain_encoding, word);
+  return address != 0 && crd_weak_is_dead(space, address);
 }

@@ -23,6 +23,6 @@ crd_verdict crd_weak_clear_entry(crd_death *death, cradle_word *entry);
 crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry);
 
 /* While the guard is up: whether the object at an address that a weak slot holds is dead. */
-bool crd_weak_is_dead(const cradle_heap *heap, uintptr_t address);
+bool crd_weak_is_dead(const crd_space *space, uintptr_t address);
 
 #endif

@@ -9,10 +9,9 @@
 #include "gc/death/services.h"
 #include "gc/death/weak.h"
 #include "gc/death_calls.h"
-#include "gc/heap.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/mutator.h"
-#include "gc/state.h"
+#include "gc/report/report.h"
 
 #define FIRST_CAPACITY 64
 /* A set of which less than 1 / EMPTY_SHARE is taken is rebuilt by the next addition: it would keep its memory, and
@@ -31,7 +30,7 @@ typedef struct place {
 struct cradle_weak_set {
   crd_ring ring;    /* first */
   crd_ring changed; /* in the ring of changed sets, or alone */
-  cradle_heap *heap;
+  crd_services *services;
   cradle_weak_swept_function swept;
   void *data;
   place *places;
@@ -53,7 +52,7 @@ static cradle_weak_set *changed_set_of(crd_ring *link) {
 }
 
 static crd_weak_sets *sets_of(const cradle_weak_set *set) {
-  return &set->heap->services->sets;
+  return &set->services->sets;
 }
 
 static void note_changed(cradle_weak_set *set) {
@@ -78,8 +77,8 @@ static bool holds(const place *at) {
 
 /* --- memory --- */
 
-static bool guard_is_up(const cradle_heap *heap) {
-  return heap->mutator != NULL && heap->mutator->public.weak_guard != 0;
+static bool guard_is_up(const crd_space *space) {
+  return space->mutator != NULL && space->mutator->public.weak_guard != 0;
 }
 
 static place *free_place(cradle_weak_set *set, uint64_t hash) {
@@ -106,7 +105,7 @@ static void fill(cradle_weak_set *set, uint64_t hash, cradle_word object) {
   set->count++;
   *at = (place){hash, object};
   ASSERT(set->used <= set->capacity / 4 * 3, "[weak_set.1] a set is too full for short probes");
-  if (!heap_holds_young(set->heap, object)) return;
+  if (!space_holds_young(set->services->space, object)) return;
   ASSERT(set->young_count < set->young_capacity, "[weak_set.2] no room to list a place with a young object");
   set->young[set->young_count++] = (size_t)(at - set->places);
   note_changed(set);
@@ -128,14 +127,14 @@ static bool rebuild(cradle_weak_set *set) {
   while (capacity / 8 * 3 < set->count) capacity *= 2;
   place *old = set->places, *places = calloc(capacity, sizeof *places);
   size_t old_capacity = set->capacity;
-  bool guarded = guard_is_up(set->heap);
+  bool guarded = guard_is_up(set->services->space);
   if (places == NULL) return false;
   set->places = places;
   set->capacity = capacity;
   set->count = set->used = set->young_count = 0;
   for (size_t i = 0; i < old_capacity; i++) {
     if (!holds(&old[i])) continue;
-    if (guarded && crd_weak_is_dead(set->heap, old[i].object))
+    if (guarded && crd_weak_is_dead(set->services->space, old[i].object))
       count_removed(set);
     else
       fill(set, old[i].hash, old[i].object);
@@ -149,37 +148,38 @@ static bool rebuild(cradle_weak_set *set) {
 /* --- life --- */
 
 /* NULL: no memory. */
-static cradle_weak_set *new_set(cradle_heap *heap, cradle_weak_swept_function swept, void *data) {
+static cradle_weak_set *new_set(const crd_mutator *mutator, cradle_weak_swept_function swept, void *data) {
   cradle_weak_set *set = calloc(1, sizeof *set);
   if (set == NULL) return NULL;
-  *set = (cradle_weak_set){.heap = heap, .swept = swept, .data = data};
+  *set = (cradle_weak_set){.services = crd_registry_open(mutator), .swept = swept, .data = data};
   ring_init(&set->ring);
   ring_init(&set->changed);
   /* The list of sets is in the structure that all services share, which a heap without registered objects lacks. */
-  if (!crd_registry_open(heap) || !rebuild(set)) {
+  if (set->services == NULL || !rebuild(set)) {
     free(set);
     return NULL;
   }
-  ring_insert(&heap->services->sets.all, &set->ring);
+  ring_insert(&set->services->sets.all, &set->ring);
   return set;
 }
 
 cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data) {
   crd_mutator_check_thread(mutator, "cradle_weak_set_new");
-  cradle_weak_set *set = new_set(mutator->heap, swept, data);
-  if (set == NULL) crd_out_of_room(mutator->heap, "cradle_weak_set_new", "weak set");
+  cradle_weak_set *set = new_set(mutator_of(mutator), swept, data);
+  if (set == NULL) crd_out_of_room(mutator_of(mutator)->space, "cradle_weak_set_new", "weak set");
   return set;
 }
 
 static void check(const cradle_weak_set *set, const char *what) {
-  if (set->heap->mutator == NULL) crd_misuse(set->heap, "cradle_weak_set: the heap has no mutator");
-  crd_mutator_check_thread(&set->heap->mutator->public, what);
+  if (set->services->space->mutator == NULL)
+    crd_misuse(heap_of(set->services->space->report), "cradle_weak_set: the heap has no mutator");
+  crd_mutator_check_thread(&set->services->space->mutator->public, what);
 }
 
 void cradle_weak_set_free(cradle_weak_set *set) {
   if (set == NULL) return;
   crd_weak_sets *sets = sets_of(set);
-  crd_heap_check_thread(set->heap, "cradle_weak_set_free");
+  crd_heap_check_thread(heap_of(set->services->space->report), "cradle_weak_set_free");
   /* The program may free a set between the increments of clearing. */
   if (sets->clearing == &set->ring) clear_next(sets, set->ring.next);
   ring_remove(&set->ring);
@@ -194,14 +194,14 @@ void cradle_weak_set_free(cradle_weak_set *set) {
 
 void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equal_function equal, const void *key) {
   check(set, "cradle_weak_set_find");
-  bool guarded = guard_is_up(set->heap);
+  bool guarded = guard_is_up(set->services->space);
   for (size_t at = hash & (set->capacity - 1);; at = (at + 1) & (set->capacity - 1)) {
     const place *here = &set->places[at];
     if (here->object == PLACE_FREE) return NULL;
     if (!holds(here) || here->hash != hash) continue;
     void *object = memory_at(here->object);
     /* Dead, and not cleared yet: equal must not see it. */
-    if (guarded && crd_weak_is_dead(set->heap, here->object)) continue;
+    if (guarded && crd_weak_is_dead(set->services->space, here->object)) continue;
     if (equal(object, key)) return object;
   }
 }
@@ -209,7 +209,7 @@ void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equa
 bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
   static const char what[] = "cradle_weak_set_add";
   check(set, what);
-  if (object == NULL) crd_misuse(set->heap, "%s: the object is NULL", what);
+  if (object == NULL) crd_misuse(heap_of(set->services->space->report), "%s: the object is NULL", what);
   /* The list of young places may name places that were emptied since. When it has as many entries as there are
    * places, rebuilding drops those. */
   bool full = set->used >= set->capacity / 4 * 3 || set->young_count >= set->capacity;
@@ -219,7 +219,7 @@ bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
   /* Room for the list comes first. Rebuilding needs no more of it, and an addition that is refused must not have
    * changed the order of the places. */
   if (!GROW(set->young, set->young_count, set->young_capacity) || ((full || emptied) && !rebuild(set) && full)) {
-    crd_out_of_room(set->heap, what, "object of a weak set");
+    crd_out_of_room(set->services->space, what, "object of a weak set");
     return false;
   }
   recount(set);
@@ -252,11 +252,13 @@ void *cradle_weak_set_next(cradle_weak_set *set, cradle_weak_cursor *cursor) {
   /* The cursor has the count of changes plus one, so that a cursor of zeros is one that has not begun. */
   if (cursor->changes == 0) *cursor = (cradle_weak_cursor){0, set->changes + 1};
   if (cursor->changes != set->changes + 1)
-    crd_misuse(set->heap, "cradle_weak_set_next: the set was changed by the program since the iteration began");
-  bool guarded = guard_is_up(set->heap);
+    crd_misuse(heap_of(set->services->space->report),
+               "cradle_weak_set_next: the set was changed by the program since the iteration began");
+  bool guarded = guard_is_up(set->services->space);
   while (cursor->place < set->capacity) {
     const place *here = &set->places[cursor->place++];
-    if (holds(here) && !(guarded && crd_weak_is_dead(set->heap, here->object))) return memory_at(here->object);
+    if (holds(here) && !(guarded && crd_weak_is_dead(set->services->space, here->object)))
+      return memory_at(here->object);
   }
   return NULL;
 }
@@ -278,7 +280,7 @@ static void clear_young(const crd_death *death, cradle_weak_set *set) {
 }
 
 void crd_weak_sets_clear(crd_death *death) {
-  crd_ring *changed = &death->heap->services->sets.changed;
+  crd_ring *changed = &death->services->sets.changed;
   for (crd_ring *link = changed->next; link != changed; link = link->next) clear_young(death, changed_set_of(link));
 }
 
@@ -287,12 +289,12 @@ void crd_weak_sets_begin(crd_weak_sets *sets) {
 }
 
 bool crd_weak_sets_pass(crd_death *death, crd_pace *pace) {
-  crd_weak_sets *sets = &death->heap->services->sets;
+  crd_weak_sets *sets = &death->services->sets;
   while (sets->clearing != &sets->all) {
     cradle_weak_set *set = set_of(sets->clearing);
     for (size_t i = 0; i < PIECE_PLACES && sets->cleared < set->capacity; i++) {
       place *at = &set->places[sets->cleared++];
-      ASSERT(!holds(at) || !heap_holds_young(death->heap, at->object),
+      ASSERT(!holds(at) || !space_holds_young(death->space, at->object),
              "[weak_set.2] a place held a young object and was not listed");
       judge(death, set, at);
     }
@@ -302,10 +304,10 @@ bool crd_weak_sets_pass(crd_death *death, crd_pace *pace) {
   return true;
 }
 
-void crd_weak_sets_tell(cradle_heap *heap) {
-  const crd_ring *changed = &heap->services->sets.changed;
+void crd_weak_sets_tell(crd_services *services) {
+  const crd_ring *changed = &services->sets.changed;
   if (ring_is_empty(changed)) return;
-  crd_state before = crd_state_enter(heap, HEAP_DESTROYING);
+  crd_state before = crd_state_enter(services->space->report, HEAP_DESTROYING);
   while (!ring_is_empty(changed)) {
     cradle_weak_set *set = changed_set_of(changed->next);
     ASSERT(set->young_count == 0, "[weak_set.3] a set leaves the ring with young places");
@@ -316,15 +318,15 @@ void crd_weak_sets_tell(cradle_heap *heap) {
     set->removed = 0;
     if (removed != 0 && set->swept != NULL) set->swept(set->data, removed);
   }
-  crd_state_leave(heap, before);
+  crd_state_leave(services->space->report, before);
 }
 
-bool crd_weak_sets_exist(const cradle_heap *heap) {
-  return heap->services != NULL && !ring_is_empty(&heap->services->sets.all);
+bool crd_weak_sets_exist(const crd_services *services) {
+  return services != NULL && !ring_is_empty(&services->sets.all);
 }
 
-void crd_weak_sets_each(cradle_heap *heap, crd_slot_function visit, void *context) {
-  crd_ring *all = &heap->services->sets.all;
+void crd_weak_sets_each(crd_services *services, crd_slot_function visit, void *context) {
+  crd_ring *all = &services->sets.all;
   for (crd_ring *link = all->next; link != all; link = link->next) {
     const cradle_weak_set *set = set_of(link);
     for (size_t i = 0; i < set->capacity; i++)

@@ -30,11 +30,11 @@ void crd_weak_sets_clear(crd_death *death);
 void crd_weak_sets_begin(crd_weak_sets *sets);
 bool crd_weak_sets_pass(crd_death *death, crd_pace *pace);
 /* Calls the swept functions of the sets that lost objects. */
-void crd_weak_sets_tell(cradle_heap *heap);
+void crd_weak_sets_tell(crd_services *services);
 
 /* Whether the heap has any. */
-bool crd_weak_sets_exist(const cradle_heap *heap);
+bool crd_weak_sets_exist(const crd_services *services);
 /* Calls visit with the word of every object in a set. */
-void crd_weak_sets_each(cradle_heap *heap, crd_slot_function visit, void *context);
+void crd_weak_sets_each(crd_services *services, crd_slot_function visit, void *context);
 
 #endif

@@ -7,20 +7,21 @@
 
 /* Objects in the nursery and prebuilt ones have no page entry: their place is as large as they are. */
 cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *object) {
-  ASSERT(header_type(object[0]) < heap->types.count, "what is described is no object");
-  const crd_type *type = heap_type(heap, object[0]);
+  ASSERT(header_type(object[0]) < heap->space.types.count, "what is described is no object");
+  const crd_type *type = space_type(&heap->space, object[0]);
   uintptr_t address = address_of(object);
   cradle_object_info info = {.object = memory_at(address),
                              .type_name = type->name,
                              .bytes = type_object_bytes(type, object),
                              .type = header_type(object[0]),
-                             .is_young = heap_is_young(heap, address)};
+                             .is_young = space_is_young(&heap->space, address)};
   info.place_bytes = info.bytes;
-  if (info.is_young || !arenas_contain(&heap->old.arenas, address)) return info;
-  const crd_page *page = old_span_of(&heap->old, address);
+  if (info.is_young || !arenas_contain(&heap->space.old.arenas, address)) return info;
+  const crd_page *page = old_span_of(&heap->space.old, address);
   info.is_large = page->state != PAGE_SMALL;
   info.is_young = page->state == PAGE_LARGE_YOUNG || page->state == PAGE_LARGE_REACHED;
-  info.place_bytes = info.is_large ? (uint64_t)page->pages << PAGE_SHIFT : heap->old.classes.of[page->size_class].bytes;
+  info.place_bytes =
+      info.is_large ? (uint64_t)page->pages << PAGE_SHIFT : heap->space.old.classes.of[page->size_class].bytes;
   return info;
 }
 
@@ -52,7 +53,7 @@ static uint32_t span_of(const crd_old *old, uintptr_t address) {
  * unfilled run, what begins there may be no header or a forwarded one, and the object may be shorter than its place.
  * Then the address counts as free. */
 static void describe_old(const cradle_heap *heap, uintptr_t address, cradle_address_info *info) {
-  const crd_old *old = &heap->old;
+  const crd_old *old = &heap->space.old;
   info->kind = CRADLE_ADDRESS_FREE;
   uint32_t page = span_of(old, address);
   if (page == PAGE_NONE) return;
@@ -61,23 +62,25 @@ static void describe_old(const cradle_heap *heap, uintptr_t address, cradle_addr
   const crd_arena *arena = arenas_of(&old->arenas, place);
   const cradle_word *object = object_at(place);
   if (!(arena->allocated[arena_bit_word(place)] & arena_bit_mask(place)) || old_is_unfilled(old, span, place)) return;
-  if (header_type(object[0]) >= heap->types.count) return;
-  if (header_is_forwarded(object[0]) && !heap_has_open(heap, object)) return;
+  if (header_type(object[0]) >= heap->space.types.count) return;
+  if (header_is_forwarded(object[0]) && !space_has_open(&heap->space, object)) return;
   cradle_object_info found = crd_object_info(heap, object);
   if (address - place >= found.bytes) return;
   info->object = found;
   info->offset = address - place;
   info->kind = info->offset == 0 ? CRADLE_ADDRESS_OBJECT : CRADLE_ADDRESS_INTERIOR;
-  if (heap_is_known_dead(heap, place) || heap_has_open(heap, object)) info->kind = CRADLE_ADDRESS_DEAD;
+  if (marking_knows_dead(&heap->marking, place) || space_has_open(&heap->space, object))
+    info->kind = CRADLE_ADDRESS_DEAD;
 }
 
 void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info, size_t size) {
   uintptr_t where = address_of(address);
   cradle_address_info found = {.kind = CRADLE_ADDRESS_OUTSIDE};
-  if (heap_is_young(heap, where))
-    found.kind = where - address_of(heap->nursery.start) < nursery_filled(heap) ? CRADLE_ADDRESS_NURSERY
-                                                                                : CRADLE_ADDRESS_NURSERY_FREE;
-  else if (arenas_contain(&heap->old.arenas, where))
+  if (space_is_young(&heap->space, where))
+    found.kind = where - address_of(heap->space.nursery.start) < nursery_filled(&heap->space)
+                     ? CRADLE_ADDRESS_NURSERY
+                     : CRADLE_ADDRESS_NURSERY_FREE;
+  else if (arenas_contain(&heap->space.old.arenas, where))
     describe_old(heap, where, &found);
   cradle_explanation why;
   (void)cradle_explain_address(heap, address, &why, sizeof why);

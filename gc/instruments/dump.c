@@ -7,7 +7,7 @@
 
 #include "gc/heap.h"
 #include "gc/instruments/referrers.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/roots.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
@@ -78,19 +78,20 @@ static uint32_t put_range_names(dump_context *context, const cradle_root_range *
 /* In the order of crd_root_name. */
 static void put_names(dump_context *context) {
   const cradle_heap *heap = context->heap;
-  for (uint32_t i = 0; i < heap->types.count; i++) put_name(context, DUMP_TYPES, i, heap->types.types[i].name);
-  if (heap->mutator == NULL) return;
+  for (uint32_t i = 0; i < heap->space.types.count; i++)
+    put_name(context, DUMP_TYPES, i, heap->space.types.types[i].name);
+  if (heap->space.mutator == NULL) return;
   uint32_t number = 0;
   for (int ring = ROOT_STACKS_RAN; ring < ROOT_STACKS_RINGS; ring++)
-    for (EACH_ROOT_STACK(stack, heap->mutator, ring)) number = put_range_names(context, stack->ranges, number);
-  (void)put_range_names(context, heap->mutator->ranges, number);
+    for (EACH_ROOT_STACK(stack, heap->space.mutator, ring)) number = put_range_names(context, stack->ranges, number);
+  (void)put_range_names(context, heap->space.mutator->ranges, number);
 }
 
 /* --- what the walk reports --- */
 
 static uint64_t position_of(const dump_context *context, uintptr_t address) {
   const dump_header *header = &context->header;
-  if (heap_is_young(context->heap, address)) return header->old_words + (address - header->nursery_base) / 8;
+  if (space_is_young(&context->heap->space, address)) return header->old_words + (address - header->nursery_base) / 8;
   return (address - header->old_base) / 8;
 }
 
@@ -159,13 +160,13 @@ static void tell_slot(void *data, const cradle_word *holder, const cradle_word *
 static dump_header header_of(const cradle_heap *heap, uint32_t position_bytes) {
   dump_header header = {.version = DUMP_VERSION,
                         .position_bytes = position_bytes,
-                        .old_base = heap->old.arenas.base,
-                        .nursery_base = address_of(heap->nursery.start),
-                        .old_words = heap->old.arenas.used_end * ARENA_BYTES / 8,
-                        .minor_collections = heap->stats.minor_collections,
-                        .major_collections = heap->stats.major_collections};
+                        .old_base = heap->space.old.arenas.base,
+                        .nursery_base = address_of(heap->space.nursery.start),
+                        .old_words = heap->space.old.arenas.used_end * ARENA_BYTES / 8,
+                        .minor_collections = heap->report.stats.minor_collections,
+                        .major_collections = heap->report.stats.major_collections};
   memcpy(header.magic, DUMP_MAGIC, sizeof header.magic);
-  header.words = header.old_words + nursery_filled(heap) / 8;
+  header.words = header.old_words + nursery_filled(&heap->space) / 8;
   if (position_bytes == 0) header.position_bytes = header.words <= NARROW_WORDS ? 4 : 8;
   return header;
 }

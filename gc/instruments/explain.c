@@ -7,7 +7,7 @@
 
 #include "gc/base/prefix.h"
 #include "gc/heap.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/instruments/other_heaps.h"
 #include "gc/instruments/quarantine.h"
 #include "gc/old/closed.h"
@@ -43,13 +43,13 @@ const char *crd_poison_cause(uint64_t word) {
 
 /* Of the quarantine's ring, objects lie in the nursery's window only. */
 static bool is_in_own_ring(const cradle_heap *heap, uintptr_t address) {
-  return quarantine_is_on(heap) && address - address_of(heap->quarantine.base) < heap->quarantine.bytes;
+  return quarantine_is_on(&heap->quarantine) && address - address_of(heap->quarantine.base) < heap->quarantine.bytes;
 }
 
 const char *crd_outside_fault(const cradle_heap *heap, uintptr_t address, bool tagged) {
   crd_quarantined quarantined;
   if (crd_poison_cause(address) != NULL) return "poison";
-  if (crd_quarantine_find(heap, address, &quarantined))
+  if (crd_quarantine_find(&heap->quarantine, address, &quarantined))
     return "stale reference to what an earlier collection moved or freed";
   if (is_in_own_ring(heap, address)) return "stale reference into the nursery, where no object is";
   if (address % 8 != 0) return tagged ? NULL : "no reference";
@@ -58,7 +58,7 @@ const char *crd_outside_fault(const cradle_heap *heap, uintptr_t address, bool t
 }
 
 static void add_stale(crd_text *text, const cradle_heap *heap, uint32_t type) {
-  const char *name = type < heap->types.count ? heap->types.types[type].name : NULL;
+  const char *name = type < heap->space.types.count ? heap->space.types.types[type].name : NULL;
   if (name != NULL)
     crd_text_format(text, "stale reference to a %s", crd_show_name(name).buffer);
   else
@@ -80,7 +80,7 @@ static void add_quarantined(crd_text *text, const cradle_heap *heap, const crd_q
 }
 
 static void add_closed(crd_text *text, const cradle_heap *heap, const crd_closed_run *run, uintptr_t address) {
-  uintptr_t object = arenas_page_address(&heap->old.arenas, run->page);
+  uintptr_t object = arenas_page_address(&heap->space.old.arenas, run->page);
   add_stale(text, heap, run->type);
   crd_text_format(text, " (large object at %#" PRIxPTR ", %s minor collection %" PRIu64 "), at its word %" PRIu64,
                   object, run->swept ? "died; swept after" : "died in", run->collection, words_into(object, address));
@@ -96,13 +96,14 @@ static bool explain_poison(crd_text *text, uintptr_t address) {
 }
 
 static bool explain_old(crd_text *text, const cradle_heap *heap, uintptr_t address, uint64_t *collection) {
-  const crd_closed_run *closed = crd_closed_at(&heap->old.arenas, address);
+  const crd_closed_run *closed = crd_closed_at(&heap->space.old.arenas, address);
   if (closed != NULL) {
     *collection = closed->collection;
     add_closed(text, heap, closed, address);
     return true;
   }
-  if (!arenas_contain(&heap->old.arenas, address) || arenas_are_committed(&heap->old.arenas, address)) return false;
+  if (!arenas_contain(&heap->space.old.arenas, address) || arenas_are_committed(&heap->space.old.arenas, address))
+    return false;
   crd_text_format(text, "stale reference into the old generation, where no memory is: all that was there, if anything "
                         "was, has moved or died");
   return true;
@@ -110,7 +111,7 @@ static bool explain_old(crd_text *text, const cradle_heap *heap, uintptr_t addre
 
 static bool explain_young(crd_text *text, const cradle_heap *heap, uintptr_t address, uint64_t *collection) {
   crd_quarantined found;
-  if (!crd_quarantine_find(heap, address, &found)) return false;
+  if (!crd_quarantine_find(&heap->quarantine, address, &found)) return false;
   *collection = found.collection;
   if (found.object != NULL)
     add_quarantined(text, heap, &found, address);

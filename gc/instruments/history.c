@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "gc/heap.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/platform/backtrace.h"
 
 /* Entries of the table of stores, a power of two. Objects whose entries are the same overwrite each other. */
@@ -49,7 +49,7 @@ void crd_history_close(cradle_heap *heap) {
 
 /* The number of the present era [history.1]. */
 static uint64_t era_of(const cradle_heap *heap) {
-  return heap->stats.major_collections * 8 + (uint64_t)heap->major.phase;
+  return heap->report.stats.major_collections * 8 + (uint64_t)heap->marking.major.phase;
 }
 
 static last_store *entry_for(crd_history *history, const void *object) {
@@ -60,11 +60,12 @@ static last_store *entry_for(crd_history *history, const void *object) {
 void crd_history_store(cradle_heap *heap, const void *object) {
   crd_history *history = heap->history;
   const char *place = crd_call_place();
-  if (history == NULL || place == NULL || heap_holds_young(heap, address_of(object))) return;
+  if (history == NULL || place == NULL || space_holds_young(&heap->space, address_of(object))) return;
   history->stored++;
   last_store *last = entry_for(history, object);
   size_t length = strlen(place), kept = length < PLACE_BYTES ? length : PLACE_BYTES - 1;
-  *last = (last_store){.object = address_of(object), .era = era_of(heap), .collections = heap->stats.minor_collections};
+  *last = (last_store){
+      .object = address_of(object), .era = era_of(heap), .collections = heap->report.stats.minor_collections};
   memcpy(last->place, place + length - kept, kept);
 }
 
@@ -84,7 +85,7 @@ static void add_last_store(const cradle_heap *heap, crd_text *text) {
 /* --- verifications --- */
 
 static moment now(const cradle_heap *heap, bool before) {
-  return (moment){.collection = heap->stats.minor_collections + before, .before = before};
+  return (moment){.collection = heap->report.stats.minor_collections + before, .before = before};
 }
 
 static const char *side(moment moment) {
@@ -101,7 +102,8 @@ void crd_history_suspect(cradle_heap *heap, const void *object) {
   if (heap->history != NULL) heap->history->suspect = object; /* NULL: none yet */
 }
 
-void crd_history_wrong(cradle_heap *heap, bool before, crd_text *text) {
+/* Adds to the message what is known. */
+static void add_history(const cradle_heap *heap, bool before, crd_text *text) {
   crd_history *history = heap->history;
   moment wrong = now(heap, before);
   if (history == NULL) return;
@@ -114,7 +116,8 @@ void crd_history_wrong(cradle_heap *heap, bool before, crd_text *text) {
   if (history->suspect != NULL) add_last_store(heap, text);
 }
 
-void crd_history_write(const cradle_heap *heap) {
+/* After the message: from where the heap was last found right. */
+static void write_history(const cradle_heap *heap) {
   const crd_history *history = heap->history;
   if (history == NULL || history->right.collection == 0) return;
   crd_text text = {.length = 0};
@@ -122,4 +125,10 @@ void crd_history_write(const cradle_heap *heap) {
                   history->right.collection);
   crd_say(text.buffer, "which was called from, the innermost first:");
   crd_backtrace_write(&history->right_from);
+}
+
+void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before) {
+  crd_text wrong = {.length = 0};
+  add_history(heap, before, &wrong);
+  crd_misuse_with(heap, fault, &wrong, write_history);
 }

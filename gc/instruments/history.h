@@ -23,9 +23,7 @@ void crd_history_store(cradle_heap *heap, const void *object);
 void crd_history_right(cradle_heap *heap, bool before);
 /* Notes that the verifier found a store into the object that had no barrier. */
 void crd_history_suspect(cradle_heap *heap, const void *object);
-/* The heap was verified and is wrong: adds to the message what is known. */
-void crd_history_wrong(cradle_heap *heap, bool before, crd_text *text);
-/* After that message: writes to standard error from where the heap was last found right. */
-void crd_history_write(const cradle_heap *heap);
+/* Misuse: the verifier found a fault. before: as a collection was about to begin; otherwise after one. */
+CRADLE_COLD _Noreturn void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before);
 
 #endif

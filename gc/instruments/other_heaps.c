@@ -34,11 +34,11 @@ void crd_other_heaps_enter(const cradle_heap *heap) {
     const cradle_heap *nobody = NULL;
     if (!__atomic_compare_exchange_n(&rows[i].owner, &nobody, heap, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
       continue;
-    if (quarantine_is_on(heap))
+    if (quarantine_is_on(&heap->quarantine))
       set(&rows[i].nursery, address_of(heap->quarantine.base), heap->quarantine.bytes);
     else
-      set(&rows[i].nursery, address_of(heap->nursery.start), heap->nursery.reserved_bytes);
-    set(&rows[i].arenas, heap->old.arenas.base, heap->old.arenas.bytes);
+      set(&rows[i].nursery, address_of(heap->space.nursery.start), heap->space.nursery.reserved_bytes);
+    set(&rows[i].arenas, heap->space.old.arenas.base, heap->space.old.arenas.bytes);
     __atomic_store_n(&rows[i].is_ready, true, __ATOMIC_RELEASE);
     return;
   }

@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "gc/base/sanitizers.h"
-#include "gc/event.h"
-#include "gc/heap.h"
+#include "gc/report/event.h"
+#include "gc/space.h"
 #include "gc/platform/pages.h"
-#include "gc/young/nursery.h"
 
 static size_t page_of(const crd_quarantine *quarantine, uintptr_t address) {
   ASSERT(address - address_of(quarantine->base) <= quarantine->bytes, "[quarantine.1] an address outside of the ring");
@@ -36,28 +35,27 @@ static bool open_pages(crd_quarantine *quarantine, char *from, char *to) {
 
 /* Where the object at a place of the nursery is now: there, or, if its header is forwarded, its copy. NULL: no object
  * begins there. */
-static const cradle_word *object_now(const cradle_heap *heap, const cradle_word *object) {
+static const cradle_word *object_now(const crd_space *space, const cradle_word *object) {
   const cradle_word *now = object;
   if (header_is_forwarded(object[0])) {
     uintptr_t copy = header_forwarded_to(object[0]);
-    if (!crd_old_is_object(&heap->old, copy)) return NULL; /* poison, say */
+    if (!crd_old_is_object(&space->old, copy)) return NULL; /* poison, say */
     now = object_at(copy);
   }
-  return header_type(now[0]) < heap->types.count ? now : NULL;
+  return header_type(now[0]) < space->types.count ? now : NULL;
 }
 
 /* Notes where the objects in [from, to) start, by going from one to the next. In between there may be words that belong
  * to no object: the unused part of a reservation, or the rest of an array that became shorter. Such a word may look
  * like a header, and then the size that it seems to say leads astray. If a size is impossible, the rest is left out;
  * nothing behind `to` is ever read. */
-static void note_starts(const cradle_heap *heap, cradle_word *from, cradle_word *to) {
-  const crd_quarantine *quarantine = &heap->quarantine;
+static void note_starts(const crd_quarantine *quarantine, const crd_space *space, cradle_word *from, cradle_word *to) {
   size_t bytes;
   for (cradle_word *object = from; object < to; object += bytes / 8) {
-    const cradle_word *now = object_now(heap, object);
+    const cradle_word *now = object_now(space, object);
     bytes = 8;
     if (now == NULL) continue;
-    const crd_type *type = heap_type(heap, now[0]);
+    const crd_type *type = space_type(space, now[0]);
     size_t room = (size_t)(to - object) * 8;
     bytes = type->size <= room ? type_object_bytes(type, now) : 0;
     if (bytes == 0 || bytes > room) return;
@@ -68,19 +66,19 @@ static void note_starts(const cradle_heap *heap, cradle_word *from, cradle_word 
 }
 
 /* Takes the access to the filled pages away, after noting what is on them: afterwards they cannot be read. */
-static void close_pages(cradle_heap *heap, char *from, char *filled) {
-  crd_quarantine *quarantine = &heap->quarantine;
+static void close_pages(crd_quarantine *quarantine, crd_space *space, char *from, char *filled) {
   char *to = page_end(quarantine, filled);
   sanitize_known(from, (size_t)(filled - from));
-  note_starts(heap, words_of(from), words_of(filled));
+  note_starts(quarantine, space, words_of(from), words_of(filled));
   for (size_t page = page_of(quarantine, address_of(from)); page < page_of(quarantine, address_of(to)); page++) {
     ASSERT(quarantine->closed_by[page] == 0, "[quarantine.1] a page is closed twice");
-    quarantine->closed_by[page] = heap->stats.minor_collections + 1; /* the present collection is not counted yet */
+    quarantine->closed_by[page] =
+        space->report->stats.minor_collections + 1; /* the present collection is not counted yet */
   }
   sanitize_unused(from, (size_t)(to - from));
   if (!crd_pages_protect(from, (size_t)(to - from), false) && !quarantine->refused) {
     quarantine->refused = true;
-    crd_event_note_about(heap, CRADLE_NOTE_LESS_CHECKED,
+    crd_event_note_about(space->report, CRADLE_NOTE_LESS_CHECKED,
                          "quarantine: the system refuses to protect pages; what moved stays accessible", 0, 0);
   }
 }
@@ -88,11 +86,10 @@ static void close_pages(cradle_heap *heap, char *from, char *filled) {
 /* --- the ring --- */
 
 /* The ring is on base pages, because pages are closed one by one. */
-char *crd_quarantine_init(cradle_heap *heap, size_t window) {
-  crd_quarantine *quarantine = &heap->quarantine;
-  size_t page = heap->hardware.page_bytes, count;
+char *crd_quarantine_init(crd_quarantine *quarantine, crd_space *space, size_t window) {
+  size_t page = space->hardware->page_bytes, count;
   window = align_up(window, page);
-  if (__builtin_mul_overflow(window, heap->options.quarantine + 2, &count) || count > CRADLE_QUARANTINE_MAX_BYTES)
+  if (__builtin_mul_overflow(window, space->options->quarantine + 2, &count) || count > CRADLE_QUARANTINE_MAX_BYTES)
     return NULL;
   char *base = crd_pages_reserve(count, page < ARENA_BYTES ? ARENA_BYTES : page, NULL);
   if (base == NULL) return NULL;
@@ -102,15 +99,14 @@ char *crd_quarantine_init(cradle_heap *heap, size_t window) {
   quarantine->closed_by = calloc(count / page, sizeof *quarantine->closed_by);
   if (quarantine->starts == NULL || quarantine->closed_by == NULL || !crd_pages_commit(base, count) ||
       !open_pages(quarantine, base, base + window)) {
-    crd_quarantine_fini(heap);
+    crd_quarantine_fini(quarantine);
     return NULL;
   }
   crd_pages_name(base, count, NURSERY_NAME);
   return base;
 }
 
-void crd_quarantine_fini(cradle_heap *heap) {
-  crd_quarantine *quarantine = &heap->quarantine;
+void crd_quarantine_fini(crd_quarantine *quarantine) {
   free(quarantine->starts);
   free(quarantine->closed_by);
   sanitize_used(quarantine->base, quarantine->bytes);
@@ -120,20 +116,19 @@ void crd_quarantine_fini(cradle_heap *heap) {
 
 /* Opens before it closes, so that a refusal leaves the window as it was. Usually only the pages behind the old window's
  * end must be opened. If the rest of the ring is too short for a window, a whole one is opened at the base. */
-bool crd_quarantine_advance(cradle_heap *heap, char *filled) {
-  crd_quarantine *quarantine = &heap->quarantine;
-  size_t window = heap->nursery.reserved_bytes;
-  char *from = heap->nursery.start, *next = page_end(quarantine, filled), *clean = from + window;
+bool crd_quarantine_advance(crd_quarantine *quarantine, crd_space *space, char *filled) {
+  size_t window = space->nursery.reserved_bytes;
+  char *from = space->nursery.start, *next = page_end(quarantine, filled), *clean = from + window;
   ASSERT(filled > from && filled <= clean, "[quarantine.1] what was filled is not in the window");
   ASSERT(page_end(quarantine, from) == from, "[quarantine.1] the window begins inside a page");
   if ((size_t)(quarantine->base + quarantine->bytes - next) < window) next = clean = quarantine->base;
   if (!open_pages(quarantine, clean, next + window)) {
-    crd_event_note_about(heap, CRADLE_NOTE_LESS_CHECKED,
+    crd_event_note_about(space->report, CRADLE_NOTE_LESS_CHECKED,
                          "quarantine: the system refuses to open pages; the nursery stays where it is", 0, 0);
     return false;
   }
-  close_pages(heap, from, filled);
-  heap->nursery.start = next;
+  close_pages(quarantine, space, from, filled);
+  space->nursery.start = next;
   return true;
 }
 
@@ -161,8 +156,7 @@ static void open_for_reading(const crd_quarantine *quarantine, const cradle_word
 
 /* The nearest start below the address may be on a page that another collection closed. Then it belongs to another use
  * of the pages, and no object is known at the address. */
-bool crd_quarantine_find(const cradle_heap *heap, uintptr_t address, crd_quarantined *found) {
-  const crd_quarantine *quarantine = &heap->quarantine;
+bool crd_quarantine_find(const crd_quarantine *quarantine, uintptr_t address, crd_quarantined *found) {
   *found = (crd_quarantined){.object = NULL};
   if (quarantine->base == NULL || address - address_of(quarantine->base) >= quarantine->bytes) return false;
   found->collection = quarantine->closed_by[page_of(quarantine, address)];
@@ -180,10 +174,9 @@ bool crd_quarantine_find(const cradle_heap *heap, uintptr_t address, crd_quarant
 
 /* --- check --- */
 
-const char *crd_quarantine_check(const cradle_heap *heap) {
-  const crd_quarantine *quarantine = &heap->quarantine;
-  if (!quarantine_is_on(heap)) return NULL;
-  uintptr_t start = address_of(heap->nursery.start), window = heap->nursery.reserved_bytes;
+const char *crd_quarantine_check(const crd_quarantine *quarantine, const crd_space *space) {
+  if (!quarantine_is_on(quarantine)) return NULL;
+  uintptr_t start = address_of(space->nursery.start), window = space->nursery.reserved_bytes;
   uintptr_t offset = start - address_of(quarantine->base);
   if (offset > quarantine->bytes || window > quarantine->bytes - offset || offset % quarantine->page_bytes != 0)
     return "the nursery is not a window of the quarantine's pages [quarantine.1]";

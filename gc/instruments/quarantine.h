@@ -33,6 +33,9 @@
 
 #include <cradle/options.h>
 
+#include "gc/base/check.h"
+#include "gc/parts.h"
+
 /* The ring of pages that the nursery moves through under quarantine. base NULL: no quarantine. */
 typedef struct crd_quarantine {
   char *base;
@@ -43,12 +46,15 @@ typedef struct crd_quarantine {
   bool refused;        /* the system refused to protect pages, and the log says so */
 } crd_quarantine;
 
+static inline bool quarantine_is_on(const crd_quarantine *quarantine) {
+  return CRADLE_UNLIKELY(quarantine->base != NULL);
+}
 /* Makes the ring for a nursery of so many bytes, and returns its base; NULL: memory was refused. */
-char *crd_quarantine_init(cradle_heap *heap, size_t window);
-void crd_quarantine_fini(cradle_heap *heap);
+char *crd_quarantine_init(crd_quarantine *quarantine, crd_space *space, size_t window);
+void crd_quarantine_fini(crd_quarantine *quarantine);
 /* After a minor collection: closes the nursery's pages up to filled, and moves its start behind them. false: the system
  * refuses, and nothing has changed. */
-bool crd_quarantine_advance(cradle_heap *heap, char *filled);
+bool crd_quarantine_advance(crd_quarantine *quarantine, crd_space *space, char *filled);
 /* Whether the address lies on a closed page, and what was there. May be called in a signal handler. */
 typedef struct crd_quarantined {
   const cradle_word *object; /* NULL: no object is known there */
@@ -56,8 +62,8 @@ typedef struct crd_quarantined {
   uint64_t collection;
   uint32_t type;
 } crd_quarantined;
-bool crd_quarantine_find(const cradle_heap *heap, uintptr_t address, crd_quarantined *found);
+bool crd_quarantine_find(const crd_quarantine *quarantine, uintptr_t address, crd_quarantined *found);
 /* For the verifier, outside of a collection: NULL, or what is wrong. */
-const char *crd_quarantine_check(const cradle_heap *heap);
+const char *crd_quarantine_check(const crd_quarantine *quarantine, const crd_space *space);
 
 #endif

@@ -22,7 +22,7 @@ const char *crd_holder_name(cradle_holder holder) {
 
 /* Ranges are numbered as they are visited: those of root stacks first. */
 static void begin_stack(crd_root_names *names, int ring, crd_ring *link) {
-  crd_mutator *mutator = names->heap->mutator;
+  crd_mutator *mutator = names->heap->space.mutator;
   while (link == &mutator->rings[ring] && ++ring < ROOT_STACKS_RINGS) link = mutator->rings[ring].next;
   names->ring = ring;
   names->stack = ring == ROOT_STACKS_RINGS ? NULL : root_stack_of(link);
@@ -37,9 +37,9 @@ static void next_stack(crd_root_names *names) {
 
 crd_root_names crd_root_names_begin(const cradle_heap *heap, const crd_walker *walker) {
   crd_root_names names = {.heap = heap, .walker = walker};
-  if (heap->mutator == NULL) return names;
-  crd_root_stack_store(heap->mutator);
-  begin_stack(&names, ROOT_STACKS_RAN, heap->mutator->rings[ROOT_STACKS_RAN].next);
+  if (heap->space.mutator == NULL) return names;
+  crd_root_stack_store(heap->space.mutator);
+  begin_stack(&names, ROOT_STACKS_RAN, heap->space.mutator->rings[ROOT_STACKS_RAN].next);
   return names;
 }
 
@@ -76,9 +76,9 @@ static bool name_scope(crd_root_names *names, cradle_referrer *referrer) {
 
 static bool is_next_global(crd_root_names *names, const void *slot) {
   const cradle_heap *heap = names->heap;
-  while (names->global < heap->global_count && (const void *)heap->globals[names->global].address != slot)
+  while (names->global < heap->roots.global_count && (const void *)heap->roots.globals[names->global].address != slot)
     names->global++;
-  return names->global < heap->global_count;
+  return names->global < heap->roots.global_count;
 }
 
 static bool is_in_range(const cradle_root_range *range, const cradle_word *slot) {
@@ -109,7 +109,7 @@ static bool name_mutator_root(crd_root_names *names, cradle_referrer *referrer, 
     }
     if (name_scope(names, referrer) || name_range(names->stack->ranges, referrer, names->ranges, number)) return true;
   }
-  return name_range(names->heap->mutator->ranges, referrer, names->ranges, number);
+  return name_range(names->heap->space.mutator->ranges, referrer, names->ranges, number);
 }
 
 /* What the walker does not name and no table has must be a root of the root callback. */
@@ -126,7 +126,7 @@ void crd_root_name(crd_root_names *names, cradle_referrer *referrer, uint32_t *r
     set_root(referrer, walker->root, walker->index);
     return;
   }
-  if (names->heap->mutator != NULL && name_mutator_root(names, referrer, range)) return;
+  if (names->heap->space.mutator != NULL && name_mutator_root(names, referrer, range)) return;
   if (is_next_global(names, referrer->slot))
     set_root(referrer, CRADLE_HOLDER_GLOBAL_ROOT, names->global);
   else

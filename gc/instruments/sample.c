@@ -6,7 +6,7 @@
 #include "gc/base/probes.h"
 #include "gc/base/random.h"
 #include "gc/heap.h"
-#include "gc/state.h"
+#include "gc/report/report.h"
 #include "gc/young/nursery.h"
 
 /* --- the points --- */
@@ -44,7 +44,7 @@ void crd_sampling_init(cradle_heap *heap) {
   sampling->interval = (heap->options.sampler.interval_bytes + 7) & ~(uint64_t)7;
   sampling->random = heap->options.sampler.seed;
   uint64_t offset = next_offset(sampling);
-  sampling->point = address_of(heap->nursery.start) + offset;
+  sampling->point = address_of(heap->space.nursery.start) + offset;
   sampling->stretch_end = sampling->interval - offset;
 }
 
@@ -75,18 +75,18 @@ static void take(cradle_mutator *mutator, cradle_sample *sample) {
   cradle_heap *heap = mutator->heap;
   const cradle_sampler *sampler = &heap->options.sampler;
   PROBE3(sample, heap, sample->type, sample->weight_bytes);
-  crd_state before = crd_state_enter(heap, HEAP_SAMPLING);
+  crd_state before = crd_state_enter(&heap->report, HEAP_SAMPLING);
   sample->tag = sampler->sampled(sampler->data, mutator, sample);
   if (sample->type == CRADLE_TYPE_ID_END || !keep_open(&heap->sampling, sample))
     settle(heap, sample, CRADLE_FATE_UNKNOWN);
-  crd_state_leave(heap, before);
+  crd_state_leave(&heap->report, before);
 }
 
 /* A large or a pinned object has no place in the nursery. It counts as if it had been allocated where free is. */
 void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_t bytes) {
   cradle_heap *heap = mutator->heap;
   crd_sampling *sampling = &heap->sampling;
-  bool young = heap_is_young(heap, address_of(object));
+  bool young = space_is_young(&heap->space, address_of(object));
   uintptr_t from = young ? address_of(object) : address_of(mutator->free);
   ASSERT(from <= sampling->point, "[sample.1] an object was allocated over the point, and nobody saw it");
   uint64_t distance = sampling->point - from;
@@ -94,14 +94,14 @@ void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_
   sampling->point = address_of(mutator->free) + distance;
   if (points != 0) {
     cradle_sample sample = {.object = object,
-                            .type_name = type < heap->types.count ? heap->types.types[type].name : NULL,
+                            .type_name = type < heap->space.types.count ? heap->space.types.types[type].name : NULL,
                             .bytes = bytes,
                             .weight_bytes = points * sampling->interval,
                             .type = type,
                             .is_large = !young};
     take(mutator, &sample);
   }
-  crd_nursery_set_top(heap);
+  crd_nursery_set_top(&heap->young);
 }
 
 /* --- fates --- */
@@ -109,7 +109,7 @@ void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_
 /* Whether a sampled object survived. One in the nursery has been forwarded then. A large one, or one that was allocated
  * pinned, does not move; if it died, its page is free. */
 static bool survived(const cradle_heap *heap, const cradle_sample *sample) {
-  const crd_arenas *arenas = &heap->old.arenas;
+  const crd_arenas *arenas = &heap->space.old.arenas;
   uintptr_t address = address_of(sample->object);
   if (!sample->is_large) return header_is_forwarded(object_at(address)[0]);
   return arenas_page(arenas, arenas_page_number(arenas, address))->state != PAGE_FREE;
@@ -117,7 +117,7 @@ static bool survived(const cradle_heap *heap, const cradle_sample *sample) {
 
 void crd_sample_settle(cradle_heap *heap) {
   crd_sampling *sampling = &heap->sampling;
-  ASSERT(heap->state == HEAP_COLLECTING, "[sample.3] fates are told while the objects may still be used");
+  ASSERT(heap->report.state == HEAP_COLLECTING, "[sample.3] fates are told while the objects may still be used");
   for (size_t i = 0; i < sampling->open_count; i++) {
     const cradle_sample *sample = &sampling->open[i];
     settle(heap, sample, survived(heap, sample) ? CRADLE_FATE_SURVIVED : CRADLE_FATE_DIED);
@@ -129,8 +129,8 @@ void crd_sample_settle(cradle_heap *heap) {
 
 static bool is_open_for(const cradle_heap *heap, const cradle_sample *sample) {
   uintptr_t address = address_of(sample->object);
-  if (!sample->is_large) return address - address_of(heap->nursery.start) < nursery_filled(heap);
-  return arenas_contain(&heap->old.arenas, address) && survived(heap, sample);
+  if (!sample->is_large) return address - address_of(heap->space.nursery.start) < nursery_filled(&heap->space);
+  return arenas_contain(&heap->space.old.arenas, address) && survived(heap, sample);
 }
 
 /* Reads top once more atomically, because another thread may lower it to NULL at any moment to ask for a safepoint. */
@@ -138,8 +138,8 @@ const char *crd_sampling_check(const cradle_heap *heap) {
   const crd_sampling *sampling = &heap->sampling;
   if (sampling->interval == 0 && sampling->point != UINTPTR_MAX)
     return "there is a sample point without a sampler [sample.1]";
-  if (heap->mutator == NULL) return NULL;
-  const cradle_mutator *m = &heap->mutator->public;
+  if (heap->space.mutator == NULL) return NULL;
+  const cradle_mutator *m = &heap->space.mutator->public;
   if (address_of(m->free) > sampling->point) return "an object passed the sample point unseen [sample.1]";
   if (address_of(__atomic_load_n(&m->top, __ATOMIC_RELAXED)) > sampling->point)
     return "top is above the sample point [sample.2]";

@@ -8,12 +8,12 @@
 #include "gc/heap.h"
 #include "gc/instruments/explain.h"
 #include "gc/instruments/history.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/mutator.h"
 
 /* what: the public function; fault: what is wrong with the object. */
 static CRADLE_COLD void slots_misuse(cradle_heap *heap, const char *what, const char *fault, const void *object) {
-  crd_misuse(heap, "%s%s%s at %p", what, fault, crd_name_type(heap, cradle_type_of(object)).buffer, object);
+  crd_misuse(heap, "%s%s%s at %p", what, fault, crd_name_type(&heap->space, cradle_type_of(object)).buffer, object);
 }
 
 /* What a word of the object is, by its type: CRADLE_ITEMS_REFERENCES or _VALUES for such a slot, else _BYTES. Weak
@@ -34,12 +34,14 @@ static cradle_items kind_of(const crd_type_table *table, const cradle_word *obje
  * has a tag and is no reference. */
 static const char *fault_of_reference(const cradle_heap *heap, uintptr_t address, bool tagged) {
   if (address == 0 || (tagged && address % 8 != 0)) return NULL;
-  if (heap_is_young(heap, address)) {
-    bool handed_out = address % 8 == 0 && address - address_of(heap->nursery.start) < nursery_filled(heap);
+  if (space_is_young(&heap->space, address)) {
+    bool handed_out =
+        address % 8 == 0 && address - address_of(heap->space.nursery.start) < nursery_filled(&heap->space);
     return handed_out ? NULL : "stale reference into the nursery, where no object is";
   }
-  if (!arenas_contain(&heap->old.arenas, address)) return crd_outside_fault(heap, address, tagged);
-  return crd_old_is_object(&heap->old, address) ? NULL : "stale reference into the old generation, where no object is";
+  if (!arenas_contain(&heap->space.old.arenas, address)) return crd_outside_fault(heap, address, tagged);
+  return crd_old_is_object(&heap->space.old, address) ? NULL
+                                                      : "stale reference into the old generation, where no object is";
 }
 
 /* The object may be memory of the program's own: a prebuilt object is filled in before it is registered. */
@@ -47,30 +49,32 @@ static void check_object(cradle_heap *heap, const char *what, const void *object
   if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
   const char *fault = fault_of_reference(heap, address_of(object), false);
   if (CRADLE_UNLIKELY(fault != NULL)) crd_misuse(heap, "%s: the object %p: %s", what, object, fault);
-  if (cradle_type_of(object) >= heap->types.count) slots_misuse(heap, what, ": no object, but ", object);
+  if (cradle_type_of(object) >= heap->space.types.count) slots_misuse(heap, what, ": no object, but ", object);
 }
 
 /* Whether no collection would ever find the reference: it leads into the heap, and it is stored into memory that is
  * neither in the heap nor registered. */
 static bool is_lost(const cradle_heap *heap, const void *object, uintptr_t address) {
-  const crd_arenas *arenas = &heap->old.arenas;
-  if (!heap_is_young(heap, address) && !arenas_contain(arenas, address)) return false;
+  const crd_arenas *arenas = &heap->space.old.arenas;
+  if (!space_is_young(&heap->space, address) && !arenas_contain(arenas, address)) return false;
   uintptr_t holder = address_of(object);
-  return !heap_is_young(heap, holder) && !arenas_contain(arenas, holder) && !prebuilt_is(&heap->prebuilts, object);
+  return !space_is_young(&heap->space, holder) && !arenas_contain(arenas, holder) &&
+         !prebuilt_is(&heap->tables.prebuilts, object);
 }
 
 /* Looks at a word that will be stored into the object. Only a word for a slot that is traced need be a reference. */
 static void check_stored(cradle_heap *heap, const char *what, const cradle_word *object, const cradle_word *slot,
                          cradle_word word) {
-  cradle_items kind = kind_of(&heap->types, object, slot);
+  cradle_items kind = kind_of(&heap->space.types, object, slot);
   if (kind == CRADLE_ITEMS_BYTES) return;
-  uintptr_t address = heap_address_in(heap, kind == CRADLE_ITEMS_VALUES, word);
-  const char *fault = fault_of_reference(heap, address, heap_type(heap, object[0])->folded);
+  uintptr_t address = space_address_in(&heap->space, kind == CRADLE_ITEMS_VALUES, word);
+  const char *fault = fault_of_reference(heap, address, space_type(&heap->space, object[0])->folded);
   if (CRADLE_UNLIKELY(fault == NULL && is_lost(heap, object, address)))
     fault = "reference in an object that is not of the heap and not registered (cradle_prebuilt_add)";
   if (CRADLE_UNLIKELY(fault != NULL))
     crd_misuse(heap, "%s: %s: %p is stored into word %zu of %s at %p", what, fault, memory_at(word),
-               (size_t)(slot - object), crd_name_type(heap, header_type(object[0])).buffer, (const void *)object);
+               (size_t)(slot - object), crd_name_type(&heap->space, header_type(object[0])).buffer,
+               (const void *)object);
 }
 
 void cradle_check_store(cradle_mutator *mutator, const void *object) {
@@ -85,7 +89,7 @@ static void check_slots(cradle_mutator *mutator, const char *what, const void *o
   cradle_heap *heap = mutator->heap;
   crd_mutator_check_thread(mutator, what);
   check_object(heap, what, object);
-  const crd_type *type = heap_type(heap, cradle_type_of(object));
+  const crd_type *type = space_type(&heap->space, cradle_type_of(object));
   crd_history_store(heap, object);
   if (type->trace != NULL) return; /* its slots may be anywhere */
   size_t bytes = type_object_bytes(type, object);

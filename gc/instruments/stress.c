@@ -5,9 +5,9 @@
 #include <cradle/detail/new.h>
 
 #include "gc/base/random.h"
-#include "gc/event.h"
+#include "gc/report/event.h"
 #include "gc/heap.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/platform/pages.h"
 
 /* With stress_times, what is allowed beyond the program's share, so that a program of a millisecond is stressed, too.
@@ -35,7 +35,7 @@ static void wind_up(cradle_heap *heap) {
 
 void crd_stress_init(cradle_heap *heap) {
   heap->stress.point = UINTPTR_MAX;
-  if (!stress_is_on(heap)) return;
+  if (!stress_is_on(&heap->options)) return;
   heap->stress.point = 0;
   heap->stress.random = heap->options.stress_seed;
   heap->stress.look_ns = crd_stress_now();
@@ -59,13 +59,13 @@ static bool is_full(const cradle_heap *heap, uint64_t number) {
 /* --- places --- */
 
 static uint64_t allocated_so_far(const cradle_heap *heap) {
-  return heap->stats.allocated_bytes + (heap->mutator == NULL ? 0 : nursery_filled(heap));
+  return heap->report.stats.allocated_bytes + (heap->space.mutator == NULL ? 0 : nursery_filled(&heap->space));
 }
 
 /* Counts a visit of the place of the present point, and returns the visits so far. */
 static uint8_t visit_place(cradle_heap *heap) {
   crd_stress *stress = &heap->stress;
-  const cradle_mutator *mutator = &heap->mutator->public;
+  const cradle_mutator *mutator = &heap->space.mutator->public;
   const uintptr_t at[STRESS_DEPTHS] = {address_of(__builtin_frame_address(0)), address_of(mutator->shadow_top),
                                        address_of(mutator->scoped_top)};
   uint64_t place = 0;
@@ -96,7 +96,7 @@ static void begin_gap(cradle_heap *heap, double wait_ns) {
   double bytes = wait_ns * (double)stress->gap_begin / ((double)stress->own_ns + 1);
   uint64_t distance = bytes < DISTANCE_MAX_BYTES ? (uint64_t)bytes : DISTANCE_MAX_BYTES;
   stress->pace = STRESS_GAP;
-  stress->point = address_of(heap->mutator->public.free) + 1 + random_next(&stress->random) % (2 * distance + 1);
+  stress->point = address_of(heap->space.mutator->public.free) + 1 + random_next(&stress->random) % (2 * distance + 1);
 }
 
 static void end_gap(cradle_heap *heap) {
@@ -136,12 +136,12 @@ static crd_stress_demand demand(cradle_heap *heap) {
 crd_stress_demand crd_stress_point(cradle_heap *heap, cradle_stress place) {
   crd_stress *stress = &heap->stress;
   cradle_stress at = heap->options.stress_at;
-  ASSERT(stress_is_on(heap), "a point of a heap without stress");
+  ASSERT(stress_is_on(&heap->options), "a point of a heap without stress");
   ASSERT(place != CRADLE_STRESS_ANYWHERE, "a point lies at one place");
   ASSERT(stress->countdown >= 1, "[stress.1] the last collection did not say when the next one is due");
   ASSERT((stress->point != 0) == (stress->pace == STRESS_GAP), "[stress.4] the pace and the point disagree");
-  uintptr_t free = address_of(heap->mutator->public.free);
-  ASSERT(stress->point == 0 || address_of(cradle_top(&heap->mutator->public)) <= stress->point,
+  uintptr_t free = address_of(heap->space.mutator->public.free);
+  ASSERT(stress->point == 0 || address_of(cradle_top(&heap->space.mutator->public)) <= stress->point,
          "[stress.3] the program allocates beyond the point where it is looked at");
   if (stress->point > free + CRADLE_NURSERY_OBJECT_MAX_BYTES) return STRESS_NOTHING;
   if (stress->pace == STRESS_GAP) end_gap(heap);
@@ -157,7 +157,7 @@ static uint64_t since(uint64_t begin_ns, uint64_t now_ns) {
 }
 
 uint64_t crd_stress_enter(cradle_heap *heap) {
-  if (!stress_is_on(heap)) return 0;
+  if (!stress_is_on(&heap->options)) return 0;
   uint64_t now = crd_stress_now();
   heap->stress.own_ns += since(heap->stress.look_ns, now);
   heap->stress.look_ns = now;
@@ -165,7 +165,7 @@ uint64_t crd_stress_enter(cradle_heap *heap) {
 }
 
 void crd_stress_spend(cradle_heap *heap, uint64_t begin_ns) {
-  if (!stress_is_on(heap)) return;
+  if (!stress_is_on(&heap->options)) return;
   heap->stress.look_ns = crd_stress_now();
   heap->stress.spent_ns += since(begin_ns, heap->stress.look_ns);
 }
@@ -209,12 +209,13 @@ void crd_stress_rewind(crd_stress *stress, size_t bytes) {
 static void tell(cradle_heap *heap) {
   crd_stress *stress = &heap->stress;
   if (stress->pace == STRESS_GAP) end_gap(heap);
-  double allocated = (double)heap->stats.allocated_bytes, looked_at = allocated - (double)stress->gap_bytes;
+  double allocated = (double)heap->report.stats.allocated_bytes, looked_at = allocated - (double)stress->gap_bytes;
   uint64_t points = looked_at <= 0 ? stress->number : (uint64_t)((double)stress->number * allocated / looked_at + 0.5);
   if (heap->options.verify && stress->verified != stress->collections)
-    crd_event_note_about(heap, CRADLE_NOTE_STRESS_VERIFIED, "stress: verified collections", stress->collections,
-                         stress->verified);
-  crd_event_note_about(heap, CRADLE_NOTE_STRESS_COLLECTIONS, "stress: collections", points, stress->collections);
+    crd_event_note_about(&heap->report, CRADLE_NOTE_STRESS_VERIFIED, "stress: verified collections",
+                         stress->collections, stress->verified);
+  crd_event_note_about(&heap->report, CRADLE_NOTE_STRESS_COLLECTIONS, "stress: collections", points,
+                       stress->collections);
 }
 
 /* Judged once, if the heap was used and the run was not bounded by stress_first or stress_last. If nothing moved, no
@@ -222,19 +223,19 @@ static void tell(cradle_heap *heap) {
  * work. */
 void crd_stress_judge(cradle_heap *heap) {
   const crd_stress *stress = &heap->stress;
-  const cradle_statistics *stats = &heap->stats;
+  const cradle_statistics *stats = &heap->report.stats;
   bool bounded = heap->options.stress_first > 1 || heap->options.stress_last != 0;
-  if (!stress_is_on(heap) || stats->allocated_bytes == 0 || stress->judged) return;
+  if (!stress_is_on(&heap->options) || stats->allocated_bytes == 0 || stress->judged) return;
   heap->stress.judged = true;
   if (stress->number < heap->options.stress_first)
-    crd_event_note_about(heap, CRADLE_NOTE_STRESS,
+    crd_event_note_about(&heap->report, CRADLE_NOTE_STRESS,
                          "stress: the run ends before the collection with the number stress_first", stress->number,
                          heap->options.stress_first);
   if (bounded) return;
   tell(heap);
   if (stats->moved_objects != 0 || stats->moved_old_objects != 0) return;
   if (!heap->options.stress_strict) {
-    crd_event_note_about(heap, CRADLE_NOTE_STRESS, "stress: nothing moved, so that the run proves nothing",
+    crd_event_note_about(&heap->report, CRADLE_NOTE_STRESS, "stress: nothing moved, so that the run proves nothing",
                          stress->collections, stress->majors);
     return;
   }

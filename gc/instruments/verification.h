@@ -12,7 +12,6 @@
 #ifndef CRADLE_GC_INSTRUMENTS_VERIFICATION_H
 #define CRADLE_GC_INSTRUMENTS_VERIFICATION_H
 
-#include "gc/base/text.h"
 #include "gc/instruments/sorted_words.h"
 #include "gc/instruments/young_set.h"
 

@@ -10,40 +10,46 @@
 /* Each check returns NULL, or what is wrong. */
 
 static const char *check_stacks(const cradle_heap *heap) {
-  if (!word_stack_is_sound(&heap->remembered)) return "the remembered set's bounds are out of order [word_stack.1]";
-  if (!word_stack_is_sound(&heap->recorded)) return "the bounds of the recorded slots are out of order [word_stack.1]";
-  if (!word_stack_is_sound(&heap->mark_stack)) return "the mark stack's bounds are out of order [word_stack.1]";
-  bool traces = heap->major.phase == MAJOR_MARKING || heap->major.phase == MAJOR_CLEARING;
-  if (!traces && !word_stack_is_empty(&heap->mark_stack)) return "the mark stack holds objects while nothing marks";
+  if (!word_stack_is_sound(&heap->young.remembered))
+    return "the remembered set's bounds are out of order [word_stack.1]";
+  if (!word_stack_is_sound(&heap->young.recorded))
+    return "the bounds of the recorded slots are out of order [word_stack.1]";
+  if (!word_stack_is_sound(&heap->marking.mark_stack)) return "the mark stack's bounds are out of order [word_stack.1]";
+  bool traces = heap->marking.major.phase == MAJOR_MARKING || heap->marking.major.phase == MAJOR_CLEARING;
+  if (!traces && !word_stack_is_empty(&heap->marking.mark_stack))
+    return "the mark stack holds objects while nothing marks";
   return NULL;
 }
 
 static const char *check_nursery(const cradle_heap *heap) {
-  const crd_nursery *nursery = &heap->nursery;
+  const crd_nursery *nursery = &heap->space.nursery;
   if (nursery->end < nursery->start || nursery->slack_end < nursery->end ||
       (size_t)(nursery->slack_end - nursery->start) > nursery->committed_bytes)
     return "the nursery's bounds are out of order [nursery.1]";
-  if (heap->mutator == NULL) return NULL;
-  const char *free = heap->mutator->public.free;
+  if (heap->space.mutator == NULL) return NULL;
+  const char *free = heap->space.mutator->public.free;
   if (free < nursery->start || free > nursery->slack_end) return "free lies outside of the nursery [nursery.1]";
   return address_of(free) % 8 == 0 ? NULL : "free is not aligned";
 }
 
 /* Whether all that the nursery can hold, up to slack_end, can be promoted into the reserve. */
 static const char *check_reserve(const cradle_heap *heap) {
-  size_t bytes = (size_t)(heap->nursery.slack_end - heap->nursery.start);
-  if (heap->old.arenas.free_count < heap->old.reserve) return "arenas of the promotion reserve are not FREE [heap.2]";
-  if (bytes != 0 && !collection_is_off(heap) && crd_old_arenas_for(&heap->old, bytes) > heap->old.reserve)
+  size_t bytes = (size_t)(heap->space.nursery.slack_end - heap->space.nursery.start);
+  if (heap->space.old.arenas.free_count < heap->space.old.reserve)
+    return "arenas of the promotion reserve are not FREE [heap.2]";
+  if (bytes != 0 && !collection_is_off(&heap->options) &&
+      crd_old_arenas_for(&heap->space.old, bytes) > heap->space.old.reserve)
     return "the promotion reserve is too small for the nursery [nursery.2]";
   return NULL;
 }
 
 /* top is read atomically, because another thread may lower it to NULL at any moment. */
 static const char *check_mutator(const cradle_heap *heap) {
-  if (heap->mutator == NULL) return NULL;
-  const cradle_mutator *m = &heap->mutator->public;
-  if (__atomic_load_n(&m->top, __ATOMIC_RELAXED) > heap->nursery.end) return "top is above the nursery's end";
-  if (__atomic_load_n(&m->top, __ATOMIC_RELAXED) > heap->nursery.look) return "top is above the next look [nursery.4]";
+  if (heap->space.mutator == NULL) return NULL;
+  const cradle_mutator *m = &heap->space.mutator->public;
+  if (__atomic_load_n(&m->top, __ATOMIC_RELAXED) > heap->space.nursery.end) return "top is above the nursery's end";
+  if (__atomic_load_n(&m->top, __ATOMIC_RELAXED) > heap->space.nursery.look)
+    return "top is above the next look [nursery.4]";
   if (m->shadow_top < m->shadow_base || m->shadow_top > m->shadow_limit)
     return "the shadow stack's top lies outside of it [mutator.3]";
   if (m->shadow_watermark < m->shadow_base || m->shadow_watermark > m->shadow_top)
@@ -56,7 +62,7 @@ static const char *check_mutator(const cradle_heap *heap) {
 
 /* Sound before the roots of root stacks are looked at. */
 static const char *check_root_stacks(const cradle_heap *heap) {
-  crd_mutator *mutator = heap->mutator;
+  crd_mutator *mutator = heap->space.mutator;
   if (mutator == NULL) return NULL;
   crd_root_stack_store(mutator);
   for (int ring = ROOT_STACKS_RAN; ring < ROOT_STACKS_RINGS; ring++)
@@ -86,8 +92,8 @@ static const char *check_allocator(const crd_old *old, const crd_allocator *allo
 }
 
 static const char *check_allocators(const cradle_heap *heap) {
-  const crd_old *old = &heap->old;
-  bool marks = heap->major.phase == MAJOR_MARKING || heap->major.phase == MAJOR_CLEARING;
+  const crd_old *old = &heap->space.old;
+  bool marks = heap->marking.major.phase == MAJOR_MARKING || heap->marking.major.phase == MAJOR_CLEARING;
   if (old->born_marked != marks) return "new old objects are marked while nothing marks, or the reverse [span.7]";
   for (uint32_t i = 0; i < old->classes.count; i++) {
     const char *fault = check_allocator(old, &old->allocators[i], &old->classes.of[i]);
@@ -96,11 +102,15 @@ static const char *check_allocators(const cradle_heap *heap) {
   return NULL;
 }
 
+static const char *check_quarantine(const cradle_heap *heap) {
+  return crd_quarantine_check(&heap->quarantine, &heap->space);
+}
+
 void crd_verify_bounds(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
-  static const char *(*const checks[])(const cradle_heap *) = {
-      check_stacks,      check_nursery,    check_reserve,      check_mutator,
-      check_root_stacks, check_allocators, crd_sampling_check, crd_quarantine_check};
+  static const char *(*const checks[])(const cradle_heap *) = {check_stacks,       check_nursery,     check_reserve,
+                                                               check_mutator,      check_root_stacks, check_allocators,
+                                                               crd_sampling_check, check_quarantine};
   for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
     const char *fault = checks[i](heap);
     if (fault != NULL) crd_fault_at(verification, fault, 0);

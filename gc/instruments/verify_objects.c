@@ -9,7 +9,7 @@
 #include "gc/instruments/explain.h"
 #include "gc/instruments/history.h"
 #include "gc/instruments/verify_words.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/roots.h"
 #include "gc/tables/identity.h"
 #include "gc/tables/prebuilt.h"
@@ -24,8 +24,8 @@ static bool has_array_flags_of(cradle_word header, const crd_type *type) {
 
 /* Whether a word can be a header. flags: those that an object at that place may have [header.2]. */
 static bool is_possible_header(const cradle_heap *heap, cradle_word header, uint64_t flags) {
-  if (header_type(header) >= heap->types.count || (header_flags(header) & ~flags) != 0) return false;
-  const crd_type *type = heap_type(heap, header);
+  if (header_type(header) >= heap->space.types.count || (header_flags(header) & ~flags) != 0) return false;
+  const crd_type *type = space_type(&heap->space, header);
   if (header_is_weak(header) && !(type->registers & REGISTERED_WEAKLY)) return false;
   return !header_has(header, HEADER_ARRAY_FLAGS) || has_array_flags_of(header, type);
 }
@@ -33,9 +33,9 @@ static bool is_possible_header(const cradle_heap *heap, cradle_word header, uint
 /* Whether an object of so many bytes can lie in a place with so much room. An object of a fixed size must be in a place
  * of its class; an array may have become shorter than its place. */
 static bool is_possible_size(const cradle_heap *heap, const cradle_word *object, size_t bytes, size_t room) {
-  const crd_type *type = heap_type(heap, object[0]);
+  const crd_type *type = space_type(&heap->space, object[0]);
   if (bytes == 0 || bytes > room) return false;
-  if (type->items != CRADLE_ITEMS_NONE || !arenas_contain(&heap->old.arenas, address_of(object))) return true;
+  if (type->items != CRADLE_ITEMS_NONE || !arenas_contain(&heap->space.old.arenas, address_of(object))) return true;
   return type->class_bytes != 0 ? type->class_bytes == room : room - bytes < PAGE_BYTES;
 }
 
@@ -43,22 +43,22 @@ static bool is_possible_size(const cradle_heap *heap, const cradle_word *object,
  * header has a possible type, and a length is read only if the fixed part fits. */
 static bool can_be_read(const cradle_heap *heap, const cradle_word *object, size_t room, uint64_t flags) {
   return is_possible_header(heap, object[0], flags) &&
-         heap_type(heap, object[0])->size <= room && /* so that the length can be read */
-         is_possible_size(heap, object, type_object_bytes(heap_type(heap, object[0]), object), room);
+         space_type(&heap->space, object[0])->size <= room && /* so that the length can be read */
+         is_possible_size(heap, object, type_object_bytes(space_type(&heap->space, object[0]), object), room);
 }
 
 /* A flag in the header may say that something about the object is kept in a table (an id, a pin, the remembered set).
  * Returns what is not there, or NULL. */
 static const char *missing_beside(const crd_verification *verification, const cradle_word *object, uint64_t flags) {
   const cradle_heap *heap = verification->heap;
-  const crd_type *type = heap_type(heap, object[0]);
-  if (header_has_id(object[0]) && !crd_ids_know(heap, object))
+  const crd_type *type = space_type(&heap->space, object[0]);
+  if (header_has_id(object[0]) && !crd_ids_know(&heap->tables.ids, object))
     return "an object has the flag of an id, but no id [identity.1]";
   if (header_is_pinned(object[0]) &&
-      crd_address_map_get(&heap->pins.by_address, address_of(object)) == ADDRESS_MAP_NONE)
+      crd_address_map_get(&heap->tables.pins.by_address, address_of(object)) == ADDRESS_MAP_NONE)
     return "an object has the pinned flag, but no pin [pin.1]";
   if (!header_has_barrier(flags)) return NULL;
-  if (!header_has_barrier(object[0]) && !heap->remember_all &&
+  if (!header_has_barrier(object[0]) && !heap->young.remember_all &&
       !sorted_words_contain(&verification->sets.remembered, address_of(object)))
     return "an old object has not the barrier flag, but is not remembered (was its header overwritten?) [heap.3]";
   bool is_large_array = header_records_slots(flags & type_old_flags(type, type_object_bytes(type, object)));
@@ -72,7 +72,7 @@ static void fault_of_header(crd_verification *verification, const cradle_word *o
   const cradle_heap *heap = verification->heap;
   crd_text what = {.length = 0};
   if (is_possible_header(heap, object[0], flags)) {
-    crd_text_format(&what, "wrong length or size of %s", crd_name_type(heap, header_type(object[0])).buffer);
+    crd_text_format(&what, "wrong length or size of %s", crd_name_type(&heap->space, header_type(object[0])).buffer);
   } else {
     const char *cause = crd_poison_cause(object[0]);
     crd_text_format(&what, "broken header %#" PRIx64, object[0]);
@@ -99,7 +99,7 @@ static bool verify_header(crd_verification *verification, const cradle_word *obj
 /* --- places --- */
 
 static size_t young_room(const cradle_heap *heap, uintptr_t object) {
-  return address_of(heap->mutator->public.free) - object;
+  return address_of(heap->space.mutator->public.free) - object;
 }
 
 /* What an old object may take up, and which flags it may have. */
@@ -111,10 +111,10 @@ typedef struct old_place {
 } old_place;
 
 static old_place place_of(const cradle_heap *heap, const cradle_word *object) {
-  const crd_page *page = old_span_of(&heap->old, address_of(object));
+  const crd_page *page = old_span_of(&heap->space.old, address_of(object));
   old_place place = {.is_young = page->state == PAGE_LARGE_YOUNG};
-  place.room =
-      page->state == PAGE_SMALL ? heap->old.classes.of[page->size_class].bytes : (size_t)page->pages << PAGE_SHIFT;
+  place.room = page->state == PAGE_SMALL ? heap->space.old.classes.of[page->size_class].bytes
+                                         : (size_t)page->pages << PAGE_SHIFT;
   place.takes_barrier = !place.is_young || header_records_slots(object[0]) || header_is_weak(object[0]);
   place.flags = !place.takes_barrier ? HEADER_YOUNG_FLAGS : place.is_young ? HEADER_RECORDED_FLAGS : HEADER_OLD_FLAGS;
   return place;
@@ -127,7 +127,8 @@ static bool is_remembered(const crd_verification *verification, const cradle_wor
   cradle_word header = verification->holder.object[0];
   if (!header_has_barrier(header)) return true;
   const cradle_heap *heap = verification->heap;
-  const cradle_word *item = header_is_weak(header) ? crd_stored_item(heap, verification->holder.object, slot) : NULL;
+  const cradle_word *item =
+      header_is_weak(header) ? crd_stored_item(&heap->space, verification->holder.object, slot) : NULL;
   if (item != NULL && sorted_words_contain(&verification->sets.items, address_of(item))) return true;
   return header_records_slots(header) && sorted_words_contain(&verification->sets.recorded, address_of(slot));
 }
@@ -168,18 +169,19 @@ static void found_old(crd_verification *verification, uintptr_t address, const c
   const cradle_heap *heap = verification->heap;
   const verify_holder *holder = &verification->holder;
   const cradle_word *object = object_at(address);
-  if (!crd_old_is_object(&heap->old, address)) {
+  if (!crd_old_is_object(&heap->space.old, address)) {
     crd_fault(verification, "stale reference into the old generation, where no object is", slot);
     return;
   }
   /* A header is open only while its object is dead, and then whoever refers to the object is dead, too. */
-  if (heap_has_open(heap, object)) return;
+  if (space_has_open(&heap->space, object)) return;
   old_place place = place_of(heap, object);
   if (!verify_header(verification, object, place.room, place.flags, slot)) return;
   /* An array that is recorded from birth may refer to itself by a plain store: it was the only young object then. */
   if (place.is_young && holder->is_old && object != holder->object && !is_remembered(verification, slot))
     fault_of_barrier(verification, "a young large one", slot);
-  if (!place.is_young && holder->is_traced && !old_is_marked(&heap->old, address) && !is_remembered(verification, slot))
+  if (!place.is_young && holder->is_traced && !old_is_marked(&heap->space.old, address) &&
+      !is_remembered(verification, slot))
     missing_barrier(verification,
                     "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]",
                     slot);
@@ -187,7 +189,7 @@ static void found_old(crd_verification *verification, uintptr_t address, const c
 
 static bool may_hold_tags(const crd_verification *verification) {
   const cradle_word *holder = verification->holder.object;
-  return holder != NULL && heap_type(verification->heap, holder[0])->folded;
+  return holder != NULL && space_type(&verification->heap->space, holder[0])->folded;
 }
 
 /* An address outside of the heap may be an object that the program made itself. Some addresses cannot. */
@@ -205,9 +207,9 @@ static void found_outside(crd_verification *verification, uintptr_t address, con
 static void verify_slot(void *data, bool value, cradle_word *slot) {
   crd_verification *verification = data;
   if (verify_failed(verification)) return;
-  uintptr_t address = heap_address_in(verification->heap, value, *slot);
-  bool young = heap_is_young(verification->heap, address);
-  bool old = arenas_contain(&verification->heap->old.arenas, address);
+  uintptr_t address = space_address_in(&verification->heap->space, value, *slot);
+  bool young = space_is_young(&verification->heap->space, address);
+  bool old = arenas_contain(&verification->heap->space.old.arenas, address);
   if (verification->holder.is_unwritten && (young || old))
     missing_barrier(
         verification,
@@ -235,8 +237,8 @@ static void verify_service(void *data, bool value, cradle_word *slot) {
 /* Whether an object of a type with services was registered. Young ones are in the list of those registered since the
  * last minor collection. Of the old ones, only those with weak slots or ephemerons can be told, by their weak flag. */
 static bool is_registered(const crd_verification *verification, const cradle_word *object, unsigned registers) {
-  if (heap_holds_young(verification->heap, address_of(object)))
-    return collection_is_off(verification->heap) ||
+  if (space_holds_young(&verification->heap->space, address_of(object)))
+    return collection_is_off(&verification->heap->options) ||
            sorted_words_contain(&verification->sets.registered, address_of(object));
   return !(registers & REGISTERED_WEAKLY) || header_is_weak(object[0]);
 }
@@ -245,36 +247,36 @@ static void verify_slots(crd_verification *verification, verify_holder holder) {
   cradle_heap *heap = verification->heap;
   cradle_word *object = holder.object;
   verification->holder = holder;
-  unsigned registers = heap_type(heap, object[0])->registers;
+  unsigned registers = space_type(&heap->space, object[0])->registers;
   if (CRADLE_UNLIKELY(registers != 0)) {
     if (!is_registered(verification, object, registers))
       crd_fault(verification, "an object of a type with services was not registered when it was allocated", object);
-    crd_registry_each_slot(heap, object, verify_service, verification);
+    crd_registry_each_slot(&heap->space, object, verify_service, verification);
   }
-  visit_object(&heap->types, object, verify_slot, verification);
+  visit_object(&heap->space.types, object, verify_slot, verification);
 }
 
 /* Whether an old object is black: marking has traced it and will not come to it again. During a rescan no object counts
  * as black. */
 static bool is_traced(const crd_verification *verification, const cradle_word *object) {
   const cradle_heap *heap = verification->heap;
-  const crd_major *major = &heap->major;
+  const crd_major *major = &heap->marking.major;
   if (major->phase != MAJOR_MARKING || major->overflowed || major->rescan_page != PAGE_NONE) return false;
-  return old_is_marked(&heap->old, address_of(object)) && !old_is_listed(&heap->old, address_of(object)) &&
+  return old_is_marked(&heap->space.old, address_of(object)) && !old_is_listed(&heap->space.old, address_of(object)) &&
          !sorted_words_contain(&verification->sets.grey, address_of(object));
 }
 
 static void verify_old_object(void *data, cradle_word *object) {
   crd_verification *verification = data;
   const cradle_heap *heap = verification->heap;
-  if (verify_failed(verification) || heap_has_open(heap, object)) return;
+  if (verify_failed(verification) || space_has_open(&heap->space, object)) return;
   old_place place = place_of(heap, object);
   if (!can_be_read(heap, object, place.room, place.flags) ||
       missing_beside(verification, object, place.flags) != NULL) {
     if (verification->broken == NULL) verification->broken = object; /* its holder may still be found */
     return;
   }
-  if (heap_is_known_dead(heap, address_of(object))) return;
+  if (marking_knows_dead(&heap->marking, address_of(object))) return;
   verify_slots(verification, (verify_holder){.object = object,
                                              .is_old = place.takes_barrier,
                                              .is_traced = !place.is_young && is_traced(verification, object)});
@@ -290,11 +292,11 @@ static void verify_broken(crd_verification *verification) {
 /* While marking goes on, what the prebuilt objects below marked_at refer to must be marked [prebuilt.3]. */
 static void verify_prebuilts(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
-  const crd_prebuilts *prebuilts = &heap->prebuilts;
+  const crd_prebuilts *prebuilts = &heap->tables.prebuilts;
   for (uint32_t i = 0; i < prebuilts->count && !verify_failed(verification); i++) {
     cradle_word *object = prebuilts->of[i].object;
     if (!verify_header(verification, object, prebuilts->of[i].bytes, HEADER_PREBUILT_FLAGS, NULL)) return;
-    bool is_traced = heap->major.phase == MAJOR_MARKING && i < prebuilts->marked_at;
+    bool is_traced = heap->marking.major.phase == MAJOR_MARKING && i < prebuilts->marked_at;
     verify_slots(verification, (verify_holder){.object = object,
                                                .is_old = true,
                                                .is_traced = is_traced,
@@ -317,7 +319,7 @@ static void verify_neighbours(crd_verification *verification) {
   for (size_t i = 0; i < young_set_length(seen) && !verify_failed(verification); i++)
     for (uint64_t word = seen->bits[i]; word != 0; word &= word - 1) {
       const cradle_word *object = start + i * 64 + (uint32_t)__builtin_ctzll(word);
-      if (last != NULL && object < last + type_object_bytes(heap_type(heap, last[0]), last) / 8) {
+      if (last != NULL && object < last + type_object_bytes(space_type(&heap->space, last[0]), last) / 8) {
         crd_text what = {.length = 0};
         crd_text_format(&what, "the young object at %p lies inside another", (const void *)object);
         crd_fault_of(verification, what.buffer, last, NULL);
@@ -333,11 +335,11 @@ static void verify_neighbours(crd_verification *verification) {
 static void verify_skipped(crd_verification *verification, bool value, const cradle_word *slot, const char *young,
                            const char *unmarked) {
   const cradle_heap *heap = verification->heap;
-  uintptr_t address = heap_address_in(heap, value, *slot);
-  if (heap_holds_young(heap, address))
+  uintptr_t address = space_address_in(&heap->space, value, *slot);
+  if (space_holds_young(&heap->space, address))
     crd_fault(verification, young, slot);
-  else if (unmarked != NULL && heap->major.phase == MAJOR_MARKING && crd_old_is_object(&heap->old, address) &&
-           !old_is_marked(&heap->old, address))
+  else if (unmarked != NULL && heap->marking.major.phase == MAJOR_MARKING &&
+           crd_old_is_object(&heap->space.old, address) && !old_is_marked(&heap->space.old, address))
     crd_fault(verification, unmarked, slot);
 }
 
@@ -365,27 +367,27 @@ static void verify_unmarked(void *data, bool value, cradle_word *slot) {
 
 static void verify_root_stacks(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
-  crd_mutator *mutator = heap->mutator;
+  crd_mutator *mutator = heap->space.mutator;
   if (mutator == NULL) return;
   for (EACH_ROOT_STACK(stack, mutator, ROOT_STACKS_RESTED))
-    (void)visit_root_stack(heap, stack, false, verify_rested, verification);
+    (void)visit_root_stack(heap->options.shadow_stack, stack, false, verify_rested, verification);
   for (EACH_ROOT_STACK(stack, mutator, ROOT_STACKS_UNMARKED))
-    (void)visit_root_stack(heap, stack, false, verify_unmarked, verification);
+    (void)visit_root_stack(heap->options.shadow_stack, stack, false, verify_unmarked, verification);
 }
 
 static void verify_roots(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
   verification->holder = (verify_holder){.root = "a root of the root callback"};
-  visit_unchanged_roots(heap, verify_unchanged, verification);
+  visit_unchanged_roots(&heap->roots, verify_unchanged, verification);
   verify_root_stacks(verification);
-  visit_roots(heap, verify_slot, verification);
+  visit_roots(&heap->roots, verify_slot, verification);
   verification->holder = (verify_holder){.root = "a handle"};
-  visit_handles(heap, 0, heap->handles.used, verify_slot, verification);
+  visit_handles(&heap->tables, 0, heap->tables.handles.used, verify_slot, verification);
 }
 
 static void verify_weak_sets(crd_verification *verification) {
   verification->holder = (verify_holder){.root = "a weak set"};
-  crd_weak_sets_each(verification->heap, verify_service, verification);
+  crd_weak_sets_each(verification->heap->space.services, verify_service, verification);
 }
 
 /* Roots, old objects and prebuilt ones find young objects; the young ones find more. A broken old object is reported
@@ -394,11 +396,11 @@ void crd_verify_objects(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
   ASSERT(!verify_failed(verification), "[verification.1] objects are looked at in a heap that is broken");
   verify_roots(verification);
-  if (!verify_failed(verification)) crd_old_each(&heap->old, verify_old_object, verification);
+  if (!verify_failed(verification)) crd_old_each(&heap->space.old, verify_old_object, verification);
   verify_prebuilts(verification);
   verify_young_objects(verification);
   verify_broken(verification);
-  if (!verify_failed(verification) && heap->services != NULL) verify_weak_sets(verification);
+  if (!verify_failed(verification) && heap->space.services != NULL) verify_weak_sets(verification);
   verify_young_objects(verification);
   if (!verify_failed(verification)) verify_neighbours(verification);
 }

@@ -43,11 +43,11 @@ static const char *check_used_arenas(const crd_arenas *arenas) {
 
 static void verify_ranges(crd_verification *verification) {
   crd_text text = {.length = 0};
-  if (crd_ranges_fault(verification->heap, true, &text)) crd_fault_at(verification, text.buffer, 0);
+  if (crd_ranges_fault(&verification->heap->space, true, &text)) crd_fault_at(verification, text.buffer, 0);
 }
 
 void crd_verify_spans(crd_verification *verification) {
-  crd_old *old = &verification->heap->old;
+  crd_old *old = &verification->heap->space.old;
   crd_old_retire(old);
   ASSERT(crd_old_unfilled_bytes(old) == 0, "[span.2] an allocator that was retired has a run");
   const char *fault = crd_old_check(old);
@@ -63,12 +63,12 @@ void crd_verify_spans(crd_verification *verification) {
 static void verify_remembered(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
   const sorted_words *set = &verification->sets.remembered;
-  for (const cradle_word *entry = heap->remembered.base; entry < heap->remembered.top && !verify_failed(verification);
-       entry++) {
+  for (const cradle_word *entry = heap->young.remembered.base;
+       entry < heap->young.remembered.top && !verify_failed(verification); entry++) {
     const cradle_word *object = object_at(*entry);
-    if (!crd_old_is_object(&heap->old, *entry) && !prebuilt_is(&heap->prebuilts, object))
+    if (!crd_old_is_object(&heap->space.old, *entry) && !prebuilt_is(&heap->tables.prebuilts, object))
       crd_fault_at(verification, "the remembered set holds what is no object", *entry);
-    else if (header_has_barrier(object[0]) && !heap_has_open(heap, object))
+    else if (header_has_barrier(object[0]) && !space_has_open(&heap->space, object))
       crd_fault_of(verification, "an object is remembered, but has the barrier flag [heap.3]", object, NULL);
   }
   for (size_t i = 1; i < set->count; i++)
@@ -84,10 +84,10 @@ void crd_verify_tables(crd_verification *verification) {
   verify_remembered(verification);
   if (verify_failed(verification)) return;
   uintptr_t at = 0;
-  const char *fault = heap->services == NULL ? NULL : crd_registry_check(heap, &at);
-  if (fault == NULL) fault = crd_pins_check(heap, &at);
-  if (fault == NULL) fault = crd_handles_check(heap, &at);
-  if (fault == NULL) fault = crd_ids_check(heap, &at);
-  if (fault == NULL) fault = crd_prebuilts_check(heap, &at);
+  const char *fault = heap->space.services == NULL ? NULL : crd_registry_check(heap->space.services, &at);
+  if (fault == NULL) fault = crd_pins_check(&heap->tables, &at);
+  if (fault == NULL) fault = crd_handles_check(&heap->tables, &at);
+  if (fault == NULL) fault = crd_ids_check(&heap->tables, &at);
+  if (fault == NULL) fault = crd_prebuilts_check(&heap->tables, &at);
   if (fault != NULL) crd_fault_at(verification, fault, at);
 }

@@ -2,15 +2,14 @@
 
 #include <inttypes.h>
 
-#include "gc/base/text.h"
 #include "gc/heap.h"
 #include "gc/instruments/referrers.h"
-#include "gc/misuse.h"
+#include "gc/report/misuse.h"
 #include "gc/roots.h"
 
 static void describe(crd_verification *verification, const cradle_word *object) {
-  crd_text_format(verification->text, "%s at %p", crd_name_type(verification->heap, header_type(object[0])).buffer,
-                  (const void *)object);
+  crd_text_format(verification->text, "%s at %p",
+                  crd_name_type(&verification->heap->space, header_type(object[0])).buffer, (const void *)object);
 }
 
 /* --- where a slot is --- */
@@ -34,7 +33,7 @@ static void describe_root(const crd_verification *verification, const cradle_wor
   case CRADLE_HOLDER_GLOBAL_ROOT: crd_text_format(text, "the global root"); break;
   default: crd_text_format(text, "%s", verification->holder.root);
   }
-  if (names.stack != NULL && names.stack != &heap->mutator->own)
+  if (names.stack != NULL && names.stack != &heap->space.mutator->own)
     crd_text_format(text, " of the root stack at %p", (const void *)names.stack);
   crd_text_format(text, " at %p", (const void *)slot);
 }
@@ -56,7 +55,7 @@ static void describe_slot(crd_verification *verification, const cradle_word *slo
     describe_root(verification, slot);
     return;
   }
-  const crd_type *type = heap_type(verification->heap, holder[0]);
+  const crd_type *type = space_type(&verification->heap->space, holder[0]);
   size_t word = (size_t)(slot - holder), fixed = type->size / 8;
   if (slot < holder || word >= type_object_bytes(type, holder) / 8) {
     crd_text_format(text, "a slot that the trace callback visits at %p", (const void *)slot);
@@ -71,13 +70,13 @@ static void describe_slot(crd_verification *verification, const cradle_word *slo
 static void add_last_collection(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
   crd_text *text = verification->text;
-  if (heap->stats.minor_collections == 0) {
+  if (heap->report.stats.minor_collections == 0) {
     crd_text_format(text, "; last collection: none yet");
     return;
   }
-  crd_text_format(text, "; last collection: %" PRIu64 " (%s", heap->stats.minor_collections,
+  crd_text_format(text, "; last collection: %" PRIu64 " (%s", heap->report.stats.minor_collections,
                   crd_cause_name(heap->last_cause));
-  if (stress_is_on(heap)) crd_text_format(text, " %" PRIu64, heap->stress.number);
+  if (stress_is_on(&heap->options)) crd_text_format(text, " %" PRIu64, heap->stress.number);
   crd_text_format(text, ")");
 }
 

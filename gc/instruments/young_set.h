@@ -19,7 +19,7 @@ static inline size_t young_set_length(const young_set *set) {
 
 /* false: memory was refused. */
 static inline bool young_set_init(young_set *set, const cradle_heap *heap) {
-  *set = (young_set){.start = address_of(heap->nursery.start), .bytes = nursery_filled(heap)};
+  *set = (young_set){.start = address_of(heap->space.nursery.start), .bytes = nursery_filled(&heap->space)};
   set->bits = calloc(young_set_length(set), sizeof *set->bits);
   return set->bits != NULL;
 }

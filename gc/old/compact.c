@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "gc/base/probes.h"
-#include "gc/event.h"
-#include "gc/heap.h"
+#include "gc/report/event.h"
 #include "gc/old/arena_memory.h"
 #include "gc/old/closed.h"
+#include "gc/old/marking.h"
 #include "gc/platform/pages.h"
 #include "gc/roots.h"
-#include "gc/tables/identity.h"
+#include "gc/tables/tables.h"
 
 /* Arenas in which more than this share of the bytes lives, in percent, are left as they are: too much would have to be
  * copied for one arena. */
@@ -39,7 +39,7 @@ typedef struct compact_tally {
 } compact_tally;
 
 typedef struct compact_context {
-  cradle_heap *heap;
+  crd_marking *marking;
   /* room: free places and free pages, in the arenas that are not chosen. moving: objects, and pages of large objects,
    * in those that are. */
   compact_tally room, moving;
@@ -89,7 +89,7 @@ static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
  * from the last address to the first: so the high ones are emptied and the low ones fill, and the metadata of the high
  * ones can be given back, too. */
 static void sort_arenas(compact_context *context) {
-  const crd_arenas *arenas = &context->heap->old.arenas;
+  const crd_arenas *arenas = &context->marking->old->arenas;
   uint32_t starts[ARENA_BYTES / SORT_STEP_BYTES + 2] = {0};
   for (uint32_t i = 0; i < arenas->used_end; i++)
     if (arenas->states[i] == ARENA_USED) starts[context->live[i] / SORT_STEP_BYTES + 1]++;
@@ -100,18 +100,18 @@ static void sort_arenas(compact_context *context) {
 
 /* Keeps arenas with pinned objects from being chosen: they would not become empty, whatever moved out of them. */
 static void keep_pinned(compact_context *context) {
-  const cradle_heap *heap = context->heap;
-  for (uint32_t i = 0; i < heap->pins.count; i++) {
-    uintptr_t address = heap->pins.pins[i].address;
-    if (arenas_contain(&heap->old.arenas, address))
-      context->live[arenas_index(&heap->old.arenas, address)] = NEVER_EMPTY;
+  const crd_marking *marking = context->marking;
+  for (uint32_t i = 0; i < marking->tables->pins.count; i++) {
+    uintptr_t address = marking->tables->pins.pins[i].address;
+    if (arenas_contain(&marking->old->arenas, address))
+      context->live[arenas_index(&marking->old->arenas, address)] = NEVER_EMPTY;
   }
 }
 
 /* Adds an arena to the tallies: the free places of one that is kept to room, the objects of one that is to be emptied
  * to moving. sign -1: takes it out of them again. */
 static void count(compact_context *context, uint32_t arena, bool is_kept, int sign) {
-  const crd_old *old = &context->heap->old;
+  const crd_old *old = context->marking->old;
   compact_tally *tally = is_kept ? &context->room : &context->moving;
   if (is_kept) tally->pages += sign * old->arenas.meta[arena].free_pages;
   for (uint32_t page = first_in(old, arena); page != PAGE_NONE; page = next_in(old, arena, page)) {
@@ -127,7 +127,7 @@ static void count(compact_context *context, uint32_t arena, bool is_kept, int si
 /* Whether there is room for all that moves. Objects that find no free place of their class need new spans, and those
  * need pages, as large objects do. */
 static bool fits(const compact_context *context) {
-  const crd_size_classes *classes = &context->heap->old.classes;
+  const crd_size_classes *classes = &context->marking->old->classes;
   int64_t pages = context->moving.pages;
   for (uint32_t i = 0; i < classes->count; i++) {
     int64_t more = context->moving.places[i] - context->room.places[i];
@@ -139,10 +139,10 @@ static bool fits(const compact_context *context) {
 /* Chooses arenas, sparsest first, as long as what moves fits into the rest. If every object is to move, the places of
  * the arenas in use are no room: they are all to be emptied, into FREE arenas. */
 static void choose(compact_context *context, bool all) {
-  const crd_arenas *arenas = &context->heap->old.arenas;
+  const crd_arenas *arenas = &context->marking->old->arenas;
   for (uint32_t i = 0; i < arenas->used_end; i++) {
     if (arenas->states[i] != ARENA_USED) continue;
-    context->live[i] = live_bytes(&context->heap->old, i);
+    context->live[i] = live_bytes(context->marking->old, i);
     if (!all) count(context, i, true, 1);
     context->count++;
   }
@@ -166,7 +166,7 @@ static void choose(compact_context *context, bool all) {
 /* Takes the spans of chosen arenas out of the partial lists, and these arenas out of the lists of free pages, so that
  * no object moves into an arena that is to be emptied. */
 static void withdraw(compact_context *context) {
-  crd_old *old = &context->heap->old;
+  crd_old *old = context->marking->old;
   for (uint32_t i = 0; i < old->classes.count; i++) {
     uint32_t *link = &old->allocators[i].partial;
     while (*link != PAGE_NONE) {
@@ -185,21 +185,21 @@ static void withdraw(compact_context *context) {
 
 /* Whether the arena that an address lies in is to be emptied. */
 static inline bool is_chosen(const compact_context *context, uintptr_t address) {
-  return context->chosen[arenas_index(&context->heap->old.arenas, address)];
+  return context->chosen[arenas_index(&context->marking->old->arenas, address)];
 }
 
 /* Copies an object into a place elsewhere. All FREE arenas may be used for that, the promotion reserve too (keep is 0):
  * the arenas that are emptied become FREE in return. */
 static void evacuate_object(void *data, cradle_word *object) {
   compact_context *context = data;
-  cradle_heap *heap = context->heap;
+  crd_marking *marking = context->marking;
   ASSERT(!header_is_forwarded(object[0]), "[compact.3] an object moves twice");
   if (header_is_pinned(object[0])) return;
-  ASSERT(!old_is_marked(&heap->old, address_of(object)), "[compact.1] an object is marked");
-  const crd_page *page = old_span_of(&heap->old, address_of(object));
-  size_t bytes = type_object_bytes(heap_type(heap, object[0]), object);
-  void *place = page->state == PAGE_SMALL ? old_take_small(&heap->old, page->size_class, 0)
-                                          : crd_old_take_large(&heap->old, bytes, false, false, 0);
+  ASSERT(!old_is_marked(marking->old, address_of(object)), "[compact.1] an object is marked");
+  const crd_page *page = old_span_of(marking->old, address_of(object));
+  size_t bytes = type_object_bytes(space_type(marking->space, object[0]), object);
+  void *place = page->state == PAGE_SMALL ? old_take_small(marking->old, page->size_class, 0)
+                                          : crd_old_take_large(marking->old, bytes, false, false, 0);
   if (place == NULL) return;
   ASSERT(!is_chosen(context, address_of(place)), "[compact.2] an object moves into an arena that is to be emptied");
   memcpy(place, object, bytes);
@@ -209,7 +209,7 @@ static void evacuate_object(void *data, cradle_word *object) {
 }
 
 static void evacuate(compact_context *context) {
-  crd_old *old = &context->heap->old;
+  crd_old *old = context->marking->old;
   for (uint32_t i = 0; i < context->count; i++) {
     uint32_t arena = context->order[i];
     if (!context->chosen[arena]) continue;
@@ -222,7 +222,7 @@ static void evacuate(compact_context *context) {
 
 /* Where the object at an address is now. Only chosen arenas can have forwarded headers, so no other header is read. */
 static inline uintptr_t moved(const compact_context *context, uintptr_t address) {
-  const crd_arenas *arenas = &context->heap->old.arenas;
+  const crd_arenas *arenas = &context->marking->old->arenas;
   if (!arenas_contain(arenas, address) || !is_chosen(context, address)) return address;
   cradle_word header = *object_at(address);
   return header_is_forwarded(header) ? header_forwarded_to(header) : address;
@@ -230,8 +230,8 @@ static inline uintptr_t moved(const compact_context *context, uintptr_t address)
 
 static inline void redirect_slot(void *data, bool value, cradle_word *slot) {
   const compact_context *context = data;
-  uintptr_t before = heap_address_in(context->heap, value, *slot), now = moved(context, before);
-  if (now != before) *slot = value ? value_moved(&context->heap->encoding, *slot, now) : now;
+  uintptr_t before = space_address_in(context->marking->space, value, *slot), now = moved(context, before);
+  if (now != before) *slot = value ? value_moved(&context->marking->space->encoding, *slot, now) : now;
 }
 
 /* Redirects all slots of an object: also the weak ones, which tracing leaves out. */
@@ -239,19 +239,19 @@ static void redirect_object(void *data, cradle_word *object) {
   compact_context *context = data;
   if (header_is_forwarded(object[0])) return;
   if (CRADLE_UNLIKELY(header_is_weak(object[0])))
-    context->heap->death->each_slot(context->heap, object, redirect_slot, context);
-  visit_object(&context->heap->types, object, redirect_slot, context);
+    context->marking->space->death->each_slot(context->marking->space, object, redirect_slot, context);
+  visit_object(&context->marking->space->types, object, redirect_slot, context);
 }
 
 static void redirect(compact_context *context) {
-  cradle_heap *heap = context->heap;
-  crd_old_retire(&heap->old);
-  visit_roots(heap, redirect_slot, context);
-  visit_handles(heap, 0, heap->handles.used, redirect_slot, context);
-  visit_prebuilts(heap, 0, heap->prebuilts.written, redirect_slot, context);
-  crd_ids_follow(heap);
-  crd_old_each(&heap->old, redirect_object, context);
-  if (heap->death != NULL) heap->death->each_word(heap, redirect_slot, context);
+  crd_marking *marking = context->marking;
+  crd_old_retire(marking->old);
+  visit_roots(marking->roots, redirect_slot, context);
+  visit_handles(marking->tables, 0, marking->tables->handles.used, redirect_slot, context);
+  visit_prebuilts(marking->tables, 0, marking->tables->prebuilts.written, redirect_slot, context);
+  crd_ids_follow(&marking->tables->ids);
+  crd_old_each(marking->old, redirect_object, context);
+  if (marking->space->death != NULL) marking->space->death->each_word(marking->space->services, redirect_slot, context);
 }
 
 /* --- releasing --- */
@@ -259,8 +259,8 @@ static void redirect(compact_context *context) {
 /* Frees the places of a small span whose objects have moved, and the span if nothing stayed. An object that stayed
  * keeps the span, which is then open for new objects again. */
 static void release_small(compact_context *context, uint32_t page) {
-  cradle_heap *heap = context->heap;
-  crd_old *old = &heap->old;
+  crd_marking *marking = context->marking;
+  crd_old *old = marking->old;
   crd_page *entry = arenas_page(&old->arenas, page);
   const crd_size_class *class = &old->classes.of[entry->size_class];
   span_bits bits = old_bits_of(old, page, entry->pages);
@@ -275,7 +275,7 @@ static void release_small(compact_context *context, uint32_t page) {
       ASSERT(old_is_allocated(old, header_forwarded_to(object[0])), "[compact.3] an object has moved to where none is");
       bits.allocated[i] &= ~(word & -word);
       gone++;
-      if (heap_poisons(heap)) poison_words(object, class->words, POISON_COMPACTED);
+      if (space_poisons(marking->space)) poison_words(object, class->words, POISON_COMPACTED);
     }
   old->used_bytes -= gone * class->bytes;
   old->class_used[entry->size_class] -= gone * class->bytes;
@@ -287,16 +287,16 @@ static void release_small(compact_context *context, uint32_t page) {
 }
 
 static void release_large(compact_context *context, uint32_t page) {
-  crd_old *old = &context->heap->old;
+  crd_old *old = context->marking->old;
   size_t bytes = (size_t)arenas_page(&old->arenas, page)->pages << PAGE_SHIFT;
-  if (heap_poisons(context->heap)) poison_words(old_page_start(old, page), bytes / 8, POISON_COMPACTED);
+  if (space_poisons(context->marking->space)) poison_words(old_page_start(old, page), bytes / 8, POISON_COMPACTED);
   crd_old_free_large(old, page);
 }
 
 /* Each arena goes back into its list first, because giving pages back expects it there. The next span is looked for
  * before the present one is released, as its page entry may be cleared then. */
 static void release(compact_context *context) {
-  crd_old *old = &context->heap->old;
+  crd_old *old = context->marking->old;
   for (uint32_t i = 0; i < context->count; i++) {
     uint32_t arena = context->order[i];
     if (!context->chosen[arena]) continue;
@@ -317,43 +317,43 @@ static void release(compact_context *context) {
 /* --- the whole --- */
 
 static void run(compact_context *context, bool all) {
-  cradle_heap *heap = context->heap;
+  crd_marking *marking = context->marking;
   uint64_t begin = crd_platform_now_ns();
-  crd_event_simple(heap, CRADLE_EVENT_COMPACT_BEGIN);
-  PROBE1(compact_begin, heap);
-  crd_old_retire(&heap->old);
-  crd_closed_open_all(&heap->old.arenas, heap->old.reserve); /* with closed pages, an arena could not become empty */
+  crd_event_simple(marking->space->report, CRADLE_EVENT_COMPACT_BEGIN);
+  PROBE1(compact_begin, marking->space->report);
+  crd_old_retire(marking->old);
+  crd_closed_open_all(&marking->old->arenas,
+                      marking->old->reserve); /* with closed pages, an arena could not become empty */
   choose(context, all);
   withdraw(context);
   evacuate(context);
   redirect(context);
   release(context);
   uint64_t duration = crd_platform_now_ns() - begin;
-  PROBE3(compact_end, heap, context->bytes, duration);
-  heap->stats.compactions++;
-  heap->stats.compact_ns += duration;
-  heap->stats.moved_old_objects += context->objects;
-  heap->stats.moved_old_bytes += context->bytes;
-  crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_COMPACT_END,
-                                       .u.compact = {context->objects, context->bytes, context->emptied, context->count,
-                                                     duration}});
+  PROBE3(compact_end, marking->space->report, context->bytes, duration);
+  marking->space->report->stats.compactions++;
+  marking->space->report->stats.compact_ns += duration;
+  marking->space->report->stats.moved_old_objects += context->objects;
+  marking->space->report->stats.moved_old_bytes += context->bytes;
+  crd_event_send(marking->space->report, &(cradle_event){.kind = CRADLE_EVENT_COMPACT_END,
+                                                         .u.compact = {context->objects, context->bytes,
+                                                                       context->emptied, context->count, duration}});
 }
 
 /* The only memory that a compaction needs is asked for first. If it is refused, the heap is as it was. */
-void crd_compact(cradle_heap *heap, bool all) {
-  ASSERT(heap->major.phase == MAJOR_IDLE, "[compact.1] a compaction while a major collection runs");
-  ASSERT(nursery_filled(heap) == 0 && heap->old.young_large == PAGE_NONE, "[compact.1] the nursery is not empty");
-  ASSERT(word_stack_is_empty(&heap->remembered) && !heap->remember_all && word_stack_is_empty(&heap->recorded),
-         "[compact.1] an object is remembered, or a slot recorded");
-  uint32_t arenas = heap->old.arenas.used_end;
-  compact_context context = {.heap = heap};
-  context.chosen = calloc(heap->old.arenas.capacity, 1);
+void crd_compact(crd_marking *marking, bool all) {
+  ASSERT(marking->major.phase == MAJOR_IDLE, "[compact.1] a compaction while a major collection runs");
+  ASSERT(nursery_filled(marking->space) == 0 && marking->old->young_large == PAGE_NONE,
+         "[compact.1] the nursery is not empty");
+  uint32_t arenas = marking->old->arenas.used_end;
+  compact_context context = {.marking = marking};
+  context.chosen = calloc(marking->old->arenas.capacity, 1);
   context.order = calloc(arenas + 1, sizeof *context.order);
   context.live = calloc(arenas + 1, sizeof *context.live);
   if (context.chosen != NULL && context.order != NULL && context.live != NULL)
     run(&context, all);
   else
-    crd_event_note(heap, "no compaction: memory for its tables was refused", arenas, 0);
+    crd_event_note(marking->space->report, "no compaction: memory for its tables was refused", arenas, 0);
   free(context.chosen);
   free(context.order);
   free(context.live);
@@ -361,28 +361,30 @@ void crd_compact(cradle_heap *heap, bool all) {
 
 /* Compares what the arenas in use hold with what the heap will use at its threshold: a compaction is of use only if the
  * heap will not grow into that memory before the next major collection anyway. */
-bool crd_compact_is_due(const cradle_heap *heap) {
-  uint64_t used = heap->old.used_bytes, held = (uint64_t)arenas_in_use(&heap->old.arenas) * ARENA_BYTES;
-  uint64_t threshold = heap->pacing.threshold, external = heap->external_bytes;
+bool crd_compact_is_due(const crd_marking *marking) {
+  uint64_t used = marking->old->used_bytes, held = (uint64_t)arenas_in_use(&marking->old->arenas) * ARENA_BYTES;
+  uint64_t threshold = marking->pacing.threshold, external = marking->external_bytes;
   uint64_t wanted = threshold > used + external ? threshold - external : used;
   return held / DUE_PERCENT > wanted / 100 && held > wanted + DUE_ARENAS * ARENA_BYTES;
 }
 
-bool crd_compact_is_sparse(const cradle_heap *heap) {
-  uint64_t held = (uint64_t)arenas_in_use(&heap->old.arenas) * ARENA_BYTES;
-  return held / 100 * SPARSE_HEAP_PERCENT > heap->old.used_bytes && held > heap->old.used_bytes + SPARSE_HEAP_BYTES;
+bool crd_compact_is_sparse(const crd_marking *marking) {
+  uint64_t held = (uint64_t)arenas_in_use(&marking->old->arenas) * ARENA_BYTES;
+  return held / 100 * SPARSE_HEAP_PERCENT > marking->old->used_bytes &&
+         held > marking->old->used_bytes + SPARSE_HEAP_BYTES;
 }
 
-void crd_compact_if_due(cradle_heap *heap) {
-  if (!crd_compact_is_due(heap)) return;
-  if (heap->compaction.left > 0) {
-    heap->compaction.left--;
+void crd_compact_if_due(crd_marking *marking) {
+  if (!crd_compact_is_due(marking)) return;
+  if (marking->compaction.left > 0) {
+    marking->compaction.left--;
     return;
   }
-  crd_compact(heap, false);
-  ASSERT(heap->compaction.backoff >= 1 && heap->compaction.backoff <= WAIT_MOST, "compaction waits too long, or never");
-  heap->compaction.left = crd_compact_is_due(heap) ? heap->compaction.backoff : 0;
-  heap->compaction.backoff = heap->compaction.left == 0          ? 1
-                             : heap->compaction.left < WAIT_MOST ? heap->compaction.left * 2
-                                                                 : WAIT_MOST;
+  crd_compact(marking, false);
+  ASSERT(marking->compaction.backoff >= 1 && marking->compaction.backoff <= WAIT_MOST,
+         "compaction waits too long, or never");
+  marking->compaction.left = crd_compact_is_due(marking) ? marking->compaction.backoff : 0;
+  marking->compaction.backoff = marking->compaction.left == 0          ? 1
+                                : marking->compaction.left < WAIT_MOST ? marking->compaction.left * 2
+                                                                       : WAIT_MOST;
 }

@@ -25,7 +25,7 @@
 #ifndef CRADLE_GC_OLD_COMPACT_H
 #define CRADLE_GC_OLD_COMPACT_H
 
-#include <cradle/base.h>
+#include "gc/parts.h"
 
 /* After a compaction that achieved nothing, the next ones are skipped although they are due: first one, then two, then
  * four, and so on. */
@@ -36,13 +36,13 @@ typedef struct crd_compaction_wait {
 
 /* Compacts the old generation. No major collection may run, and the nursery must be empty. all: moves every old object
  * and not only those of sparse arenas, as far as there is memory; stress does so, to find stale references. */
-void crd_compact(cradle_heap *heap, bool all);
+void crd_compact(crd_marking *marking, bool all);
 /* Whether a compaction would give back enough to be worth its time. */
-bool crd_compact_is_due(const cradle_heap *heap);
+bool crd_compact_is_due(const crd_marking *marking);
 /* Whether the arenas in use hold so much more than what lives that a full collection, or one at rest, compacts. */
-bool crd_compact_is_sparse(const cradle_heap *heap);
+bool crd_compact_is_sparse(const crd_marking *marking);
 /* After a major collection: compacts if that is due and not skipped. Without skipping, a heap in which each arena has a
  * pinned object would be compacted in vain after every major collection. */
-void crd_compact_if_due(cradle_heap *heap);
+void crd_compact_if_due(crd_marking *marking);
 
 #endif

@@ -21,6 +21,7 @@
 #define CRADLE_GC_OLD_MAJOR_H
 
 #include "gc/old/sweep.h"
+#include "gc/parts.h"
 
 typedef enum crd_major_phase { MAJOR_IDLE = 0, MAJOR_MARKING, MAJOR_SWEEPING, MAJOR_CLEARING } crd_major_phase;
 
@@ -60,9 +61,12 @@ typedef struct crd_budget {
 
 /* Begins a major collection, and does the next increment of the one that runs. Each call must come right after a minor
  * collection [major.2]. */
-void crd_major_start(cradle_heap *heap, cradle_cause cause);
-void crd_major_step(cradle_heap *heap, crd_budget budget);
+void crd_major_start(crd_marking *marking, cradle_cause cause);
+void crd_major_step(crd_marking *marking, crd_budget budget);
 /* The bytes that decide when the next one is due: those of the old generation, and those outside of the heap. */
-uint64_t crd_major_counted_bytes(const cradle_heap *heap);
+uint64_t crd_major_counted_bytes(const crd_marking *marking);
+/* The bound of the threshold: the maximum heap plus external memory, because the threshold counts external memory and
+ * the maximum does not. 0: none. */
+uint64_t crd_major_threshold_max(const crd_marking *marking);
 
 #endif

@@ -1,9 +1,9 @@
 #include "gc/old/mark.h"
 
-#include "gc/heap.h"
 #include "gc/old/mark_loop.h"
 #include "gc/platform/pages.h"
 #include "gc/roots.h"
+#include "gc/tables/tables.h"
 
 /* Objects between two readings of the clock, so that reading it costs little. */
 #define CLOCK_OBJECTS LIMIT(128, 8)
@@ -12,56 +12,56 @@
 /* How many objects an increment traces if its budget is 0 bytes. The stress mode makes such increments. */
 #define STEP_OBJECTS 12
 
-static inline mark_context begin(cradle_heap *heap) {
-  return mark_context_of(heap, &heap->mark_stack, &heap->major.overflowed, heap->old.arenas.known_bytes);
+static inline mark_context begin(crd_marking *marking) {
+  return mark_context_of(marking, &marking->mark_stack, &marking->major.overflowed, marking->old->arenas.known_bytes);
 }
 
 CRD_ALWAYS_INLINE void mark_address(mark_context *context, uintptr_t address) {
   mark_address_in(context, address, MARK_ALONE);
 }
 
-void crd_mark_address(cradle_heap *heap, uintptr_t address) {
-  mark_context context = begin(heap);
-  ASSERT(heap->old.born_marked, "[span.7] an object is marked while nothing marks");
-  ASSERT(!heap->old.marked_beside, "[marker.3] the mutator marks an object in a round");
+void crd_mark_address(crd_marking *marking, uintptr_t address) {
+  mark_context context = begin(marking);
+  ASSERT(marking->old->born_marked, "[span.7] an object is marked while nothing marks");
+  ASSERT(!marking->old->marked_beside, "[marker.3] the mutator marks an object in a round");
   mark_address(&context, address);
   mark_write_back(&context);
 }
 
-void crd_mark_again(cradle_heap *heap, const cradle_word *object) {
-  ASSERT(old_is_marked(&heap->old, address_of(object)), "[mark.1] an object is traced again that is not marked");
-  ASSERT(!heap->marker.going, "[marker.1] the mutator pushes on the mark stack in a round");
-  if (!word_stack_push(&heap->mark_stack, address_of(object))) heap->major.overflowed = true;
+void crd_mark_again(crd_marking *marking, const cradle_word *object) {
+  ASSERT(old_is_marked(marking->old, address_of(object)), "[mark.1] an object is traced again that is not marked");
+  ASSERT(!marking->marker.going, "[marker.1] the mutator pushes on the mark stack in a round");
+  if (!word_stack_push(&marking->mark_stack, address_of(object))) marking->major.overflowed = true;
 }
 
 #define AGAIN_END UINT32_MAX
 
-void crd_mark_later(cradle_heap *heap, uint32_t page) {
-  crd_page *entry = arenas_page(&heap->old.arenas, page);
+void crd_mark_later(crd_marking *marking, uint32_t page) {
+  crd_page *entry = arenas_page(&marking->old->arenas, page);
   ASSERT(entry->state == PAGE_LARGE && entry->again == 0,
          "[mark.5] what is listed is no old large object, or is so already");
-  entry->again = heap->major.again == 0 ? AGAIN_END : heap->major.again;
-  heap->major.again = page + 1;
+  entry->again = marking->major.again == 0 ? AGAIN_END : marking->major.again;
+  marking->major.again = page + 1;
 }
 
-void crd_mark_listed(cradle_heap *heap) {
-  uint32_t at = heap->major.again;
-  for (heap->major.again = 0; at != 0 && at != AGAIN_END;) {
-    uintptr_t address = arenas_page_address(&heap->old.arenas, at - 1);
-    crd_page *entry = arenas_page(&heap->old.arenas, at - 1);
+void crd_mark_listed(crd_marking *marking) {
+  uint32_t at = marking->major.again;
+  for (marking->major.again = 0; at != 0 && at != AGAIN_END;) {
+    uintptr_t address = arenas_page_address(&marking->old->arenas, at - 1);
+    crd_page *entry = arenas_page(&marking->old->arenas, at - 1);
     at = entry->again;
     entry->again = 0;
     /* Marking has not come to an unmarked array yet. */
-    if (heap->major.phase != MAJOR_MARKING || !old_is_marked(&heap->old, address)) continue;
-    crd_mark_again(heap, object_at(address));
-    heap->major.again_bytes += (uint64_t)entry->pages << PAGE_SHIFT;
+    if (marking->major.phase != MAJOR_MARKING || !old_is_marked(marking->old, address)) continue;
+    crd_mark_again(marking, object_at(address));
+    marking->major.again_bytes += (uint64_t)entry->pages << PAGE_SHIFT;
   }
 }
 
 /* --- the mutator's loop --- */
 
 static CRADLE_NOINLINE void trace(mark_context *context, cradle_word *object) {
-  if (CRADLE_UNLIKELY(context->heap->major.watching))
+  if (CRADLE_UNLIKELY(context->marking->major.watching))
     mark_trace(context, object, MARK_WATCHING);
   else
     mark_trace(context, object, MARK_ALONE);
@@ -91,8 +91,8 @@ static bool drain_watching(mark_context *context) {
 /* Returns whether the stack is empty; otherwise the budget is used up. */
 static bool drain(mark_context *context) {
   mark_take_again(context);
-  return CRADLE_UNLIKELY(context->heap->major.watching) ? drain_watching(context)
-                                                        : mark_drain(context, &calls, MARK_ALONE);
+  return CRADLE_UNLIKELY(context->marking->major.watching) ? drain_watching(context)
+                                                           : mark_drain(context, &calls, MARK_ALONE);
 }
 
 /* --- other sources of grey objects --- */
@@ -131,7 +131,7 @@ static void mark_scoped(mark_context *context, root_piece *piece, const cradle_r
 }
 
 static void mark_root_stack(mark_context *context, root_piece *piece, const cradle_root_stack *stack) {
-  mark_block(context, piece, stack->shadow.base, stack->shadow.top, context->heap->options.shadow_stack);
+  mark_block(context, piece, stack->shadow.base, stack->shadow.top, context->space->options->shadow_stack);
   mark_scoped(context, piece, stack);
   for (cradle_root_range *range = stack->ranges; range != NULL; range = range->next)
     mark_block(context, piece, range_base(range), range_top(range), range->kind);
@@ -139,7 +139,7 @@ static void mark_root_stack(mark_context *context, root_piece *piece, const crad
 
 /* Marks one piece of the root stacks that did not run since marking began [root_stack.3]. false: there are none. */
 static bool mark_suspended(mark_context *context) {
-  crd_mutator *mutator = context->heap->mutator;
+  crd_mutator *mutator = context->space->mutator;
   crd_ring *unmarked = mutator == NULL ? NULL : &mutator->rings[ROOT_STACKS_UNMARKED];
   if (CRADLE_LIKELY(unmarked == NULL || unmarked->next == unmarked)) return false;
   root_piece piece = {.left = TABLE_PIECE};
@@ -161,16 +161,19 @@ static bool mark_suspended(mark_context *context) {
  * hold roots, but there may be a million of them, and then one look at all would make a long pause. An entry that
  * changes after the cursor has passed it is marked when it changes. Returns false when the cursors are at the ends. */
 static bool mark_tables(mark_context *context) {
-  cradle_heap *heap = context->heap;
-  if (heap->handles.marked_at < heap->handles.used) {
-    uint32_t first = heap->handles.marked_at, last = next_piece(&heap->handles.marked_at, heap->handles.used);
-    visit_handles(heap, first, last, mark_slot, context);
-  } else if (heap->pins.marked_at < heap->pins.count) {
-    uint32_t first = heap->pins.marked_at, last = next_piece(&heap->pins.marked_at, heap->pins.count);
-    for (uint32_t i = first; i < last; i++) mark_address(context, heap->pins.pins[i].address);
-  } else if (heap->prebuilts.marked_at < heap->prebuilts.written) {
-    uint32_t first = heap->prebuilts.marked_at, last = next_piece(&heap->prebuilts.marked_at, heap->prebuilts.written);
-    visit_prebuilts(heap, first, last, mark_slot, context);
+  crd_marking *marking = context->marking;
+  if (marking->tables->handles.marked_at < marking->tables->handles.used) {
+    uint32_t first = marking->tables->handles.marked_at,
+             last = next_piece(&marking->tables->handles.marked_at, marking->tables->handles.used);
+    visit_handles(marking->tables, first, last, mark_slot, context);
+  } else if (marking->tables->pins.marked_at < marking->tables->pins.count) {
+    uint32_t first = marking->tables->pins.marked_at,
+             last = next_piece(&marking->tables->pins.marked_at, marking->tables->pins.count);
+    for (uint32_t i = first; i < last; i++) mark_address(context, marking->tables->pins.pins[i].address);
+  } else if (marking->tables->prebuilts.marked_at < marking->tables->prebuilts.written) {
+    uint32_t first = marking->tables->prebuilts.marked_at,
+             last = next_piece(&marking->tables->prebuilts.marked_at, marking->tables->prebuilts.written);
+    visit_prebuilts(marking->tables, first, last, mark_slot, context);
   } else if (!mark_suspended(context)) {
     return false;
   }
@@ -180,7 +183,7 @@ static bool mark_tables(mark_context *context) {
 
 /* Traces some of the objects that the second core put aside. Returns false when there are none. */
 static bool mark_aside(mark_context *context) {
-  crd_word_stack *aside = &context->heap->marker.aside;
+  crd_word_stack *aside = &context->marking->marker.aside;
   if (CRADLE_LIKELY(word_stack_is_empty(aside))) return false;
   for (int i = 0; i < CLOCK_OBJECTS && !word_stack_is_empty(aside); i++)
     trace_again(context, object_at(word_stack_pop(aside)));
@@ -193,71 +196,73 @@ static bool mark_aside(mark_context *context) {
  * reference there unnoticed, the object that it refers to stays alive. Returns whether something is grey now. */
 static bool mark_unchanged_roots(mark_context *context) {
   mark_take_again(context);
-  visit_unchanged_roots(context->heap, mark_slot, context);
+  visit_unchanged_roots(context->marking->roots, mark_slot, context);
   mark_write_back(context);
-  return !word_stack_is_empty(context->stack) || context->heap->major.overflowed;
+  return !word_stack_is_empty(context->stack) || context->marking->major.overflowed;
 }
 
 /* Traces the marked objects of the next span once more, after the stack has overflowed. Retires the allocators first,
  * because the free places that they own have mark bits already and no objects yet. Returns false when all spans have
  * been looked at. */
 static bool rescan_span(mark_context *context) {
-  cradle_heap *heap = context->heap;
-  crd_major *major = &heap->major;
+  crd_marking *marking = context->marking;
+  crd_major *major = &marking->major;
   if (major->rescan_page == PAGE_NONE) {
     if (!major->overflowed) return false;
     major->overflowed = false;
     major->rescan_page = 0;
   }
   ASSERT(word_stack_is_empty(context->stack), "[mark.4] a rescan while objects wait on the stack");
-  crd_old_retire(&heap->old);
-  uint32_t page = crd_old_next_span(&heap->old, major->rescan_page);
+  crd_old_retire(marking->old);
+  uint32_t page = crd_old_next_span(marking->old, major->rescan_page);
   major->rescan_page = PAGE_NONE;
   if (page == PAGE_NONE) return major->overflowed;
-  major->rescan_page = page + arenas_page(&heap->old.arenas, page)->pages;
-  crd_old_each_in(&heap->old, page, true, trace_again, context);
+  major->rescan_page = page + arenas_page(&marking->old->arenas, page)->pages;
+  crd_old_each_in(marking->old, page, true, trace_again, context);
   mark_write_back(context);
   return true;
 }
 
-void crd_mark_start(cradle_heap *heap) {
-  mark_context context = begin(heap);
-  ASSERT(word_stack_is_empty(&heap->mark_stack), "[mark.2] the mark stack is not empty before marking");
-  ASSERT(!heap->old.born_marked, "[span.7] marking begins twice");
-  heap->major.rescan_page = PAGE_NONE;
-  heap->handles.marked_at = heap->pins.marked_at = heap->prebuilts.marked_at = 0;
-  crd_old_retire(&heap->old); /* the places that allocators own have no mark bits; those taken from now on get them */
-  heap->old.born_marked = true;
-  (void)visit_roots_if(heap, ROOTS_RAN, mark_slot, &context);
-  (void)visit_callback_roots(heap, mark_slot, &context);
-  if (heap->mutator != NULL) crd_root_stacks_unmark(heap->mutator);
+void crd_mark_start(crd_marking *marking) {
+  mark_context context = begin(marking);
+  ASSERT(word_stack_is_empty(&marking->mark_stack), "[mark.2] the mark stack is not empty before marking");
+  ASSERT(!marking->old->born_marked, "[span.7] marking begins twice");
+  marking->major.rescan_page = PAGE_NONE;
+  marking->tables->handles.marked_at = marking->tables->pins.marked_at = marking->tables->prebuilts.marked_at = 0;
+  crd_old_retire(marking->old); /* the places that allocators own have no mark bits; those taken from now on get them */
+  marking->old->born_marked = true;
+  (void)visit_roots_if(marking->roots, ROOTS_RAN, mark_slot, &context);
+  (void)visit_callback_roots(marking->roots, mark_slot, &context);
+  if (marking->space->mutator != NULL) crd_root_stacks_unmark(marking->space->mutator);
   mark_write_back(&context);
-  if (heap->death != NULL) heap->death->mark_starts(heap);
+  if (marking->space->death != NULL) marking->space->death->mark_starts(marking->space->services);
 }
 
 /* Whenever the stack is empty, the loop asks the other sources of grey objects one after another. If one has something,
  * the stack is drained again before the next is asked. The unchanged roots come last, because each look at them goes
  * over all of them. */
-bool crd_mark_some(cradle_heap *heap, crd_budget budget) {
-  mark_context context = begin(heap);
+bool crd_mark_some(crd_marking *marking, crd_budget budget) {
+  mark_context context = begin(marking);
   bool complete = false;
   context.budget = budget;
-  ASSERT(!heap->marker.going, "[marker.1] an increment of marking while a round goes on");
-  ASSERT(heap->old.born_marked, "[span.7] an increment of marking while nothing marks");
+  ASSERT(!marking->marker.going, "[marker.1] an increment of marking while a round goes on");
+  ASSERT(marking->old->born_marked, "[span.7] an increment of marking while nothing marks");
   do {
     context.countdown = budget.bytes == 0 ? STEP_OBJECTS : CLOCK_OBJECTS;
     if (budget.aside) {
       if (!mark_aside(&context)) break;
     } else if (drain(&context))
       complete = !mark_aside(&context) && !mark_tables(&context) && !rescan_span(&context) &&
-                 (heap->death == NULL || !heap->death->mark_more(heap, &context.bytes)) &&
+                 (marking->space->death == NULL ||
+                  !marking->space->death->mark_more(marking->space->services, &context.bytes)) &&
                  !mark_unchanged_roots(&context);
   } while (!complete && !is_spent(&context));
-  ASSERT(!complete || (word_stack_is_empty(&heap->mark_stack) && !heap->major.overflowed &&
-                       heap->major.rescan_page == PAGE_NONE),
+  ASSERT(!complete || (word_stack_is_empty(&marking->mark_stack) && !marking->major.overflowed &&
+                       marking->major.rescan_page == PAGE_NONE),
          "[mark.2] marking is over while objects are grey");
-  ASSERT(!complete || word_stack_is_empty(&heap->marker.aside), "[marker.6] marking is over while objects are aside");
-  heap->major.objects += context.objects;
-  heap->major.bytes += context.bytes;
+  ASSERT(!complete || word_stack_is_empty(&marking->marker.aside),
+         "[marker.6] marking is over while objects are aside");
+  marking->major.objects += context.objects;
+  marking->major.bytes += context.bytes;
   return complete;
 }

@@ -48,17 +48,17 @@
 #include "gc/old/major.h"
 
 /* Marks what the roots refer to. */
-void crd_mark_start(cradle_heap *heap);
+void crd_mark_start(crd_marking *marking);
 /* Traces until the budget is used up. true: marking is over, nothing is left to trace. */
-bool crd_mark_some(cradle_heap *heap, crd_budget budget);
+bool crd_mark_some(crd_marking *marking, crd_budget budget);
 /* Marks the object at an address that may lie anywhere. */
-void crd_mark_address(cradle_heap *heap, uintptr_t address);
+void crd_mark_address(crd_marking *marking, uintptr_t address);
 /* Has a marked object traced once more, because something was stored into it unseen: it turns grey again. */
-void crd_mark_again(cradle_heap *heap, const cradle_word *object);
+void crd_mark_again(crd_marking *marking, const cradle_word *object);
 /* Puts a large array that is not in the list into the list of [mark.5]. Between pauses, also beside a round. */
-void crd_mark_later(cradle_heap *heap, uint32_t page);
+void crd_mark_later(crd_marking *marking, uint32_t page);
 /* Empties that list, in a pause. */
-void crd_mark_listed(cradle_heap *heap);
+void crd_mark_listed(crd_marking *marking);
 
 /* --- entries of the mark stack ---
  *

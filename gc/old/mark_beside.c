@@ -1,6 +1,5 @@
 #include "gc/old/mark_beside.h"
 
-#include "gc/heap.h"
 #include "gc/old/mark_loop.h"
 #include "gc/platform/pages.h"
 
@@ -25,7 +24,7 @@ static int random_below(uint64_t *random, int below) {
  * and every eighth look ends the round: the mutator then gets a mark stack that is left at any object, at times that no
  * pause would have chosen. */
 static int next_countdown(const mark_context *context) {
-  if (CRADLE_UNLIKELY(rounds_end_now(&context->heap->marker.word))) return 0;
+  if (CRADLE_UNLIKELY(rounds_end_now(&context->marking->marker.word))) return 0;
   if (CRADLE_LIKELY(context->random == NULL)) return LOOK_OBJECTS;
   return random_below(context->random, 8) == 0 ? 0 : 1 + random_below(context->random, LOOK_OBJECTS);
 }
@@ -34,17 +33,17 @@ static const mark_calls calls = {trace, trace_rest, next_countdown};
 
 /* The round works on copies of the stacks and figures, so that it writes to nothing that the mutator reads
  * meanwhile. */
-void crd_mark_beside(cradle_heap *heap) {
+void crd_mark_beside(crd_marking *marking) {
   uint64_t begin = crd_platform_now_ns();
-  crd_marker *marker = &heap->marker;
+  crd_marker *marker = &marking->marker;
   crd_word_stack stack = marker->stack, aside = marker->aside;
   bool overflowed = false;
-  mark_context context = mark_context_of(heap, &stack, &overflowed, marker->arenas_bytes);
+  mark_context context = mark_context_of(marking, &stack, &overflowed, marker->arenas_bytes);
   context.aside = &aside;
-  context.random = heap->options.stress_period != 0 ? &marker->random : NULL;
+  context.random = marking->space->options->stress_period != 0 ? &marker->random : NULL;
   context.countdown = next_countdown(&context);
   if (context.countdown > 0) (void)mark_drain(&context, &calls, MARK_BESIDE);
-  ASSERT(heap->types.types == context.types, "[marker.7] the type table moved in a round");
+  ASSERT(marking->space->types.types == context.types, "[marker.7] the type table moved in a round");
   marker->stack = stack;
   marker->aside = aside;
   marker->overflowed = overflowed;

@@ -18,9 +18,9 @@
 #define CRADLE_GC_OLD_MARK_LOOP_H
 
 #include "gc/base/sanitizers.h"
-#include "gc/heap.h"
 #include "gc/object/visit.h"
 #include "gc/old/mark.h"
+#include "gc/old/marking.h"
 
 /* An array is traced so many words at a time. An array of structures is traced in whole items: as many as fit into so
  * many words, at least one. A pause waits for the second core to end a piece. */
@@ -39,7 +39,8 @@ typedef enum mark_mode {
 /* What marking needs at each slot. While the loop runs, the top in its copy of this struct is the true one, and the
  * stack's own is out of date. */
 typedef struct mark_context {
-  cradle_heap *heap;
+  crd_marking *marking;
+  const crd_space *space;
   crd_word_stack *stack;
   bool *overflowed; /* set when the stack has no room [mark.4] */
   uintptr_t arenas_base;
@@ -55,15 +56,17 @@ typedef struct mark_context {
   uint64_t *random;       /* beside, under stress; NULL: none */
 } mark_context;
 
-static inline mark_context mark_context_of(cradle_heap *heap, crd_word_stack *stack, bool *overflowed,
+static inline mark_context mark_context_of(crd_marking *marking, crd_word_stack *stack, bool *overflowed,
                                            size_t arenas_bytes) {
-  return (mark_context){.heap = heap,
+  const crd_space *space = marking->space;
+  return (mark_context){.marking = marking,
+                        .space = space,
                         .stack = stack,
                         .overflowed = overflowed,
-                        .arenas_base = heap->old.arenas.base,
+                        .arenas_base = space->old.arenas.base,
                         .arenas_bytes = arenas_bytes,
-                        .meta = heap->old.arenas.meta,
-                        .types = heap->types.types,
+                        .meta = space->old.arenas.meta,
+                        .types = space->types.types,
                         .top = stack->top,
                         .limit = stack->limit};
 }
@@ -98,7 +101,7 @@ CRD_ALWAYS_INLINE uint64_t mark_read_length(const crd_type *type, const cradle_w
 /* How many items the object's place or pages have room for. The length in the object is a hint, too [marker.4], and
  * must not lead out of them. */
 static inline uint64_t items_that_fit(const mark_context *context, const crd_type *type, const cradle_word *object) {
-  const crd_old *old = &context->heap->old;
+  const crd_old *old = &context->space->old;
   const crd_page *span = old_span_of(old, address_of(object));
   size_t bytes =
       span->state == PAGE_SMALL ? old->classes.of[span->size_class].bytes : (size_t)span->pages << PAGE_SHIFT;
@@ -144,14 +147,15 @@ CRD_ALWAYS_INLINE void mark_address_in(mark_context *context, uintptr_t address,
   uint64_t marks = __atomic_load_n(&arena->marks[index], __ATOMIC_RELAXED);
   if (marks >> (address >> 3 & 63) & 1) return;
   if (mode == MARK_BESIDE && !is_unmarked_object(arena, index, arena_bit_mask(address), address)) return;
-  ASSERT(mode == MARK_BESIDE || old_is_allocated(&context->heap->old, address), "[span.4] what is marked is no object");
+  ASSERT(mode == MARK_BESIDE || old_is_allocated(&context->space->old, address),
+         "[span.4] what is marked is no object");
   /* Nobody else writes to this word [marker.1]. */
   __atomic_store_n(&arena->marks[index], marks | arena_bit_mask(address), __ATOMIC_RELAXED);
   if (!mark_push(context, address)) *context->overflowed = true;
 }
 
 CRD_ALWAYS_INLINE void mark_slot_in(mark_context *context, bool value, cradle_word *slot, mark_mode mode) {
-  uintptr_t address = heap_address_in(context->heap, value, mark_read(slot, mode));
+  uintptr_t address = space_address_in(context->space, value, mark_read(slot, mode));
   /* Immediates, which are many, need no comparison more. */
   if (!value || address != 0) mark_address_in(context, address, mode);
 }
@@ -209,7 +213,7 @@ CRD_ALWAYS_INLINE void mark_items(mark_context *context, const crd_type *type, c
                                   mark_mode mode) {
   static const crd_item_slots single = {.words = 1};
   bool structures = type->items == CRADLE_ITEMS_STRUCTURES;
-  const crd_item_slots *slots = structures ? &context->heap->types.item_slots[type - context->types] : &single;
+  const crd_item_slots *slots = structures ? &context->space->types.item_slots[type - context->types] : &single;
   uint64_t last = piece_end(context, type, object, first, slots->words, mode);
   cradle_word *items = type_items(type, object), *from = items + first * slots->words,
               *to = items + last * slots->words;
@@ -229,7 +233,7 @@ CRD_ALWAYS_INLINE void mark_items(mark_context *context, const crd_type *type, c
 /* Traces the next piece of an array. Its entry has been popped; the index is still on the stack. */
 CRD_ALWAYS_INLINE void mark_rest(mark_context *context, cradle_word *object, mark_mode mode) {
   ASSERT(context->top > context->stack->base && context->top[-1] > 0, "[mark.3] a piece has lost its index");
-  ASSERT(old_is_marked(&context->heap->old, address_of(object)), "[mark.1] a piece of an object that is not marked");
+  ASSERT(old_is_marked(&context->space->old, address_of(object)), "[mark.1] a piece of an object that is not marked");
   uint64_t first = *--context->top;
   mark_items(context, &context->types[header_type(mark_read(object, mode))], object, first, mode);
 }
@@ -238,8 +242,8 @@ CRD_ALWAYS_INLINE void mark_rest(mark_context *context, cradle_word *object, mar
 
 static inline void check_traced(const mark_context *context, const cradle_word *object) {
   (void)context, (void)object; /* without assertions */
-  ASSERT(arenas_contain(&context->heap->old.arenas, address_of(object)), "[mark.1] what is traced is no old object");
-  ASSERT(old_is_marked(&context->heap->old, address_of(object)), "[mark.1] an object is traced that is not marked");
+  ASSERT(arenas_contain(&context->space->old.arenas, address_of(object)), "[mark.1] what is traced is no old object");
+  ASSERT(old_is_marked(&context->space->old, address_of(object)), "[mark.1] an object is traced that is not marked");
 }
 
 static inline bool needs_the_program(const crd_type *type, uint64_t header) {
@@ -254,7 +258,7 @@ static inline void put_aside(mark_context *context, const cradle_word *object) {
 /* Shows an object to the order of death, which may use the mark stack: so the stack has its true top meanwhile. */
 static inline void show_to_death(mark_context *context, cradle_word *object) {
   mark_write_back(context);
-  context->heap->death->traced(context->heap, object);
+  context->space->death->traced(context->space->services, object);
   mark_take_again(context);
 }
 

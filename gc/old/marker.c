@@ -1,9 +1,9 @@
 #include "gc/old/marker.h"
 
-#include "gc/event.h"
-#include "gc/heap.h"
+#include "gc/report/event.h"
 #include "gc/old/mark.h"
 #include "gc/old/mark_beside.h"
+#include "gc/old/marking.h"
 #include "gc/old/supply.h"
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
@@ -21,15 +21,15 @@
 /* --- the thread --- */
 
 static void run(crd_thread *self, void *data) {
-  cradle_heap *heap = data;
-  crd_marker *marker = &heap->marker;
+  crd_marking *marking = data;
+  crd_marker *marker = &marking->marker;
   for (;;) {
     uint32_t taken = rounds_take(&marker->word);
     if (taken == ROUND_END) return;
     if (taken == ROUND_TAKEN) {
-      crd_mark_beside(heap);
+      crd_mark_beside(marking);
       rounds_give_back(&marker->word, self);
-    } else if (!crd_supply_next(&heap->old.arenas) && taken == ROUND_IDLE) {
+    } else if (!crd_supply_next(&marking->old->arenas) && taken == ROUND_IDLE) {
       rounds_wait(&marker->word, self);
     }
   }
@@ -37,60 +37,61 @@ static void run(crd_thread *self, void *data) {
 
 /* Whether the options want a thread for this heap now. With auto: if the heap has enough to mark, and the process has
  * more processors than the collector has threads in it already. */
-static bool is_wanted(cradle_heap *heap) {
-  const cradle_options *options = &heap->options;
-  if (heap->marker.refused || options->gc == CRADLE_GC_OFF) return false;
+static bool is_wanted(crd_marking *marking) {
+  const cradle_options *options = marking->space->options;
+  if (marking->marker.refused || options->gc == CRADLE_GC_OFF) return false;
   switch (options->gc_threads) {
   case CRADLE_GC_THREADS_NONE: return false;
   case CRADLE_GC_THREADS_ONE: return true;
   case CRADLE_GC_THREADS_AUTO: break;
   }
-  if (options->stress_period != 0 || heap->old.used_bytes < WORTH_BYTES) return false;
-  crd_hardware_learn(&heap->hardware, &heap->known_hardware, HARDWARE_PROCESSORS);
-  return heap->hardware.processors > 1 && heap->hardware.processors > crd_thread_count();
+  if (options->stress_period != 0 || marking->old->used_bytes < WORTH_BYTES) return false;
+  crd_hardware_learn(marking->space->hardware, marking->space->known_hardware, HARDWARE_PROCESSORS);
+  return marking->space->hardware->processors > 1 && marking->space->hardware->processors > crd_thread_count();
 }
 
 /* Makes the thread, and before it the stacks that only a heap with a thread needs. false: something was refused. A host
  * that asks for a thread gets it even if the process has one processor. */
-static bool make(cradle_heap *heap) {
-  crd_marker *marker = &heap->marker;
-  size_t page = heap->hardware.page_bytes;
+static bool make(crd_marking *marking) {
+  crd_marker *marker = &marking->marker;
+  size_t page = marking->space->hardware->page_bytes;
   marker->word = ROUND_IDLE;
   if ((marker->aside.base == NULL && !crd_word_stack_init(&marker->aside, ASIDE_MAX_BYTES, page, "cradle put aside")) ||
       (marker->shaded.base == NULL && !crd_word_stack_init(&marker->shaded, SHADED_MAX_BYTES, page, "cradle shaded")))
     return false;
   /* Without it, minor collections open new spans in a round, and are none the worse for it. */
-  if (heap->old.late_runs.base == NULL)
-    (void)crd_word_stack_init(&heap->old.late_runs, LATE_RUNS_MAX_BYTES, page, "cradle late runs");
-  crd_hardware_learn(&heap->hardware, &heap->known_hardware, HARDWARE_PROCESSORS);
-  marker->takes_turns = heap->hardware.processors == 1;
-  marker->thread = crd_thread_new("cradle-marker", run, heap);
+  if (marking->old->late_runs.base == NULL)
+    (void)crd_word_stack_init(&marking->old->late_runs, LATE_RUNS_MAX_BYTES, page, "cradle late runs");
+  crd_hardware_learn(marking->space->hardware, marking->space->known_hardware, HARDWARE_PROCESSORS);
+  marker->takes_turns = marking->space->hardware->processors == 1;
+  marker->thread = crd_thread_new("cradle-marker", run, marking);
   return marker->thread != NULL;
 }
 
-void crd_marker_begin(cradle_heap *heap) {
-  crd_marker *marker = &heap->marker;
-  if (marker->thread != NULL || !is_wanted(heap) || make(heap)) return;
+void crd_marker_begin(crd_marking *marking) {
+  crd_marker *marker = &marking->marker;
+  if (marker->thread != NULL || !is_wanted(marking) || make(marking)) return;
   marker->refused = true;
-  crd_event_note(heap, "the collector's thread could not be made: marking is done by the program's thread alone", 1, 0);
+  crd_event_note(marking->space->report,
+                 "the collector's thread could not be made: marking is done by the program's thread alone", 1, 0);
 }
 
-void crd_marker_end(cradle_heap *heap) {
-  crd_marker *marker = &heap->marker;
-  (void)crd_marker_stop(heap);
+void crd_marker_end(crd_marking *marking) {
+  crd_marker *marker = &marking->marker;
+  (void)crd_marker_stop(marking);
   if (marker->thread != NULL) {
     crd_thread_set(marker->thread, &marker->word, ROUND_END);
     crd_thread_join(marker->thread);
   }
   marker->thread = NULL;
-  crd_supply_forget(&heap->old.arenas);
-  crd_word_stack_fini(&heap->old.late_runs);
+  crd_supply_forget(&marking->old->arenas);
+  crd_word_stack_fini(&marking->old->late_runs);
   crd_word_stack_fini(&marker->shaded);
   crd_word_stack_fini(&marker->aside);
 }
 
-bool crd_marker_helps(cradle_heap *heap) {
-  return heap->marker.thread != NULL || is_wanted(heap);
+bool crd_marker_helps(crd_marking *marking) {
+  return marking->marker.thread != NULL || is_wanted(marking);
 }
 
 /* --- stopping --- */
@@ -98,16 +99,16 @@ bool crd_marker_helps(cradle_heap *heap) {
 /* This process came out of a fork that the thread did not survive. What the thread had on its stacks is lost. But every
  * object that it had reached is marked, so tracing all marked objects once more finds what was lost, as after a mark
  * stack that could not grow [mark.4]. */
-static void forget(cradle_heap *heap) {
-  crd_marker *marker = &heap->marker;
+static void forget(crd_marking *marking) {
+  crd_marker *marker = &marking->marker;
   crd_thread_forget(marker->thread);
   marker->thread = NULL;
   marker->word = ROUND_IDLE;
-  crd_supply_forget(&heap->old.arenas);
+  crd_supply_forget(&marking->old->arenas);
   if (!marker->going) return;
-  heap->mark_stack.top = heap->mark_stack.base;
+  marking->mark_stack.top = marking->mark_stack.base;
   marker->aside.top = marker->aside.base;
-  heap->major.overflowed = true;
+  marking->major.overflowed = true;
 }
 
 /* Waits for the end of the round: at first awake, because it takes the thread a few microseconds, then asleep. If the
@@ -127,48 +128,48 @@ static void end_round(crd_marker *marker) {
   marker->since.stop_ns += crd_platform_now_ns() - begin;
 }
 
-static void mark_shaded(cradle_heap *heap) {
-  crd_word_stack *shaded = &heap->marker.shaded;
-  while (!word_stack_is_empty(shaded)) crd_mark_address(heap, word_stack_pop(shaded));
+static void mark_shaded(crd_marking *marking) {
+  crd_word_stack *shaded = &marking->marker.shaded;
+  while (!word_stack_is_empty(shaded)) crd_mark_address(marking, word_stack_pop(shaded));
 }
 
 /* Takes the mark stack and the figures of a round over from the thread. */
-static void take_work(cradle_heap *heap) {
-  heap->mark_stack = heap->marker.stack;
-  if (heap->marker.overflowed) heap->major.overflowed = true;
-  crd_marker_work *work = &heap->marker.work, *since = &heap->marker.since;
-  heap->major.objects += work->objects;
-  heap->major.bytes += work->bytes;
+static void take_work(crd_marking *marking) {
+  marking->mark_stack = marking->marker.stack;
+  if (marking->marker.overflowed) marking->major.overflowed = true;
+  crd_marker_work *work = &marking->marker.work, *since = &marking->marker.since;
+  marking->major.objects += work->objects;
+  marking->major.bytes += work->bytes;
   since->objects += work->objects;
   since->bytes += work->bytes;
   since->put_aside += work->put_aside;
   since->run_ns += work->run_ns;
   *work = (crd_marker_work){0};
-  heap->marker.overflowed = false;
+  marking->marker.overflowed = false;
 }
 
 /* The shaded objects are marked last, when the mark stack is the mutator's again: marking pushes on it. */
-bool crd_marker_stop(cradle_heap *heap) {
-  crd_marker *marker = &heap->marker;
+bool crd_marker_stop(crd_marking *marking) {
+  crd_marker *marker = &marking->marker;
   bool went = marker->going;
   if (CRADLE_LIKELY(marker->thread == NULL)) return false;
   if (!crd_thread_is_here(marker->thread)) {
-    forget(heap);
+    forget(marking);
   } else if (went) {
     end_round(marker);
-    take_work(heap);
+    take_work(marking);
   }
-  marker->going = heap->old.marked_beside = false;
+  marker->going = marking->old->marked_beside = false;
   ASSERT(rounds_is_idle(&marker->word), "[marker.1] a round goes on after it was stopped");
-  crd_old_write_late_runs(&heap->old);
-  mark_shaded(heap);
+  crd_old_write_late_runs(marking->old);
+  mark_shaded(marking);
   return went;
 }
 
-void crd_marker_tell(cradle_heap *heap) {
-  crd_marker *marker = &heap->marker;
+void crd_marker_tell(crd_marking *marking) {
+  crd_marker *marker = &marking->marker;
   if (CRADLE_LIKELY(marker->thread == NULL)) return;
-  cradle_statistics *stats = &heap->stats;
+  cradle_statistics *stats = &marking->space->report->stats;
   const crd_marker_work *since = &marker->since;
   stats->beside_objects += since->objects;
   stats->beside_bytes += since->bytes;
@@ -176,60 +177,63 @@ void crd_marker_tell(cradle_heap *heap) {
   stats->beside_stops += since->stop_ns != 0;
   stats->beside_stop_ns += since->stop_ns;
   if (since->stop_ns > stats->beside_stop_max_ns) stats->beside_stop_max_ns = since->stop_ns;
-  if (since->run_ns != 0 && event_wanted(heap))
-    crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_BESIDE,
-                                         .u.beside = {since->objects, since->bytes, since->put_aside, since->run_ns,
-                                                      since->stop_ns}});
+  if (since->run_ns != 0 && event_wanted(marking->space->report))
+    crd_event_send(marking->space->report, &(cradle_event){.kind = CRADLE_EVENT_BESIDE,
+                                                           .u.beside = {since->objects, since->bytes, since->put_aside,
+                                                                        since->run_ns, since->stop_ns}});
   marker->last = marker->since;
   marker->since = (crd_marker_work){0};
 }
 
-void crd_marker_gather(cradle_heap *heap) {
-  crd_word_stack *aside = &heap->marker.aside;
-  ASSERT(!heap->marker.going, "[marker.1] what is put aside is taken while a round goes on");
+void crd_marker_gather(crd_marking *marking) {
+  crd_word_stack *aside = &marking->marker.aside;
+  ASSERT(!marking->marker.going, "[marker.1] what is put aside is taken while a round goes on");
   while (!word_stack_is_empty(aside))
-    if (!word_stack_push(&heap->mark_stack, word_stack_pop(aside))) heap->major.overflowed = true;
+    if (!word_stack_push(&marking->mark_stack, word_stack_pop(aside))) marking->major.overflowed = true;
 }
 
-void crd_marker_supply(cradle_heap *heap, uint32_t ahead) {
-  crd_marker *marker = &heap->marker;
+void crd_marker_supply(crd_marking *marking, uint32_t ahead) {
+  crd_marker *marker = &marking->marker;
   if (!crd_thread_is_here(marker->thread)) return;
-  if (crd_supply_ask(&heap->old.arenas, heap->old.reserve, ahead)) rounds_call(&marker->word, marker->thread);
+  if (crd_supply_ask(&marking->old->arenas, marking->old->reserve, ahead)) rounds_call(&marker->word, marker->thread);
 }
 
 /* --- going on --- */
 
-static void go_on(cradle_heap *heap) {
-  crd_marker *marker = &heap->marker;
-  if (heap->major.phase != MAJOR_MARKING || word_stack_is_empty(&heap->mark_stack) ||
+static void go_on(crd_marking *marking) {
+  crd_marker *marker = &marking->marker;
+  if (marking->major.phase != MAJOR_MARKING || word_stack_is_empty(&marking->mark_stack) ||
       !crd_thread_is_here(marker->thread))
     return;
   ASSERT(word_stack_is_empty(&marker->shaded), "[marker.3] what was to be marked waits for another round");
-  marker->arenas_bytes = heap->old.arenas.committed_end * ARENA_BYTES;
-  marker->stack = heap->mark_stack;
-  marker->going = heap->old.marked_beside = true;
+  marker->arenas_bytes = marking->old->arenas.committed_end * ARENA_BYTES;
+  marker->stack = marking->mark_stack;
+  marker->going = marking->old->marked_beside = true;
   rounds_offer(&marker->word, marker->thread);
 }
 
-void crd_marker_go_on(cradle_heap *heap) {
-  if (CRADLE_LIKELY(heap->marker.thread == NULL) || heap->marker.going || heap->state != HEAP_MUTATING) return;
-  go_on(heap);
+void crd_marker_go_on(crd_marking *marking) {
+  if (CRADLE_LIKELY(marking->marker.thread == NULL) || marking->marker.going ||
+      marking->space->report->state != HEAP_MUTATING)
+    return;
+  go_on(marking);
 }
 
-void crd_marker_go_on_in_minor(cradle_heap *heap) {
-  ASSERT(heap->state == HEAP_COLLECTING && !heap->marker.going, "[marker.2] a minor collection begins in a round");
-  bool is_worth_it = !heap->marker.takes_turns && heap->pacing.promoted_average >= WORTH_A_ROUND_BYTES;
-  if (is_worth_it || heap->options.stress_period != 0) go_on(heap);
+void crd_marker_go_on_in_minor(crd_marking *marking) {
+  ASSERT(marking->space->report->state == HEAP_COLLECTING && !marking->marker.going,
+         "[marker.2] a minor collection begins in a round");
+  bool is_worth_it = !marking->marker.takes_turns && marking->pacing.promoted_average >= WORTH_A_ROUND_BYTES;
+  if (is_worth_it || marking->space->options->stress_period != 0) go_on(marking);
 }
 
 /* In a minor collection this is called for each old object that a remembered or promoted one refers to, so it asks
  * nothing of the system. */
-void crd_marker_shade(cradle_heap *heap, uintptr_t address) {
-  crd_marker *marker = &heap->marker;
+void crd_marker_shade(crd_marking *marking, uintptr_t address) {
+  crd_marker *marker = &marking->marker;
   if (CRADLE_UNLIKELY(marker->going)) {
-    if (arenas_know(&heap->old.arenas, address) && old_is_marked(&heap->old, address)) return;
+    if (arenas_know(&marking->old->arenas, address) && old_is_marked(marking->old, address)) return;
     if (word_stack_push(&marker->shaded, address)) return;
-    (void)crd_marker_stop(heap);
+    (void)crd_marker_stop(marking);
   }
-  crd_mark_address(heap, address);
+  crd_mark_address(marking, address);
 }

@@ -60,6 +60,7 @@
 #define CRADLE_GC_OLD_MARKER_H
 
 #include "gc/base/word_stack.h"
+#include "gc/parts.h"
 #include "gc/platform/thread.h"
 
 enum { ROUND_IDLE = 0, ROUND_CALLED, ROUND_OFFERED, ROUND_TAKEN, ROUND_ASKED, ROUND_END };
@@ -139,29 +140,29 @@ typedef struct crd_marker {
 
 /* To be called when a major collection begins to mark: makes the thread, if there is none and the options and the heap
  * want one. */
-void crd_marker_begin(cradle_heap *heap);
+void crd_marker_begin(crd_marking *marking);
 /* Ends the thread, before the heap is freed. */
-void crd_marker_end(cradle_heap *heap);
+void crd_marker_end(crd_marking *marking);
 /* Whether there is a thread, or the next marking will make one. */
-bool crd_marker_helps(cradle_heap *heap);
+bool crd_marker_helps(crd_marking *marking);
 
 /* Ends the round if one goes on, and marks the objects that crd_marker_shade noted in it. Returns whether a round went
  * on. */
-bool crd_marker_stop(cradle_heap *heap);
+bool crd_marker_stop(crd_marking *marking);
 /* Offers a round, if there is something to mark and nothing runs but the mutator. */
-void crd_marker_go_on(cradle_heap *heap);
+void crd_marker_go_on(crd_marking *marking);
 /* Offers a round beside a minor collection, if the collection will probably take long enough. There must be a
  * thread. */
-void crd_marker_go_on_in_minor(cradle_heap *heap);
+void crd_marker_go_on_in_minor(crd_marking *marking);
 /* Has the object at an address marked: at once, or at the next stop if a round goes on. */
-void crd_marker_shade(cradle_heap *heap, uintptr_t address);
+void crd_marker_shade(crd_marking *marking, uintptr_t address);
 /* At the beginning of a pause: adds to the statistics what the rounds since the last pause did, and reports it as an
  * event. */
-void crd_marker_tell(cradle_heap *heap);
+void crd_marker_tell(crd_marking *marking);
 /* Has the thread populate the promotion reserve and, while the heap grows, `ahead` more arenas. There must be a
  * thread. */
-void crd_marker_supply(cradle_heap *heap, uint32_t ahead);
+void crd_marker_supply(crd_marking *marking, uint32_t ahead);
 /* Moves the objects that rounds put aside to the mark stack. */
-void crd_marker_gather(cradle_heap *heap);
+void crd_marker_gather(crd_marking *marking);
 
 #endif

@@ -1,6 +1,6 @@
 #include "gc/old/rest.h"
 
-#include "gc/heap.h"
+#include "gc/old/marking.h"
 
 #define REST_MIN_ARENAS 8
 #define FREED_SHARE 8
@@ -14,76 +14,76 @@
  * times that. */
 #define COMPACT_TARGETS 8
 
-static uint64_t wait_of(const cradle_heap *heap) {
-  return heap->rest.wait_ns != 0 ? heap->rest.wait_ns : heap->options.major_age_ns;
+static uint64_t wait_of(const crd_marking *marking) {
+  return marking->rest.wait_ns != 0 ? marking->rest.wait_ns : marking->space->options->major_age_ns;
 }
 
-bool crd_rest_is_due(const cradle_heap *heap, uint64_t now_ns) {
-  const crd_rest *rest = &heap->rest;
-  if (heap->options.major_age_ns == 0 || heap->options.stress_period != 0) return false;
-  if (arenas_in_use(&heap->old.arenas) < REST_MIN_ARENAS) return false;
-  if (rest->again) return heap->major.phase == MAJOR_IDLE;
+bool crd_rest_is_due(const crd_marking *marking, uint64_t now_ns) {
+  const crd_rest *rest = &marking->rest;
+  if (marking->space->options->major_age_ns == 0 || marking->space->options->stress_period != 0) return false;
+  if (arenas_in_use(&marking->old->arenas) < REST_MIN_ARENAS) return false;
+  if (rest->again) return marking->major.phase == MAJOR_IDLE;
   if (rest->active) return false;
-  if (heap->major.phase != MAJOR_IDLE && rest->piece_bytes > heap->nursery.bytes / 2) return false;
-  uint64_t since = rest->since_ns != 0 ? rest->since_ns : heap->created_ns;
-  uint64_t wait = wait_of(heap), least = COST_TIMES * rest->cost_ns;
+  if (marking->major.phase != MAJOR_IDLE && rest->piece_bytes > marking->space->nursery.bytes / 2) return false;
+  uint64_t since = rest->since_ns != 0 ? rest->since_ns : rest->created_ns;
+  uint64_t wait = wait_of(marking), least = COST_TIMES * rest->cost_ns;
   return now_ns > since && now_ns - since >= (wait > least ? wait : least);
 }
 
-void crd_rest_begin(cradle_heap *heap) {
-  heap->rest.active = true;
-  heap->rest.again = false;
-  heap->rest.used_before = heap->major.phase == MAJOR_IDLE ? heap->old.used_bytes : UINT64_MAX;
+void crd_rest_begin(crd_marking *marking) {
+  marking->rest.active = true;
+  marking->rest.again = false;
+  marking->rest.used_before = marking->major.phase == MAJOR_IDLE ? marking->old->used_bytes : UINT64_MAX;
 }
 
 /* A major collection is over. */
-static void look_back(cradle_heap *heap, uint64_t now_ns) {
-  crd_rest *rest = &heap->rest;
-  uint64_t used = heap->old.used_bytes, age = heap->options.major_age_ns;
-  rest->majors = heap->stats.major_collections;
+static void look_back(crd_marking *marking, uint64_t now_ns) {
+  crd_rest *rest = &marking->rest;
+  uint64_t used = marking->old->used_bytes, age = marking->space->options->major_age_ns;
+  rest->majors = marking->space->report->stats.major_collections;
   rest->since_ns = now_ns;
   rest->again = rest->active && rest->used_before == UINT64_MAX; /* what has died since it began is still there */
-  rest->cost_ns = heap->stats.major_ns - rest->major_ns;
-  rest->major_ns = heap->stats.major_ns;
+  rest->cost_ns = marking->space->report->stats.major_ns - rest->major_ns;
+  rest->major_ns = marking->space->report->stats.major_ns;
   bool in_vain = rest->active && used > rest->used_before - rest->used_before / FREED_SHARE;
-  rest->wait_ns = !in_vain ? age : wait_of(heap) >= WAIT_MOST_TIMES * age ? wait_of(heap) : 2 * wait_of(heap);
+  rest->wait_ns = !in_vain ? age : wait_of(marking) >= WAIT_MOST_TIMES * age ? wait_of(marking) : 2 * wait_of(marking);
 }
 
 /* Whether nothing is left to do: no collection runs, and no empty arena waits to go back. */
-static bool is_settled(const cradle_heap *heap) {
-  const crd_arenas *arenas = &heap->old.arenas;
-  return heap->major.phase == MAJOR_IDLE && arenas->free_count <= heap->old.reserve + arenas->supply.ahead;
+static bool is_settled(const crd_marking *marking) {
+  const crd_arenas *arenas = &marking->old->arenas;
+  return marking->major.phase == MAJOR_IDLE && arenas->free_count <= marking->old->reserve + arenas->supply.ahead;
 }
 
-static size_t piece(const cradle_heap *heap, uint64_t passed_ns, uint64_t allocated) {
+static size_t piece(const crd_marking *marking, uint64_t passed_ns, uint64_t allocated) {
   double bytes = PIECE_NS * (double)allocated / (double)passed_ns;
   if (bytes < (double)PIECE_MIN_BYTES) return PIECE_MIN_BYTES;
-  return bytes < (double)heap->nursery.bytes ? (size_t)bytes & ~(size_t)7 : heap->nursery.bytes;
+  return bytes < (double)marking->space->nursery.bytes ? (size_t)bytes & ~(size_t)7 : marking->space->nursery.bytes;
 }
 
 /* Programs allocate in bursts, so the rate is that of a second or more. */
-void crd_rest_pause(cradle_heap *heap, uint64_t begin_ns, uint64_t allocated) {
-  crd_rest *rest = &heap->rest;
+void crd_rest_pause(crd_marking *marking, uint64_t begin_ns, uint64_t allocated) {
+  crd_rest *rest = &marking->rest;
   if (rest->window_ns == 0) {
     rest->window_ns = begin_ns;
-    rest->piece_bytes = heap->nursery.bytes;
+    rest->piece_bytes = marking->space->nursery.bytes;
     return;
   }
   rest->window_bytes += allocated;
   if (begin_ns < rest->window_ns + WINDOW_NS) return;
-  rest->piece_bytes = piece(heap, begin_ns - rest->window_ns, rest->window_bytes);
+  rest->piece_bytes = piece(marking, begin_ns - rest->window_ns, rest->window_bytes);
   rest->window_ns = begin_ns;
   rest->window_bytes = 0;
 }
 
-void crd_rest_pause_ended(cradle_heap *heap, uint64_t begin_ns) {
-  crd_rest *rest = &heap->rest;
-  if (heap->stats.major_collections != rest->majors) look_back(heap, begin_ns);
-  if (rest->active && !rest->again && is_settled(heap)) rest->active = false;
+void crd_rest_pause_ended(crd_marking *marking, uint64_t begin_ns) {
+  crd_rest *rest = &marking->rest;
+  if (marking->space->report->stats.major_collections != rest->majors) look_back(marking, begin_ns);
+  if (rest->active && !rest->again && is_settled(marking)) rest->active = false;
 }
 
-bool crd_rest_may_compact(const cradle_heap *heap) {
-  uint64_t target = heap->options.pause_ns;
-  return heap->rest.active && crd_compact_is_sparse(heap) &&
-         (target == 0 || heap->old.used_bytes <= COMPACT_TARGETS * target);
+bool crd_rest_may_compact(const crd_marking *marking) {
+  uint64_t target = marking->space->options->pause_ns;
+  return marking->rest.active && crd_compact_is_sparse(marking) &&
+         (target == 0 || marking->old->used_bytes <= COMPACT_TARGETS * target);
 }

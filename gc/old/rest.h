@@ -21,9 +21,10 @@
 #ifndef CRADLE_GC_OLD_REST_H
 #define CRADLE_GC_OLD_REST_H
 
-#include <cradle/base.h>
+#include "gc/parts.h"
 
 typedef struct crd_rest {
+  uint64_t created_ns;  /* when the heap was made */
   uint64_t majors;      /* stats.major_collections when since_ns was set */
   uint64_t since_ns;    /* when the last major collection was over; 0: none was yet */
   uint64_t wait_ns;     /* how old it becomes; 0: major_age_ns */
@@ -39,14 +40,14 @@ typedef struct crd_rest {
 
 /* Whether a major collection is due by age at a pause that began at now_ns. If one runs already, whether it makes so
  * little progress, because the program allocates slowly, that it is to be ended as one by age. */
-bool crd_rest_is_due(const cradle_heap *heap, uint64_t now_ns);
+bool crd_rest_is_due(const crd_marking *marking, uint64_t now_ns);
 /* One begins by age. */
-void crd_rest_begin(cradle_heap *heap);
+void crd_rest_begin(crd_marking *marking);
 /* In each pause, before its increment. begin_ns: when it began. allocated: nursery bytes since the last one. */
-void crd_rest_pause(cradle_heap *heap, uint64_t begin_ns, uint64_t allocated);
+void crd_rest_pause(crd_marking *marking, uint64_t begin_ns, uint64_t allocated);
 /* At the end of each pause that began at begin_ns. */
-void crd_rest_pause_ended(cradle_heap *heap, uint64_t begin_ns);
+void crd_rest_pause_ended(crd_marking *marking, uint64_t begin_ns);
 /* After a collection by age: whether the heap is so sparse, and so small, that a compaction is worth its one pause. */
-bool crd_rest_may_compact(const cradle_heap *heap);
+bool crd_rest_may_compact(const crd_marking *marking);
 
 #endif

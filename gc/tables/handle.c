@@ -3,9 +3,8 @@
 #include <stdlib.h>
 
 #include "gc/base/grow.h"
-#include "gc/heap.h"
-#include "gc/misuse.h"
-#include "gc/mutator.h"
+#include "gc/old/marking.h"
+#include "gc/tables/tables.h"
 
 /* A free entry with this generation is not opened any more: its next generations would begin again at 0, and old
  * handles would match. */
@@ -21,16 +20,16 @@ void crd_handles_fini(crd_handles *handles) {
 
 /* Points an open entry at an object. A young object's entry goes into the young list, for the next minor collection. An
  * old object is marked, if marking goes on: the cursor may have passed the entry. */
-static void point(cradle_heap *heap, uint32_t index, void *object) {
-  crd_handle_entry *entry = &heap->handles.entries[index];
+static void point(crd_tables *tables, uint32_t index, void *object) {
+  crd_handle_entry *entry = &tables->handles.entries[index];
   ASSERT(handle_is_open(entry), "[handle.1] a free entry is given a reference");
   entry->word = address_of(object);
-  if (heap_holds_young(heap, entry->word)) {
+  if (space_holds_young(tables->space, entry->word)) {
     if (entry->link != 0) return;
-    entry->link = heap->handles.young;
-    heap->handles.young = index + 1;
-  } else if (heap->major.phase == MAJOR_MARKING) {
-    crd_marker_shade(heap, entry->word);
+    entry->link = tables->handles.young;
+    tables->handles.young = index + 1;
+  } else {
+    marking_shade(tables->marking, entry->word);
   }
 }
 
@@ -64,8 +63,8 @@ static void reclaim_young(crd_handles *handles) {
 }
 
 /* Opens an entry for the object. Its index, or HANDLE_LIST_END: memory was refused. */
-static uint32_t open_entry(cradle_heap *heap, void *object) {
-  crd_handles *handles = &heap->handles;
+static uint32_t open_entry(crd_tables *tables, void *object) {
+  crd_handles *handles = &tables->handles;
   if (handles->free == HANDLE_LIST_END && handles->used == handles->capacity) reclaim_young(handles);
   uint32_t index = handles->free - 1;
   if (handles->free != HANDLE_LIST_END) {
@@ -82,7 +81,7 @@ static uint32_t open_entry(cradle_heap *heap, void *object) {
   }
   ASSERT(!handle_is_open(&handles->entries[index]), "[handle.1] an entry is opened that is open");
   handles->entries[index].generation++;
-  point(heap, index, object);
+  point(tables, index, object);
   return index;
 }
 
@@ -108,50 +107,51 @@ static inline uint32_t handle_generation(cradle_handle handle) {
 
 /* A handle that was open once has an odd generation, and its entry is beyond that. Any other number was never a handle
  * of this heap. */
-static CRADLE_COLD _Noreturn void handle_misuse(cradle_heap *heap, const char *what, cradle_handle handle) {
+static CRADLE_COLD _Noreturn void handle_misuse(cradle_mutator *mutator, const char *what, cradle_handle handle) {
+  const crd_handles *handles = &mutator_of(mutator)->tables->handles;
   uint32_t index = handle_index(handle), generation = handle_generation(handle);
-  bool was_open =
-      index < heap->handles.used && (generation & 1) && generation < heap->handles.entries[index].generation;
-  if (handle.number == 0) crd_misuse(heap, "%s: the handle is 0: it was never set, or cradle_handle_new failed", what);
-  crd_misuse(heap, "%s: the handle %#llx%s", what, (unsigned long long)handle.number,
+  bool was_open = index < handles->used && (generation & 1) && generation < handles->entries[index].generation;
+  if (handle.number == 0)
+    crd_misuse(mutator->heap, "%s: the handle is 0: it was never set, or cradle_handle_new failed", what);
+  crd_misuse(mutator->heap, "%s: the handle %#llx%s", what, (unsigned long long)handle.number,
              was_open ? " was freed" : " is not a handle of this heap");
 }
 
 /* The index of an open handle. Any other is misuse. */
 static inline uint32_t check_handle(cradle_mutator *mutator, const char *what, cradle_handle handle) {
-  const crd_handles *handles = &mutator->heap->handles;
+  const crd_handles *handles = &mutator_of(mutator)->tables->handles;
   uint32_t index = handle_index(handle);
   crd_mutator_check_thread(mutator, what);
   if (CRADLE_UNLIKELY(index >= handles->used || handles->entries[index].generation != handle_generation(handle) ||
                       !handle_is_open(&handles->entries[index])))
-    handle_misuse(mutator->heap, what, handle);
+    handle_misuse(mutator, what, handle);
   return index;
 }
 
 cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object) {
   crd_mutator_check_thread(mutator, "cradle_handle_new");
-  cradle_heap *heap = mutator->heap;
-  uint32_t index = open_entry(heap, object);
+  crd_tables *tables = mutator_of(mutator)->tables;
+  uint32_t index = open_entry(tables, object);
   if (CRADLE_UNLIKELY(index == HANDLE_LIST_END)) {
-    crd_out_of_room(heap, "cradle_handle_new", "handle");
+    crd_out_of_room(tables->space, "cradle_handle_new", "handle");
     return (cradle_handle){0};
   }
-  heap->handles.open_count++;
-  return (cradle_handle){(uint64_t)heap->handles.entries[index].generation << 32 | index};
+  tables->handles.open_count++;
+  return (cradle_handle){(uint64_t)tables->handles.entries[index].generation << 32 | index};
 }
 
 void *cradle_handle_get(cradle_mutator *mutator, cradle_handle handle) {
   uint32_t index = check_handle(mutator, "cradle_handle_get", handle);
-  return object_at(mutator->heap->handles.entries[index].word);
+  return object_at(mutator_of(mutator)->tables->handles.entries[index].word);
 }
 
 void cradle_handle_set(cradle_mutator *mutator, cradle_handle handle, void *object) {
-  point(mutator->heap, check_handle(mutator, "cradle_handle_set", handle), object);
+  point(mutator_of(mutator)->tables, check_handle(mutator, "cradle_handle_set", handle), object);
 }
 
 /* An entry in the young list stays there, until the next minor collection goes through the list [handle.3]. */
 void cradle_handle_free(cradle_mutator *mutator, cradle_handle handle) {
-  crd_handles *handles = &mutator->heap->handles;
+  crd_handles *handles = &mutator_of(mutator)->tables->handles;
   uint32_t index = check_handle(mutator, "cradle_handle_free", handle);
   handles->entries[index].word = 0;
   handles->entries[index].generation++;
@@ -162,12 +162,11 @@ void cradle_handle_free(cradle_mutator *mutator, cradle_handle handle) {
 
 /* --- checks --- */
 
-static const char *check_open(const cradle_heap *heap, uint32_t index) {
-  const crd_handle_entry *entry = &heap->handles.entries[index];
-  if (heap_holds_young(heap, entry->word))
+static const char *check_open(const crd_tables *tables, uint32_t index) {
+  const crd_handle_entry *entry = &tables->handles.entries[index];
+  if (space_holds_young(tables->space, entry->word))
     return entry->link == 0 ? "a handle of a young object is in no list [handle.2]" : NULL;
-  bool passed = heap->major.phase == MAJOR_MARKING && index < heap->handles.marked_at;
-  if (passed && arenas_know(&heap->old.arenas, entry->word) && !old_is_marked(&heap->old, entry->word))
+  if (index < tables->handles.marked_at && marking_lacks(tables->marking, entry->word))
     return "a handle that marking has passed refers to an unmarked object [handle.4]";
   return NULL;
 }
@@ -178,14 +177,14 @@ static const char *check_free(const crd_handle_entry *entry) {
   return NULL;
 }
 
-const char *crd_handles_check(const cradle_heap *heap, uintptr_t *at) {
-  const crd_handles *handles = &heap->handles;
+const char *crd_handles_check(const crd_tables *tables, uintptr_t *at) {
+  const crd_handles *handles = &tables->handles;
   uint32_t open = 0;
   for (uint32_t i = 0; i < handles->used; i++) {
     const crd_handle_entry *entry = &handles->entries[i];
     *at = entry->word;
     open += handle_is_open(entry);
-    const char *fault = handle_is_open(entry) ? check_open(heap, i) : check_free(entry);
+    const char *fault = handle_is_open(entry) ? check_open(tables, i) : check_free(entry);
     if (fault != NULL) return fault;
   }
   *at = 0;

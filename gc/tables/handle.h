@@ -27,6 +27,8 @@
 
 #include <cradle/handle.h>
 
+#include "gc/parts.h"
+
 /* Entries of a list are linked by their index plus 1. This ends a list; 0 means that the entry is in no list. */
 #define HANDLE_LIST_END UINT32_MAX
 
@@ -54,6 +56,6 @@ void crd_handles_fini(crd_handles *handles);
  * list. NULL: the list is empty. */
 cradle_word *crd_handles_next_young(crd_handles *handles);
 /* For the verifier: NULL, or what is wrong. *at: at which address; 0: at none. */
-const char *crd_handles_check(const cradle_heap *heap, uintptr_t *at);
+const char *crd_handles_check(const crd_tables *tables, uintptr_t *at);
 
 #endif

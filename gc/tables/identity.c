@@ -3,10 +3,8 @@
 #include <stdlib.h>
 
 #include "gc/base/grow.h"
-#include "gc/heap.h"
-#include "gc/misuse.h"
-#include "gc/mutator.h"
-#include "gc/platform/pages.h"
+#include "gc/old/marking.h"
+#include "gc/tables/tables.h"
 
 /* Entries between two looks at the clock. */
 #define CLOCK_ENTRIES LIMIT(256, 4)
@@ -27,12 +25,12 @@ static uint32_t mix(uint32_t count) {
  * 0 is left out: it means that the object has no hash yet. */
 uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object) {
   crd_mutator_check_thread(mutator, "cradle_identity_hash");
-  cradle_heap *heap = mutator->heap;
+  crd_tables *tables = mutator_of(mutator)->tables;
   cradle_word *header = object;
   ASSERT(!header_has_hash(*header), "the object has its hash already");
-  ASSERT(header_type(*header) < heap->types.count, "the identity hash of what is no object");
+  ASSERT(header_type(*header) < tables->space->types.count, "the identity hash of what is no object");
   uint32_t hash;
-  do hash = mix((uint32_t)++heap->ids.hashes & CRADLE_HASH_MASK);
+  do hash = mix((uint32_t)++tables->ids.hashes & CRADLE_HASH_MASK);
   while (hash == 0);
   object_set_hash(header, hash);
   return hash;
@@ -82,8 +80,8 @@ static uint32_t index_of(const crd_ids *ids, const cradle_word *object) {
   return index;
 }
 
-void crd_ids_drop(cradle_heap *heap, const cradle_word *object) {
-  if (header_has_id(*object)) drop_entry(&heap->ids, index_of(&heap->ids, object));
+void crd_ids_drop(crd_ids *ids, const cradle_word *object) {
+  if (header_has_id(*object)) drop_entry(ids, index_of(ids, object));
 }
 
 static uint64_t id_of(const crd_ids *ids, uint32_t index) {
@@ -93,21 +91,21 @@ static uint64_t id_of(const crd_ids *ids, uint32_t index) {
 uint64_t cradle_id(cradle_mutator *mutator, void *object) {
   static const char what[] = "cradle_id";
   crd_mutator_check_thread(mutator, what);
-  cradle_heap *heap = mutator->heap;
-  crd_ids *ids = &heap->ids;
+  crd_tables *tables = mutator_of(mutator)->tables;
+  crd_ids *ids = &tables->ids;
   cradle_word *header = object;
-  if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
+  if (object == NULL) crd_misuse(mutator->heap, "%s: the object is NULL", what);
   if (header_has_id(*header)) return id_of(ids, index_of(ids, header));
   if (!crd_address_map_reserve(&ids->by_address) ||
       (ids->free == ID_LIST_END && !GROW(ids->entries, ids->used, ids->capacity))) {
-    crd_out_of_room(heap, what, "id");
+    crd_out_of_room(tables->space, what, "id");
     return 0;
   }
   uint32_t index = take_entry(ids);
   crd_id_entry *entry = &ids->entries[index];
   entry->address = address_of(object);
   entry->link = 0;
-  if (heap_holds_young(heap, entry->address)) {
+  if (space_holds_young(tables->space, entry->address)) {
     entry->link = ids->young;
     ids->young = index + 1;
   }
@@ -120,18 +118,18 @@ uint64_t cradle_id(cradle_mutator *mutator, void *object) {
 
 /* Whether the object at an address lives, as far as is known. Prebuilt objects always do. An object that a finalizer
  * brings back counts as dead until its header has its flags again. */
-static bool is_alive(const cradle_heap *heap, uintptr_t address) {
-  if (!arenas_know(&heap->old.arenas, address)) return true;
-  return !heap_is_known_dead(heap, address) && !heap_has_open(heap, object_at(address));
+static bool is_alive(const crd_tables *tables, uintptr_t address) {
+  if (!arenas_know(&tables->space->old.arenas, address)) return true;
+  return !marking_knows_dead(tables->marking, address) && !space_has_open(tables->space, object_at(address));
 }
 
 void *cradle_object_of_id(cradle_mutator *mutator, uint64_t id) {
-  cradle_heap *heap = mutator->heap;
+  crd_tables *tables = mutator_of(mutator)->tables;
   crd_mutator_check_thread(mutator, "cradle_object_of_id");
   uint32_t index = (uint32_t)id - 1;
-  if (index >= heap->ids.used) return NULL;
-  const crd_id_entry *entry = &heap->ids.entries[index];
-  if (entry->address == 0 || entry->generation != id >> 32 || !is_alive(heap, entry->address)) return NULL;
+  if (index >= tables->ids.used) return NULL;
+  const crd_id_entry *entry = &tables->ids.entries[index];
+  if (entry->address == 0 || entry->generation != id >> 32 || !is_alive(tables, entry->address)) return NULL;
   ASSERT(header_has_id(*object_at(entry->address)), "[identity.1] an id belongs to an object without the flag");
   return object_at(entry->address);
 }
@@ -140,22 +138,22 @@ void *cradle_object_of_id(cradle_mutator *mutator, uint64_t id) {
 
 /* Where the young object of an entry is after the minor collection; 0: it died. (The nursery still holds its contents,
  * so the header can be read.) */
-static uintptr_t promoted(const cradle_heap *heap, uintptr_t address) {
+static uintptr_t promoted(const crd_tables *tables, uintptr_t address) {
   cradle_word header = *object_at(address);
-  if (heap_is_young(heap, address)) return header_is_forwarded(header) ? header_forwarded_to(header) : 0;
-  return heap_holds_young(heap, address) ? 0 : address;
+  if (space_is_young(tables->space, address)) return header_is_forwarded(header) ? header_forwarded_to(header) : 0;
+  return space_holds_young(tables->space, address) ? 0 : address;
 }
 
 /* Only the entries in the young list: the others' objects were old and have not moved. */
-void crd_ids_after_minor(cradle_heap *heap) {
-  crd_ids *ids = &heap->ids;
+void crd_ids_after_minor(crd_tables *tables) {
+  crd_ids *ids = &tables->ids;
   while (ids->young != ID_LIST_END) {
     ASSERT(ids->young != 0 && ids->young <= ids->used, "[identity.2] the young list leads out of the table");
     uint32_t index = ids->young - 1;
     crd_id_entry *entry = &ids->entries[index];
     ids->young = entry->link;
     entry->link = 0;
-    uintptr_t address = promoted(heap, entry->address);
+    uintptr_t address = promoted(tables, entry->address);
     if (address == 0) {
       drop_entry(ids, index);
     } else if (address != entry->address) {
@@ -168,14 +166,14 @@ void crd_ids_after_minor(cradle_heap *heap) {
 }
 
 /* At least one piece at each call, even if the deadline has passed: so it comes to an end. */
-bool crd_ids_purge(cradle_heap *heap, uint32_t *at, uint64_t deadline_ns) {
-  crd_ids *ids = &heap->ids;
-  ASSERT(heap->major.phase == MAJOR_SWEEPING, "[identity.3] ids go before it is known who is dead");
+bool crd_ids_purge(crd_tables *tables, uint32_t *at, uint64_t deadline_ns) {
+  crd_ids *ids = &tables->ids;
+  ASSERT(tables->marking->major.phase == MAJOR_SWEEPING, "[identity.3] ids go before it is known who is dead");
   ASSERT(*at <= ids->used, "[identity.3] more entries were looked at than there are");
   while (*at < ids->used) {
     uint32_t last = ids->used - *at < CLOCK_ENTRIES ? ids->used : *at + CLOCK_ENTRIES;
     for (; *at < last; (*at)++)
-      if (ids->entries[*at].address != 0 && !is_alive(heap, ids->entries[*at].address)) drop_entry(ids, *at);
+      if (ids->entries[*at].address != 0 && !is_alive(tables, ids->entries[*at].address)) drop_entry(ids, *at);
     if (deadline_ns != UINT64_MAX && crd_platform_now_ns() >= deadline_ns) return *at == ids->used;
   }
   return true;
@@ -183,8 +181,7 @@ bool crd_ids_purge(cradle_heap *heap, uint32_t *at, uint64_t deadline_ns) {
 
 /* The map is cleared and filled anew. To change one entry after another would not do: an object may have moved to the
  * old address of one whose entry has not been changed yet. */
-void crd_ids_follow(cradle_heap *heap) {
-  crd_ids *ids = &heap->ids;
+void crd_ids_follow(crd_ids *ids) {
   ASSERT(ids->young == ID_LIST_END, "[identity.2] objects move in the old generation while ids are young");
   crd_address_map_clear(&ids->by_address);
   for (uint32_t i = 0; i < ids->used; i++) {
@@ -198,35 +195,36 @@ void crd_ids_follow(cradle_heap *heap) {
 
 /* --- checks --- */
 
-bool crd_ids_know(const cradle_heap *heap, const cradle_word *object) {
-  return crd_address_map_get(&heap->ids.by_address, address_of(object)) != ADDRESS_MAP_NONE;
+bool crd_ids_know(const crd_ids *ids, const cradle_word *object) {
+  return crd_address_map_get(&ids->by_address, address_of(object)) != ADDRESS_MAP_NONE;
 }
 
-static const char *check_entry(const cradle_heap *heap, uint32_t index) {
-  const crd_id_entry *entry = &heap->ids.entries[index];
+static const char *check_entry(const crd_tables *tables, uint32_t index) {
+  const crd_id_entry *entry = &tables->ids.entries[index];
   if (entry->address == 0)
     return entry->link == 0 && entry->generation != UINT32_MAX ? "a free id is in no list [identity.4]" : NULL;
-  if (crd_address_map_get(&heap->ids.by_address, entry->address) != index)
+  if (crd_address_map_get(&tables->ids.by_address, entry->address) != index)
     return "an id is not found by its object's address";
-  if (!is_alive(heap, entry->address)) return NULL;
-  if (arenas_contain(&heap->old.arenas, entry->address) && !crd_old_is_object(&heap->old, entry->address))
+  if (!is_alive(tables, entry->address)) return NULL;
+  if (arenas_contain(&tables->space->old.arenas, entry->address) &&
+      !crd_old_is_object(&tables->space->old, entry->address))
     return "an id belongs to what is no object [identity.1]";
   if (!header_has_id(*object_at(entry->address))) return "an id belongs to an object without the flag [identity.1]";
-  if (heap_holds_young(heap, entry->address) && entry->link == 0)
+  if (space_holds_young(tables->space, entry->address) && entry->link == 0)
     return "a young object's id is in no list [identity.2]";
   return NULL;
 }
 
-const char *crd_ids_check(const cradle_heap *heap, uintptr_t *at) {
+const char *crd_ids_check(const crd_tables *tables, uintptr_t *at) {
   const char *fault = NULL;
   size_t taken = 0;
-  for (uint32_t i = 0; i < heap->ids.used && fault == NULL; i++) {
-    fault = check_entry(heap, i);
-    *at = heap->ids.entries[i].address;
-    taken += heap->ids.entries[i].address != 0;
+  for (uint32_t i = 0; i < tables->ids.used && fault == NULL; i++) {
+    fault = check_entry(tables, i);
+    *at = tables->ids.entries[i].address;
+    taken += tables->ids.entries[i].address != 0;
   }
   if (fault != NULL) return fault;
   *at = 0;
-  if (taken != heap->ids.by_address.count) return "the ids and their map disagree";
-  return crd_address_map_check(&heap->ids.by_address);
+  if (taken != tables->ids.by_address.count) return "the ids and their map disagree";
+  return crd_address_map_check(&tables->ids.by_address);
 }

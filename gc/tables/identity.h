@@ -27,6 +27,7 @@
 #include <cradle/identity.h>
 
 #include "gc/base/address_map.h"
+#include "gc/parts.h"
 
 /* Entries of a list are linked by their index plus 1. This ends a list; 0 means that the entry is in no list. */
 #define ID_LIST_END UINT32_MAX
@@ -48,17 +49,17 @@ typedef struct crd_ids {
 void crd_ids_init(crd_ids *ids);
 void crd_ids_fini(crd_ids *ids);
 /* Drops the entry of a prebuilt object that is no longer registered, if it has one. */
-void crd_ids_drop(cradle_heap *heap, const cradle_word *object);
+void crd_ids_drop(crd_ids *ids, const cradle_word *object);
 /* Makes the entries of young objects follow them, or go if the object died. To be called when the minor collection has
  * reached all that lives, and before the pages of large objects that died are freed. */
-void crd_ids_after_minor(cradle_heap *heap);
+void crd_ids_after_minor(crd_tables *tables);
 /* Drops entries of dead objects, after marking, from entry *at on until the deadline. true: all have been looked at. */
-bool crd_ids_purge(cradle_heap *heap, uint32_t *at, uint64_t deadline_ns);
+bool crd_ids_purge(crd_tables *tables, uint32_t *at, uint64_t deadline_ns);
 /* Makes the entries follow the new addresses that a compaction has left in the headers. */
-void crd_ids_follow(cradle_heap *heap);
+void crd_ids_follow(crd_ids *ids);
 /* For the verifier. Whether an object with the id flag has an entry; and what is wrong with the entries, or NULL. *at:
  * at which address; 0: at none. */
-bool crd_ids_know(const cradle_heap *heap, const cradle_word *object);
-const char *crd_ids_check(const cradle_heap *heap, uintptr_t *at);
+bool crd_ids_know(const crd_ids *ids, const cradle_word *object);
+const char *crd_ids_check(const crd_tables *tables, uintptr_t *at);
 
 #endif

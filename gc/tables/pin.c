@@ -3,9 +3,8 @@
 #include <stdlib.h>
 
 #include "gc/base/grow.h"
-#include "gc/heap.h"
-#include "gc/misuse.h"
-#include "gc/mutator.h"
+#include "gc/old/marking.h"
+#include "gc/tables/tables.h"
 
 void crd_pins_fini(crd_pins *pins) {
   crd_address_map_fini(&pins->by_address);
@@ -18,9 +17,9 @@ bool crd_pins_reserve(crd_pins *pins) {
 
 /* While marking the object is marked here. If the cursor is already at the end, it moves past the new pin, too:
  * otherwise a program that keeps pinning could keep marking from finishing. */
-void crd_pin_add(cradle_heap *heap, cradle_word *object) {
-  crd_pins *pins = &heap->pins;
-  ASSERT(!heap_holds_young(heap, address_of(object)), "[pin.2] a young object is pinned");
+void crd_pin_add(crd_tables *tables, cradle_word *object) {
+  crd_pins *pins = &tables->pins;
+  ASSERT(!space_holds_young(tables->space, address_of(object)), "[pin.2] a young object is pinned");
   ASSERT(!header_is_pinned(*object), "[pin.1] an object gets a second entry");
   ASSERT(pins->count < pins->capacity, "no room was made for a pin");
   ASSERT(pins->marked_at <= pins->count, "[pin.3] marking is beyond the last pin");
@@ -28,13 +27,13 @@ void crd_pin_add(cradle_heap *heap, cradle_word *object) {
   if (pins->marked_at == pins->count) pins->marked_at++;
   pins->pins[pins->count++] = (crd_pin){address_of(object), 1};
   object_set_flags(object, HEADER_PINNED_FLAG);
-  if (heap->major.phase == MAJOR_MARKING) crd_marker_shade(heap, address_of(object));
+  marking_shade(tables->marking, address_of(object));
 }
 
 /* Removes a pin. The last one takes its place, so that the array has no holes. If marking has passed that place but not
  * the last one, it would miss the object, so the object is marked here [pin.3]. */
-static void take_out(cradle_heap *heap, uint32_t index) {
-  crd_pins *pins = &heap->pins;
+static void take_out(crd_tables *tables, uint32_t index) {
+  crd_pins *pins = &tables->pins;
   ASSERT(index < pins->count && pins->pins[index].count == 0, "[pin.1] a pin goes that somebody holds");
   crd_pin last = pins->pins[--pins->count];
   crd_address_map_remove(&pins->by_address, pins->pins[index].address);
@@ -42,39 +41,40 @@ static void take_out(cradle_heap *heap, uint32_t index) {
     pins->pins[index] = last;
     crd_address_map_find(&pins->by_address, last.address)->number = index;
   }
-  if (heap->major.phase == MAJOR_MARKING && index < pins->marked_at) crd_marker_shade(heap, last.address);
+  if (index < pins->marked_at) marking_shade(tables->marking, last.address);
   if (pins->marked_at > pins->count) pins->marked_at = pins->count;
 }
 
 void cradle_unpin(cradle_mutator *mutator, void *object) {
-  cradle_heap *heap = mutator->heap;
+  crd_tables *tables = mutator_of(mutator)->tables;
   crd_mutator_check_thread(mutator, "cradle_unpin");
-  if (collection_is_off(heap) && heap_holds_young(heap, address_of(object))) return; /* nothing moves: never pinned */
-  uint32_t index = crd_address_map_get(&heap->pins.by_address, address_of(object));
+  if (collection_is_off(tables->space->options) && space_holds_young(tables->space, address_of(object)))
+    return; /* nothing moves: never pinned */
+  uint32_t index = crd_address_map_get(&tables->pins.by_address, address_of(object));
   if (index == ADDRESS_MAP_NONE)
-    crd_misuse(heap, "cradle_unpin: %s: it is not pinned (any more)", crd_name_object(heap, object).buffer);
-  ASSERT(heap->pins.pins[index].count > 0, "[pin.1] a pin that nobody holds");
-  if (--heap->pins.pins[index].count != 0) return;
-  take_out(heap, index);
+    crd_misuse(mutator->heap, "cradle_unpin: %s: it is not pinned (any more)",
+               crd_name_object(tables->space, object).buffer);
+  ASSERT(tables->pins.pins[index].count > 0, "[pin.1] a pin that nobody holds");
+  if (--tables->pins.pins[index].count != 0) return;
+  take_out(tables, index);
   object_clear_flags(words_of(object), HEADER_PINNED_FLAG);
 }
 
 /* --- checks --- */
 
-const char *crd_pins_check(const cradle_heap *heap, uintptr_t *at) {
-  const crd_pins *pins = &heap->pins;
+const char *crd_pins_check(const crd_tables *tables, uintptr_t *at) {
+  const crd_pins *pins = &tables->pins;
   *at = 0;
   if (pins->by_address.count != pins->count) return "the pins and their map disagree";
   for (uint32_t i = 0; i < pins->count; i++) {
     uintptr_t address = *at = pins->pins[i].address;
     if (crd_address_map_get(&pins->by_address, address) != i) return "a pin is not found by its object's address";
     if (pins->pins[i].count == 0) return "a pin that nobody holds [pin.1]";
-    if (heap_holds_young(heap, address)) return "a young object is pinned [pin.2]";
-    if (!crd_old_is_object(&heap->old, address) && !prebuilt_is(&heap->prebuilts, object_at(address)))
+    if (space_holds_young(tables->space, address)) return "a young object is pinned [pin.2]";
+    if (!crd_old_is_object(&tables->space->old, address) && !prebuilt_is(&tables->prebuilts, object_at(address)))
       return "a pinned object is gone [pin.2]";
     if (!header_is_pinned(*object_at(address))) return "a pinned object has not the flag [pin.1]";
-    bool passed = heap->major.phase == MAJOR_MARKING && i < pins->marked_at;
-    if (passed && arenas_know(&heap->old.arenas, address) && !old_is_marked(&heap->old, address))
+    if (i < pins->marked_at && marking_lacks(tables->marking, address))
       return "a pinned object that marking has passed is not marked [pin.3]";
   }
   *at = 0;

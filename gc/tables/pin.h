@@ -14,6 +14,7 @@
 #include <cradle/pin.h>
 
 #include "gc/base/address_map.h"
+#include "gc/parts.h"
 
 typedef struct crd_pin {
   uintptr_t address;
@@ -31,8 +32,8 @@ void crd_pins_fini(crd_pins *pins);
 /* Makes room for one more pin. false: memory was refused. */
 bool crd_pins_reserve(crd_pins *pins);
 /* Pins an object that has no pin yet and is old or prebuilt. There must be room. */
-void crd_pin_add(cradle_heap *heap, cradle_word *object);
+void crd_pin_add(crd_tables *tables, cradle_word *object);
 /* For the verifier: NULL, or what is wrong. *at: at which address; 0: at none. */
-const char *crd_pins_check(const cradle_heap *heap, uintptr_t *at);
+const char *crd_pins_check(const crd_tables *tables, uintptr_t *at);
 
 #endif

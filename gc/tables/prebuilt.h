@@ -22,6 +22,7 @@
 
 #include "gc/base/address.h"
 #include "gc/base/address_map.h"
+#include "gc/parts.h"
 
 typedef struct crd_prebuilt {
   cradle_word *object;
@@ -36,14 +37,23 @@ typedef struct crd_prebuilts {
   uint32_t marked_at; /* marking has looked at the written ones below [prebuilt.3] */
 } crd_prebuilts;
 
-/* Moves a prebuilt object that has just been remembered among the written ones, if it is not there. */
-void crd_prebuilt_written(cradle_heap *heap, cradle_word *object);
+/* What keeps the object from being registered, or NULL. */
+const char *crd_prebuilt_fault(const crd_tables *tables, const cradle_word *object);
+/* Makes room for one more. false: memory was refused. */
+bool crd_prebuilts_reserve(crd_prebuilts *prebuilts);
+/* Enters an object; there must be room. true: it refers into the heap already, and is to be remembered. */
+bool crd_prebuilt_enter(crd_tables *tables, cradle_word *object);
+/* Makes plain memory of the object with that index, which is not remembered. Returns another one that is to be
+ * remembered, so that the next minor collection marks what it refers to; NULL: none. */
+cradle_word *crd_prebuilt_leave(crd_tables *tables, uint32_t index);
+/* An object has just been remembered, at that place of the set: moves it among the written ones, if it is not there. */
+void crd_prebuilt_written(crd_tables *tables, const cradle_word *object, size_t place);
 static inline bool prebuilt_is(const crd_prebuilts *prebuilts, const void *object) {
   return crd_address_map_get(&prebuilts->by_address, address_of(object)) != ADDRESS_MAP_NONE;
 }
 /* Removes all, before the heap is freed. */
-void crd_prebuilts_fini(cradle_heap *heap);
+void crd_prebuilts_fini(crd_tables *tables);
 /* For the verifier: NULL, or what is wrong. *at: at which address; 0: at none. */
-const char *crd_prebuilts_check(const cradle_heap *heap, uintptr_t *at);
+const char *crd_prebuilts_check(const crd_tables *tables, uintptr_t *at);
 
 #endif

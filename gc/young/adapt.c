@@ -1,6 +1,6 @@
 #include "gc/young/adapt.h"
 
-#include "gc/heap.h"
+#include "gc/young/young.h"
 #include "gc/platform/hardware.h"
 
 /* Collections from one decision to the next. */
@@ -66,29 +66,30 @@
 
 /* Bounds the size by the L3. Reading the machine takes time, so it is put off until the nursery would grow
  * (gc/outgrow.h). */
-static void learn_l3(cradle_heap *heap) {
-  crd_adapt *adapt = &heap->adapt;
+static void learn_l3(crd_young *young) {
+  crd_adapt *adapt = &young->adapt;
   if (adapt->knows_l3) return;
-  crd_hardware_learn(&heap->hardware, &heap->known_hardware, HARDWARE_CACHES);
+  crd_hardware_learn(young->space->hardware, young->space->known_hardware, HARDWARE_CACHES);
   adapt->knows_l3 = true;
-  size_t l3 = heap->hardware.l3_bytes, max = l3 != 0 ? l3 / L3_SHARE : adapt->base * UNKNOWN_L3_BASES;
+  size_t l3 = young->space->hardware->l3_bytes, max = l3 != 0 ? l3 / L3_SHARE : adapt->base * UNKNOWN_L3_BASES;
   if (max < adapt->base) max = adapt->base;
   if (max < adapt->max) adapt->max = max;
 }
 
-void crd_adapt_init(cradle_heap *heap) {
-  crd_adapt *adapt = &heap->adapt;
-  size_t base = heap->nursery.bytes;
-  adapt->fixed = heap->options.nursery_bytes != 0 || heap->options.nursery_fixed || heap->options.quarantine != 0;
+void crd_adapt_init(crd_young *young) {
+  crd_adapt *adapt = &young->adapt;
+  size_t base = young->space->nursery.bytes;
+  adapt->fixed = young->space->options->nursery_bytes != 0 || young->space->options->nursery_fixed ||
+                 young->space->options->quarantine != 0;
   adapt->base = base;
   adapt->min = base / MIN_SHARE > MIN_BYTES ? base / MIN_SHARE : MIN_BYTES;
   adapt->max = MAX_BYTES;
   /* A nursery that has its whole share of the maximum heap already has nowhere to grow. */
-  bool has_its_share = base == crd_nursery_most(&heap->options);
+  bool has_its_share = base == crd_nursery_most(young->space->options);
   if (adapt->fixed || has_its_share || adapt->max < base) adapt->max = base;
   if (adapt->min > base) adapt->min = base;
   adapt->knows_l3 = false;
-  if (heap->known_hardware & HARDWARE_CACHES) learn_l3(heap);
+  if (*young->space->known_hardware & HARDWARE_CACHES) learn_l3(young);
   adapt->backoff = adapt->shrink_backoff = WAIT_FIRST;
   adapt->ns_per_promoted_byte = RATE_FIRST;
   adapt->marking = adapt->sweeping = (crd_rates){.next = 0};
@@ -96,26 +97,26 @@ void crd_adapt_init(cradle_heap *heap) {
   ASSERT(adapt->min <= adapt->base && adapt->base <= adapt->max, "[adapt.1]");
 }
 
-void crd_adapt_bound(cradle_heap *heap) {
-  size_t most = crd_nursery_most(&heap->options);
-  if (!heap->adapt.fixed && heap->nursery.bytes > most) heap->adapt.cut_to = most & ~(size_t)7;
+void crd_adapt_bound(crd_young *young) {
+  size_t most = crd_nursery_most(young->space->options);
+  if (!young->adapt.fixed && young->space->nursery.bytes > most) young->adapt.cut_to = most & ~(size_t)7;
 }
 
-void crd_adapt_cut(cradle_heap *heap) {
-  crd_adapt *adapt = &heap->adapt;
+void crd_adapt_cut(crd_young *young) {
+  crd_adapt *adapt = &young->adapt;
   size_t bytes = adapt->cut_to;
   adapt->cut_to = 0;
   /* The nursery must not grow beyond its share again. */
   adapt->base = adapt->max = bytes;
   if (adapt->min > bytes) adapt->min = bytes;
-  if (heap->nursery.bytes > bytes) crd_nursery_resize(heap, bytes, "its share of the maximum heap");
+  if (young->space->nursery.bytes > bytes) crd_nursery_resize(young, bytes, "its share of the maximum heap");
 }
 
 /* Asked last, when everything else speaks for twice the size: the answer may need a look at the machine. */
-static bool may_double(cradle_heap *heap) {
-  if (heap->nursery.bytes * 2 > heap->adapt.max) return false;
-  learn_l3(heap);
-  return heap->nursery.bytes * 2 <= heap->adapt.max;
+static bool may_double(crd_young *young) {
+  if (young->space->nursery.bytes * 2 > young->adapt.max) return false;
+  learn_l3(young);
+  return young->space->nursery.bytes * 2 <= young->adapt.max;
 }
 
 static void begin_count(crd_adapt *adapt) {
@@ -145,8 +146,8 @@ static bool is_new_rate(crd_adapt *adapt, double sample) {
 }
 
 /* Whether a major collection runs in which the second core marks or has marked. */
-static bool runs_beside(const cradle_heap *heap) {
-  return heap->major.phase != MAJOR_IDLE && heap->marker.thread != NULL;
+static bool runs_beside(const crd_young *young) {
+  return young->marking->major.phase != MAJOR_IDLE && young->marking->marker.thread != NULL;
 }
 
 double crd_adapt_roots_least_ns(const crd_adapt *adapt) {
@@ -155,11 +156,11 @@ double crd_adapt_roots_least_ns(const crd_adapt *adapt) {
 
 /* Collections that promoted next to nothing, or little for the roots that they looked at, are left out: their time is
  * that of roots, not of promoted bytes. */
-static void note_rate(cradle_heap *heap, const cradle_event *minor) {
-  crd_adapt *adapt = &heap->adapt;
+static void note_rate(crd_young *young, const cradle_event *minor) {
+  crd_adapt *adapt = &young->adapt;
   uint64_t promoted = minor->u.minor.promoted_bytes;
   if (promoted < MIN_BYTES / 16 || promoted < ROOT_RATE * adapt->root_words) return;
-  bool marks = heap->major.phase == MAJOR_MARKING, beside = runs_beside(heap);
+  bool marks = young->marking->major.phase == MAJOR_MARKING, beside = runs_beside(young);
   double roots_ns = crd_adapt_roots_least_ns(adapt), duration = (double)minor->u.minor.duration_ns;
   double sample = (duration > roots_ns ? duration - roots_ns : 0) / (double)promoted;
   /* The quickest collection is what a trial compares: other programs can only have made collections slower. */
@@ -201,31 +202,33 @@ static double with_roots(const crd_adapt *adapt, double most_ns) {
 }
 
 /* What a minor collection may take of the pause target if there are increments beside it, else 0. */
-static double share_beside_increments(const cradle_heap *heap) {
-  bool marks = heap->major.phase == MAJOR_MARKING, beside = runs_beside(heap);
-  if (marks && (!beside || heap->major.behind > 0)) return PAUSE_SHARE_INCREMENT;
+static double share_beside_increments(const crd_young *young) {
+  bool marks = young->marking->major.phase == MAJOR_MARKING, beside = runs_beside(young);
+  if (marks && (!beside || young->marking->major.behind > 0)) return PAUSE_SHARE_INCREMENT;
   if (!beside) return 0;
-  if (heap->adapt.old_die) return PAUSE_SHARE_OLD_DIE;
-  bool late = crd_major_counted_bytes(heap) > heap->pacing.threshold;
+  if (young->adapt.old_die) return PAUSE_SHARE_OLD_DIE;
+  bool late = crd_major_counted_bytes(young->marking) > young->marking->pacing.threshold;
   return !marks && late ? PAUSE_SHARE_INCREMENT : PAUSE_SHARE_BESIDE;
 }
 
 /* ns for each promoted byte in the phase that the heap is in. */
-static double rate_now(const cradle_heap *heap) {
-  const crd_adapt *adapt = &heap->adapt;
+static double rate_now(const crd_young *young) {
+  const crd_adapt *adapt = &young->adapt;
   double average = adapt->ns_per_promoted_byte;
-  if (!runs_beside(heap)) return average;
-  double recent = second_least(heap->major.phase == MAJOR_MARKING ? &adapt->marking : &adapt->sweeping);
+  if (!runs_beside(young)) return average;
+  double recent = second_least(young->marking->major.phase == MAJOR_MARKING ? &adapt->marking : &adapt->sweeping);
   return recent > average ? recent : average;
 }
 
-size_t crd_adapt_hand_out(const cradle_heap *heap) {
-  const crd_adapt *adapt = &heap->adapt;
-  size_t bytes = heap->nursery.bytes;
-  if (CRADLE_UNLIKELY(heap->rest.active) && heap->rest.piece_bytes < bytes) bytes = heap->rest.piece_bytes;
-  double target = (double)heap->options.pause_ns, most = target * share_beside_increments(heap), rate = rate_now(heap);
-  bool counts = heap->major.phase == MAJOR_MARKING || heap->major.phase == MAJOR_CLEARING;
-  uint32_t cuts = counts && target != 0 ? heap->major.behind : 0;
+size_t crd_adapt_hand_out(const crd_young *young) {
+  const crd_adapt *adapt = &young->adapt;
+  size_t bytes = young->space->nursery.bytes;
+  if (CRADLE_UNLIKELY(young->marking->rest.active) && young->marking->rest.piece_bytes < bytes)
+    bytes = young->marking->rest.piece_bytes;
+  double target = (double)young->space->options->pause_ns, most = target * share_beside_increments(young),
+         rate = rate_now(young);
+  bool counts = young->marking->major.phase == MAJOR_MARKING || young->marking->major.phase == MAJOR_CLEARING;
+  uint32_t cuts = counts && target != 0 ? young->marking->major.behind : 0;
   if (most == 0 && cuts == 0) return bytes;
   /* Where the roots take longer than a collection may, a smaller nursery would only have them looked at more often. */
   double roots_ns = crd_adapt_roots_least_ns(adapt);
@@ -263,15 +266,15 @@ static bool oldest_die(const crd_adapt *adapt, double survival) {
 
 /* Doubles the size where the ages say that more will die. The added half holds objects that are older still, so at
  * most the share of the oldest survives there: the expected time uses that. */
-static bool grow(cradle_heap *heap, double survival) {
-  crd_adapt *adapt = &heap->adapt;
-  size_t bytes = heap->nursery.bytes;
-  double share = old_share(adapt, survival), target = (double)heap->options.pause_ns * PAUSE_SHARE_OLD_DIE;
+static bool grow(crd_young *young, double survival) {
+  crd_adapt *adapt = &young->adapt;
+  size_t bytes = young->space->nursery.bytes;
+  double share = old_share(adapt, survival), target = (double)young->space->options->pause_ns * PAUSE_SHARE_OLD_DIE;
   if (!oldest_die(adapt, survival) || adapt->wait > 0) return false;
   if (target != 0 && expected_ns(adapt, survival * (1 + share) / 2, bytes * 2) > with_roots(adapt, target))
     return false;
-  if (!may_double(heap)) return false;
-  if (!crd_nursery_resize(heap, bytes * 2, "the oldest die: a larger nursery lets more of them die")) {
+  if (!may_double(young)) return false;
+  if (!crd_nursery_resize(young, bytes * 2, "the oldest die: a larger nursery lets more of them die")) {
     wait_longer(&adapt->wait, &adapt->backoff);
     return false;
   }
@@ -281,8 +284,8 @@ static bool grow(cradle_heap *heap, double survival) {
 }
 
 /* A success makes the next trial come soon: sizes are tried as long as they help. */
-static void end_trial(cradle_heap *heap, double survival) {
-  crd_adapt *adapt = &heap->adapt;
+static void end_trial(crd_young *young, double survival) {
+  crd_adapt *adapt = &young->adapt;
   size_t before = adapt->size_before;
   adapt->size_before = 0;
   if (survival < adapt->rate_before * TRIAL_SUCCESS) {
@@ -290,14 +293,14 @@ static void end_trial(cradle_heap *heap, double survival) {
     return;
   }
   wait_longer(&adapt->wait, &adapt->backoff);
-  crd_nursery_resize(heap, before, "back: as much survives in the larger nursery");
+  crd_nursery_resize(young, before, "back: as much survives in the larger nursery");
 }
 
 /* Where memory is refused, wait is set but backoff is not doubled: the size was not tried. */
-static void begin_trial(cradle_heap *heap, double survival) {
-  crd_adapt *adapt = &heap->adapt;
-  size_t before = heap->nursery.bytes;
-  if (!crd_nursery_resize(heap, before * 2, "trial: much survives")) {
+static void begin_trial(crd_young *young, double survival) {
+  crd_adapt *adapt = &young->adapt;
+  size_t before = young->space->nursery.bytes;
+  if (!crd_nursery_resize(young, before * 2, "trial: much survives")) {
     adapt->wait = adapt->backoff;
     return;
   }
@@ -312,113 +315,116 @@ static bool has_many_roots(const crd_adapt *adapt, size_t bytes) {
 
 /* What to do with the size, a running trial first. If the trial ends by going back, nothing else is decided: the
  * figures are of the larger size. */
-static void decide(cradle_heap *heap, double survival) {
-  crd_adapt *adapt = &heap->adapt;
-  double target = (double)heap->options.pause_ns;
-  size_t bytes = heap->nursery.bytes;
+static void decide(crd_young *young, double survival) {
+  crd_adapt *adapt = &young->adapt;
+  double target = (double)young->space->options->pause_ns;
+  size_t bytes = young->space->nursery.bytes;
   bool in_time = target == 0 || expected_ns(adapt, survival, bytes * 2) < with_roots(adapt, target * PAUSE_SHARE_GROW);
   /* Half the size must not have many roots, or the next decision would double it again. */
   bool many_roots = has_many_roots(adapt, bytes), may_halve = bytes > adapt->base && !has_many_roots(adapt, bytes / 2);
   bool vain = survival > TRIAL_VAIN && old_share(adapt, survival) > OLD_LIVE;
-  if (adapt->size_before != 0) end_trial(heap, survival);
-  if (heap->nursery.bytes != bytes || adapt->wait > 0) return;
+  if (adapt->size_before != 0) end_trial(young, survival);
+  if (young->space->nursery.bytes != bytes || adapt->wait > 0) return;
   if (bytes < adapt->base && in_time) {
-    crd_nursery_resize(heap, bytes * 2, "towards the base again: pauses allow it");
-  } else if (many_roots && in_time && may_double(heap)) {
-    if (!crd_nursery_resize(heap, bytes * 2, "many roots")) adapt->wait = adapt->backoff;
-  } else if (survival > SURVIVAL_HIGH && !vain && in_time && may_double(heap)) {
-    begin_trial(heap, survival);
+    crd_nursery_resize(young, bytes * 2, "towards the base again: pauses allow it");
+  } else if (many_roots && in_time && may_double(young)) {
+    if (!crd_nursery_resize(young, bytes * 2, "many roots")) adapt->wait = adapt->backoff;
+  } else if (survival > SURVIVAL_HIGH && !vain && in_time && may_double(young)) {
+    begin_trial(young, survival);
   } else if (may_halve && vain && adapt->ages.old_seen >= OLD_SAMPLES) {
-    crd_nursery_resize(heap, bytes / 2, "the oldest live like the others: a smaller nursery is enough");
+    crd_nursery_resize(young, bytes / 2, "the oldest live like the others: a smaller nursery is enough");
   } else if (survival < SURVIVAL_LOW && may_halve) {
     wait_longer(&adapt->wait, &adapt->backoff);
-    if (crd_nursery_resize(heap, bytes / 2, "little survives")) crd_nursery_discard_rest(heap);
+    if (crd_nursery_resize(young, bytes / 2, "little survives")) crd_nursery_discard_rest(young);
   }
 }
 
 /* --- for the pauses --- */
 
 /* Whether minor collections are expected to take too much of the pause target, if there is one. */
-static bool takes_too_long(const cradle_heap *heap, double survival) {
-  double most = (double)heap->options.pause_ns * (heap->adapt.old_die ? PAUSE_SHARE_OLD_DIE : PAUSE_SHARE_MOST);
-  return most != 0 && expected_ns(&heap->adapt, survival, heap->nursery.bytes) > with_roots(&heap->adapt, most);
+static bool takes_too_long(const crd_young *young, double survival) {
+  double most =
+      (double)young->space->options->pause_ns * (young->adapt.old_die ? PAUSE_SHARE_OLD_DIE : PAUSE_SHARE_MOST);
+  return most != 0 &&
+         expected_ns(&young->adapt, survival, young->space->nursery.bytes) > with_roots(&young->adapt, most);
 }
 
 /* Ends a trial of growth that runs, and keeps the nursery from growing for a while: the two would undo each other. */
-static void begin_shrinking(cradle_heap *heap) {
-  crd_adapt *adapt = &heap->adapt;
+static void begin_shrinking(crd_young *young) {
+  crd_adapt *adapt = &young->adapt;
   adapt->size_before = 0;
   ASSERT(adapt->shrunk_from == 0, "[adapt.2] a trial begins while another runs");
-  adapt->shrunk_from = heap->nursery.bytes;
+  adapt->shrunk_from = young->space->nursery.bytes;
   adapt->least_before = adapt->least_rate;
   wait_longer(&adapt->wait, &adapt->backoff);
-  crd_nursery_resize(heap, heap->nursery.bytes / 2, "a minor collection takes too much of the pause target");
+  crd_nursery_resize(young, young->space->nursery.bytes / 2, "a minor collection takes too much of the pause target");
 }
 
 /* Ends the trial of a smaller size. The size stays where the second core marked beside all collections of one of the
  * two sizes: then no sample says how fast that size is. */
-static void end_shrinking(cradle_heap *heap) {
-  crd_adapt *adapt = &heap->adapt;
+static void end_shrinking(crd_young *young) {
+  crd_adapt *adapt = &young->adapt;
   size_t before = adapt->shrunk_from;
-  bool unknown = heap->marker.thread != NULL && adapt->least_rate == RATE_NONE;
+  bool unknown = young->marking->marker.thread != NULL && adapt->least_rate == RATE_NONE;
   adapt->shrunk_from = 0;
   if (unknown || adapt->least_rate < SHRINK_FAILURE * adapt->least_before) {
     adapt->shrink_backoff = WAIT_FIRST;
     return;
   }
   wait_longer(&adapt->shrink_wait, &adapt->shrink_backoff);
-  crd_nursery_resize(heap, before, "back: collections of the smaller nursery take as long");
+  crd_nursery_resize(young, before, "back: collections of the smaller nursery take as long");
 }
 
 /* Asks for samples of the next nursery if they may decide something: if survival comes near the share above which
  * growth is worth it. */
-static void want_ages(cradle_heap *heap) {
-  size_t every = heap->nursery.bytes / NURSERY_SAMPLES;
+static void want_ages(crd_young *young) {
+  size_t every = young->space->nursery.bytes / NURSERY_SAMPLES;
   if (every < SAMPLE_MIN_BYTES) every = SAMPLE_MIN_BYTES;
-  heap->nursery.sample_bytes = heap->adapt.survival > SURVIVAL_HIGH / 3 ? every : 0;
+  young->space->nursery.sample_bytes = young->adapt.survival > SURVIVAL_HIGH / 3 ? every : 0;
 }
 
-void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor) {
-  crd_adapt *adapt = &heap->adapt;
+void crd_adapt_after_minor(crd_young *young, const cradle_event *minor) {
+  crd_adapt *adapt = &young->adapt;
   if (adapt->fixed) return;
-  ASSERT(heap->nursery.bytes >= adapt->min && heap->nursery.bytes <= adapt->max, "[adapt.1] the nursery's size");
-  note_rate(heap, minor);
+  ASSERT(young->space->nursery.bytes >= adapt->min && young->space->nursery.bytes <= adapt->max,
+         "[adapt.1] the nursery's size");
+  note_rate(young, minor);
   uint64_t filled = minor->u.minor.nursery_bytes;
   /* A collection that came early, on request, says little of what survives a full nursery: it counts neither for the
    * average nor, below, for a trial of this size. */
   if (filled < adapt->min / 4 * 3) return;
   adapt->survival += ((double)minor->u.minor.promoted_bytes / (double)filled - adapt->survival) * SURVIVAL_SHARE;
   if (adapt->shrink_wait > 0) adapt->shrink_wait--;
-  bool may_shrink = adapt->shrunk_from == 0 && adapt->shrink_wait == 0 && heap->nursery.bytes / 2 >= adapt->min;
-  if (filled < heap->nursery.bytes / 4 * 3) {
+  bool may_shrink = adapt->shrunk_from == 0 && adapt->shrink_wait == 0 && young->space->nursery.bytes / 2 >= adapt->min;
+  if (filled < young->space->nursery.bytes / 4 * 3) {
     /* Where only a part is handed out for long, the size follows. Otherwise the first collections after the major
      * collection might be too long until it is known how fast they are. */
-    if (runs_beside(heap) && may_shrink && takes_too_long(heap, adapt->survival)) {
-      begin_shrinking(heap);
+    if (runs_beside(young) && may_shrink && takes_too_long(young, adapt->survival)) {
+      begin_shrinking(young);
       begin_count(adapt);
-      want_ages(heap);
+      want_ages(young);
     }
     return;
   }
   if (adapt->wait > 0) adapt->wait--;
   adapt->promoted += minor->u.minor.promoted_bytes;
   adapt->allocated += filled;
-  add_ages(&adapt->ages, &heap->nursery.ages);
+  add_ages(&adapt->ages, &young->space->nursery.ages);
   adapt->collections++;
   double survival = (double)adapt->promoted / (double)adapt->allocated;
   bool knows_ages = adapt->ages.old_seen >= OLD_SAMPLES || adapt->collections > 1;
   if (knows_ages) adapt->old_die = oldest_die(adapt, survival);
-  if (grow(heap, survival)) {
+  if (grow(young, survival)) {
     begin_count(adapt);
-  } else if (may_shrink && knows_ages && takes_too_long(heap, survival)) {
-    begin_shrinking(heap);
+  } else if (may_shrink && knows_ages && takes_too_long(young, survival)) {
+    begin_shrinking(young);
     begin_count(adapt);
   } else if (adapt->collections >= DECISION_COLLECTIONS) {
     if (adapt->shrunk_from != 0)
-      end_shrinking(heap);
+      end_shrinking(young);
     else
-      decide(heap, survival);
+      decide(young, survival);
     begin_count(adapt);
   }
-  want_ages(heap);
+  want_ages(young);
 }

@@ -36,6 +36,8 @@
 
 #include <cradle/event.h>
 
+#include "gc/parts.h"
+
 /* Samples: objects that were noted as they were allocated. How many a minor collection saw and promoted, and of
  * these, how many were in the oldest quarter of the nursery. Samples are compared only with samples, never with
  * bytes: in a program that allocates in a pattern, they may fall on the same place of the pattern again and again. */
@@ -76,18 +78,18 @@ typedef struct crd_adapt {
   uint32_t shrink_wait, shrink_backoff; /* the same as wait and backoff, for halving for the pauses */
 } crd_adapt;
 
-void crd_adapt_init(cradle_heap *heap);
+void crd_adapt_init(crd_young *young);
 /* The maximum heap has become smaller: unless it is fixed, the nursery will be cut to its share when it is empty. */
-void crd_adapt_bound(cradle_heap *heap);
+void crd_adapt_bound(crd_young *young);
 /* Cuts the empty nursery to that share. */
-void crd_adapt_cut(cradle_heap *heap);
+void crd_adapt_cut(crd_young *young);
 /* After a minor collection: decides about the size. */
-void crd_adapt_after_minor(cradle_heap *heap, const cradle_event *minor);
+void crd_adapt_after_minor(crd_young *young, const cradle_event *minor);
 /* What the roots of the last minor collection took at least, by their number. */
 double crd_adapt_roots_least_ns(const crd_adapt *adapt);
 /* How much of the nursery to hand out. While a major collection runs it may be a part: a minor collection and an
  * increment must fit the pause target together, and increments of marking and clearing must come more often when they
  * fall behind. Without a second core, sweeping is left out. */
-size_t crd_adapt_hand_out(const cradle_heap *heap);
+size_t crd_adapt_hand_out(const crd_young *young);
 
 #endif

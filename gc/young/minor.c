@@ -1,8 +1,7 @@
 #include "gc/young/minor.h"
 
 #include "gc/death_calls.h"
-#include "gc/event.h"
-#include "gc/heap.h"
+#include "gc/report/event.h"
 #include "gc/old/mark.h"
 #include "gc/roots.h"
 #include "gc/tables/handle.h"
@@ -15,7 +14,7 @@
 #define AHEAD 16
 
 static void trace_large(crd_minor *context) {
-  crd_arenas *arenas = &context->heap->old.arenas;
+  crd_arenas *arenas = &context->old->arenas;
   uint32_t page = context->pending_large;
   ASSERT(arenas_page(arenas, page)->state == PAGE_LARGE_REACHED, "[minor.1] a large object waits that was not reached");
   context->pending_large = arenas_page(arenas, page)->pending;
@@ -34,22 +33,22 @@ static inline void trace_pending(crd_minor *context) {
  * unmarked one may be dead; if it lives, marking reaches and traces it later. The second core may mark the object right
  * after this test. It then also traces the object, with all that the program has stored, because the program is paused.
  * Prebuilt objects lie outside the arenas and always live. */
-static inline bool may_be_live(const cradle_heap *heap, const cradle_word *object) {
+static inline bool may_be_live(const crd_young *young, const cradle_word *object) {
   uintptr_t address = address_of(object);
-  return !arenas_know(&heap->old.arenas, address) || old_is_marked(&heap->old, address);
+  return !arenas_know(&young->space->old.arenas, address) || old_is_marked(&young->space->old, address);
 }
 
 /* Sets an object's flag again before its slots are looked at: from here on it is not remembered. What it leads to is
  * traced at once, while it is still in the cache. */
 static void trace_remembered(crd_minor *context) {
-  crd_word_stack *remembered = &context->heap->remembered;
+  crd_word_stack *remembered = &context->young->remembered;
   for (cradle_word *entry = remembered->base; entry < remembered->top; entry++) {
     if (entry + AHEAD < remembered->top) __builtin_prefetch(object_at(entry[AHEAD]), 1);
     cradle_word *object = object_at(*entry);
     ASSERT(context->looked_at_all || !header_has_barrier(object[0]),
            "[heap.3] a remembered object has the barrier flag");
     object_set_flags(object, HEADER_BARRIER_FLAG);
-    if (CRADLE_UNLIKELY(context->marking) && !may_be_live(context->heap, object))
+    if (CRADLE_UNLIKELY(context->marking) && !may_be_live(context->young, object))
       crd_promote_from_unmarked(context, object);
     else
       crd_promote_from(context, object);
@@ -60,7 +59,7 @@ static void trace_remembered(crd_minor *context) {
 
 /* Copies what a piece of the recorded slots refers to, then traces these copies while they are still in the cache. */
 static void trace_recorded(crd_minor *context) {
-  crd_word_stack *recorded = &context->heap->recorded;
+  crd_word_stack *recorded = &context->young->recorded;
   const cradle_word *top = recorded->top;
   for (const cradle_word *from = recorded->base, *to; from < top; from = to) {
     to = top - from > RECORDED_PIECE ? from + RECORDED_PIECE : top;
@@ -74,20 +73,21 @@ static void trace_recorded(crd_minor *context) {
 static CRADLE_NOINLINE uint64_t trace_young_handles(crd_minor *context) {
   uint64_t words = 0;
   cradle_word *slot;
-  for (; (slot = crd_handles_next_young(&context->heap->handles)) != NULL; words++) promote_slot(context, false, slot);
+  for (; (slot = crd_handles_next_young(&context->young->tables->handles)) != NULL; words++)
+    promote_slot(context, false, slot);
   return words;
 }
 
 static void trace_old_object(void *data, cradle_word *object) {
   crd_minor *context = data;
-  const crd_old *old = &context->heap->old;
+  const crd_old *old = context->old;
   uintptr_t address = address_of(object);
   /* Promotion takes places during the walk, so the walk may meet places that are not filled yet. The slots of objects
    * that are known to be dead may refer to memory that is used for other objects by now. */
   if (old_is_unfilled(old, old_span_of(old, address), address)) return;
-  if (heap_is_known_dead(context->heap, address)) return;
+  if (marking_knows_dead(context->young->marking, address)) return;
   /* The program cannot reach an object with an open header, so it has stored nothing into the object. */
-  if (heap_has_open(context->heap, object)) return;
+  if (space_has_open(context->young->space, object)) return;
   object_set_flags(object, HEADER_BARRIER_FLAG);
   crd_promote_from(context, object);
 }
@@ -96,54 +96,55 @@ static void trace_old_object(void *data, cradle_word *object) {
  * walk are pending, and the walk may meet them too. They are then traced twice, which does no harm. */
 static void trace_all_old(crd_minor *context) {
   /* With the marker stopped and unfilled places' bits cleared, the allocation bits are exact [span.2], [span.8]. */
-  (void)crd_marker_stop(context->heap);
-  crd_old_retire(&context->heap->old);
-  crd_old_each(&context->heap->old, trace_old_object, context);
-  for (uint32_t i = 0; i < context->heap->prebuilts.written; i++) {
-    cradle_word *object = context->heap->prebuilts.of[i].object;
+  (void)crd_marker_stop(context->young->marking);
+  crd_old_retire(context->old);
+  crd_old_each(context->old, trace_old_object, context);
+  for (uint32_t i = 0; i < context->young->tables->prebuilts.written; i++) {
+    cradle_word *object = context->young->tables->prebuilts.of[i].object;
     object_set_flags(object, HEADER_BARRIER_FLAG);
     crd_promote_from(context, object);
   }
   /* Trace now: the caller traces only after recorded slots and remembered objects, and there may be none. */
   trace_pending(context);
-  context->heap->remember_all = false;
+  context->young->remember_all = false;
   context->looked_at_all = true;
 }
 
 /* Large young objects: those that were reached become old, the others are freed. Returns the bytes freed. */
-static uint64_t settle_large(cradle_heap *heap) {
-  crd_arenas *arenas = &heap->old.arenas;
-  uint64_t before = heap->old.used_bytes;
-  for (uint32_t page = heap->old.young_large, next; page != PAGE_NONE; page = next) {
+static uint64_t settle_large(crd_young *young) {
+  crd_arenas *arenas = &young->space->old.arenas;
+  uint64_t before = young->space->old.used_bytes;
+  for (uint32_t page = young->space->old.young_large, next; page != PAGE_NONE; page = next) {
     crd_page *entry = arenas_page(arenas, page);
     next = entry->next;
     ASSERT(entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED,
            "[minor.1] the list of young large objects holds one that is not young");
     if (entry->state == PAGE_LARGE_YOUNG) {
       /* The object was born marked, and a mark must not stay behind where there is no object [span.4]. */
-      if (heap->old.born_marked) old_unmark(&heap->old, arenas_page_address(arenas, page));
-      crd_old_bury_large(&heap->old, page, heap_remains(heap, false));
+      if (young->space->old.born_marked) old_unmark(&young->space->old, arenas_page_address(arenas, page));
+      crd_old_bury_large(&young->space->old, page, space_remains(young->space, false));
       continue;
     }
     entry->state = PAGE_LARGE;
     entry->next = PAGE_NONE;
-    ASSERT(!heap->old.born_marked || old_is_marked(&heap->old, arenas_page_address(arenas, page)),
+    ASSERT(!young->space->old.born_marked || old_is_marked(&young->space->old, arenas_page_address(arenas, page)),
            "[marker.5] a large object was not born marked");
     cradle_word *object = object_at(arenas_page_address(arenas, page));
-    const crd_type *type = heap_type(heap, *object);
+    const crd_type *type = space_type(young->space, *object);
     /* Born marked and not scanned here: marking does not know yet what it refers to [large.3]. */
-    if (heap->major.phase == MAJOR_MARKING && header_records_slots(*object)) crd_mark_again(heap, object);
+    if (young->marking->major.phase == MAJOR_MARKING && header_records_slots(*object))
+      crd_mark_again(young->marking, object);
     object_set_flags(object, type_old_flags(type, type_object_bytes(type, object)));
   }
-  old_end_young_large(&heap->old);
-  return before - heap->old.used_bytes;
+  old_end_young_large(&young->space->old);
+  return before - young->space->old.used_bytes;
 }
 
 /* --- for the order of death --- */
 
 cradle_word *crd_minor_reach(crd_minor *context, uintptr_t address) {
   if (is_young(context, address)) return crd_promote_object(context, object_at(address));
-  crd_arenas *arenas = &context->heap->old.arenas;
+  crd_arenas *arenas = &context->old->arenas;
   arenas_page(arenas, arenas_page_number(arenas, address))->state = PAGE_LARGE_REACHED;
   return object_at(address);
 }
@@ -161,26 +162,27 @@ void crd_minor_trace(crd_minor *context) {
  * entries are still in memory. The order of death gets them, because it looks for old holders of weak slots and
  * ephemerons among them. */
 static CRADLE_NOINLINE uint64_t settle_services(crd_minor *context, uint64_t remembered) {
-  cradle_heap *heap = context->heap;
-  cradle_word *stored = heap->remembered.base;
-  heap->death->minor_deaths(heap, context, (crd_stored){stored, stored + remembered, context->looked_at_all});
+  crd_young *young = context->young;
+  cradle_word *stored = young->remembered.base;
+  young->space->death->minor_deaths(young->space->services, context,
+                                    (crd_stored){stored, stored + remembered, context->looked_at_all});
   /* After the order of death: a finalizer may have brought back an object with an id. */
-  if (heap->ids.young != ID_LIST_END) crd_ids_after_minor(heap);
-  uint64_t freed = settle_large(heap);
-  heap->death->minor_ended(heap);
+  if (young->tables->ids.young != ID_LIST_END) crd_ids_after_minor(young->tables);
+  uint64_t freed = settle_large(young);
+  young->space->death->minor_ended(young->space->services);
   return freed;
 }
 
 static inline uint64_t settle_plain(const crd_minor *context) {
-  if (CRADLE_UNLIKELY(context->heap->ids.young != ID_LIST_END)) crd_ids_after_minor(context->heap);
-  return context->has_young_large ? settle_large(context->heap) : 0;
+  if (CRADLE_UNLIKELY(context->young->tables->ids.young != ID_LIST_END)) crd_ids_after_minor(context->young->tables);
+  return context->has_young_large ? settle_large(context->young) : 0;
 }
 
 /* --- the whole --- */
 
 /* Sets the ranges of addresses that need a look [promote.4]. */
 static void find_near(crd_minor *context) {
-  const crd_old *old = &context->heap->old;
+  const crd_old *old = context->old;
   context->beyond_start = context->marking ? old->arenas.base : old->young_large_start;
   context->beyond_bytes = context->marking ? old->arenas.bytes : old->young_large_bytes;
   uintptr_t start = context->nursery_start, end = start + context->nursery_bytes;
@@ -195,54 +197,55 @@ static void find_near(crd_minor *context) {
   context->near_bytes = end - start;
 }
 
-static crd_minor begin(cradle_heap *heap) {
-  return (crd_minor){.nursery_start = address_of(heap->nursery.start),
-                     .nursery_bytes = heap->nursery.reserved_bytes,
-                     .allocators = heap->old.allocators,
-                     .types = heap->types.types,
+static crd_minor begin(crd_young *young) {
+  return (crd_minor){.nursery_start = address_of(young->space->nursery.start),
+                     .nursery_bytes = young->space->nursery.reserved_bytes,
+                     .allocators = young->space->old.allocators,
+                     .types = young->space->types.types,
                      .pending = NULL,
                      .pending_large = PAGE_NONE,
-                     .has_young_large = heap->old.young_large != PAGE_NONE,
-                     .marking = heap->major.phase == MAJOR_MARKING,
-                     .heap = heap,
-                     .encoding = heap->encoding};
+                     .has_young_large = young->space->old.young_large != PAGE_NONE,
+                     .marking = young->marking->major.phase == MAJOR_MARKING,
+                     .young = young,
+                     .old = &young->space->old,
+                     .encoding = young->space->encoding};
 }
 
 static void trace_roots(crd_minor *context) {
-  cradle_heap *heap = context->heap;
-  crd_event_simple(heap, CRADLE_EVENT_ROOTS_BEGIN);
+  crd_young *young = context->young;
+  crd_event_simple(young->space->report, CRADLE_EVENT_ROOTS_BEGIN);
   /* Words of the shadow stack below the watermark are left out: they were looked at by an earlier collection, and
    * refer to nothing young [mutator.6]. */
-  uint64_t root_words = visit_changed_roots(heap, promote_slot, context);
-  root_words += visit_callback_roots(heap, promote_slot_only, context);
-  if (CRADLE_UNLIKELY(heap->handles.young != HANDLE_LIST_END)) root_words += trace_young_handles(context);
-  if (event_wanted(heap))
-    crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});
-  heap->adapt.root_words = root_words;
+  uint64_t root_words = visit_changed_roots(young->roots, promote_slot, context);
+  root_words += visit_callback_roots(young->roots, promote_slot_only, context);
+  if (CRADLE_UNLIKELY(young->tables->handles.young != HANDLE_LIST_END)) root_words += trace_young_handles(context);
+  if (event_wanted(young->space->report))
+    crd_event_send(young->space->report, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});
+  young->adapt.root_words = root_words;
   trace_pending(context);
 }
 
-void crd_minor_run(cradle_heap *heap, cradle_event *event) {
-  ASSERT(heap->state == HEAP_COLLECTING, "[heap.4] a minor collection while the mutator runs");
-  crd_minor context = begin(heap);
+void crd_minor_run(crd_young *young, cradle_event *event) {
+  ASSERT(young->space->report->state == HEAP_COLLECTING, "[heap.4] a minor collection while the mutator runs");
+  crd_minor context = begin(young);
   context.self = &context;
   find_near(&context);
-  uint64_t remembered = word_stack_count(&heap->remembered), recorded = word_stack_count(&heap->recorded);
+  uint64_t remembered = word_stack_count(&young->remembered), recorded = word_stack_count(&young->recorded);
   trace_roots(&context);
-  if (CRADLE_UNLIKELY(heap->remember_all)) trace_all_old(&context);
+  if (CRADLE_UNLIKELY(young->remember_all)) trace_all_old(&context);
   /* Recorded slots before remembered objects, because the slots lie in the order of the stores: objects that were
    * stored right after their allocation are then copied almost in the order of their allocation. */
   trace_recorded(&context);
   trace_remembered(&context);
-  if (CRADLE_UNLIKELY(heap->marker.going)) (void)crd_marker_stop(heap);
-  if (CRADLE_UNLIKELY(heap->major.again != 0)) crd_mark_listed(heap);
-  bool has_services = CRADLE_UNLIKELY(heap->death != NULL);
+  if (CRADLE_UNLIKELY(young->marking->marker.going)) (void)crd_marker_stop(young->marking);
+  if (CRADLE_UNLIKELY(young->marking->major.again != 0)) crd_mark_listed(young->marking);
+  bool has_services = CRADLE_UNLIKELY(young->space->death != NULL);
   uint64_t freed = has_services ? settle_services(&context, remembered) : settle_plain(&context);
   ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.2] an object was not traced");
-  ASSERT(word_stack_is_empty(&heap->remembered) && word_stack_is_empty(&heap->recorded),
+  ASSERT(word_stack_is_empty(&young->remembered) && word_stack_is_empty(&young->recorded),
          "[minor.2] the remembered set or the recorded slots are not empty");
   /* Last, when everything that lives is forwarded, and before the nursery is emptied. */
-  crd_nursery_count_ages(heap);
+  crd_nursery_count_ages(young);
   event->u.minor.large_freed_bytes = freed;
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;

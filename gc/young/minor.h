@@ -23,7 +23,7 @@
 #include "gc/death_calls.h"
 
 /* Runs one; the state is HEAP_COLLECTING. Fills event->u.minor, except for its times. */
-void crd_minor_run(cradle_heap *heap, cradle_event *event);
+void crd_minor_run(crd_young *young, cradle_event *event);
 /* The next three are for the order of death, which runs within a minor collection. */
 /* Promotes an object that was not promoted yet. The caller looks at its slots. */
 cradle_word *crd_minor_reach(crd_minor *minor, uintptr_t address);

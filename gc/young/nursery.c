@@ -3,12 +3,11 @@
 #include <string.h>
 
 #include "gc/base/sanitizers.h"
-#include "gc/event.h"
-#include "gc/heap.h"
+#include "gc/report/event.h"
+#include "gc/young/young.h"
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
-#include "gc/maximum.h"
 #include "gc/old/arena_memory.h"
 #include "gc/platform/limits.h"
 #include "gc/platform/pages.h"
@@ -106,14 +105,15 @@ static void begin_at(crd_nursery *nursery, char *base) {
 }
 
 /* Under quarantine the nursery is a window that moves through a larger block. */
-static bool init_quarantined(cradle_heap *heap) {
-  crd_nursery *nursery = &heap->nursery;
-  char *base = crd_quarantine_init(heap, full_bytes(nursery->bytes));
+static bool init_quarantined(crd_young *young) {
+  crd_nursery *nursery = &young->space->nursery;
+  char *base = crd_quarantine_init(young->quarantine, young->space, full_bytes(nursery->bytes));
   if (base == NULL) return false;
-  nursery->backing = crd_backing_choose(CRADLE_HUGEPAGES_OFF, &heap->hardware);
+  nursery->backing = crd_backing_choose(CRADLE_HUGEPAGES_OFF, young->space->hardware);
   begin_at(nursery, base);
-  nursery->reserved_bytes = nursery->committed_bytes = heap->quarantine.bytes / (heap->options.quarantine + 2);
-  sanitize_pool_begin(heap);
+  nursery->reserved_bytes = nursery->committed_bytes =
+      young->quarantine->bytes / (young->space->options->quarantine + 2);
+  sanitize_pool_begin(young->space->report);
   return true;
 }
 
@@ -128,10 +128,10 @@ static char *reserve_in_pool(crd_nursery *nursery, size_t bytes) {
 /* Nothing is populated: each page comes when it is first touched, and a huge page then comes whole.
  * docs/design/pages.md says why. If address space for the largest size is refused, the nursery gets only what it
  * needs now, and cannot grow. */
-bool crd_nursery_init(cradle_heap *heap, size_t max) {
-  if (heap->options.quarantine != 0) return init_quarantined(heap);
-  crd_nursery *nursery = &heap->nursery;
-  nursery->backing = crd_backing_choose(heap->options.hugepages_nursery, &heap->hardware);
+bool crd_nursery_init(crd_young *young, size_t max) {
+  if (young->space->options->quarantine != 0) return init_quarantined(young);
+  crd_nursery *nursery = &young->space->nursery;
+  nursery->backing = crd_backing_choose(young->space->options->hugepages_nursery, young->space->hardware);
   nursery->lead_bytes = nursery->backing.transparent && !nursery->backing.pool ? LEAD_BYTES : 0;
   size_t head = head_bytes(nursery), committed = whole_pages(nursery, full_bytes(nursery->bytes));
   size_t reserved = whole_pages(nursery, crd_limits_share(full_bytes(max), ADDRESS_PARTS, false));
@@ -151,27 +151,29 @@ bool crd_nursery_init(cradle_heap *heap, size_t max) {
   begin_at(nursery, base);
   nursery->reserved_bytes = reserved;
   sanitize_unused(base, committed);
-  sanitize_pool_begin(heap);
+  sanitize_pool_begin(young->space->report);
   return true;
 }
 
 /* Committed memory only grows here: a nursery that shrinks and grows again costs no system calls. */
-bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason) {
-  crd_nursery *nursery = &heap->nursery;
-  ASSERT(nursery_filled(heap) == 0, "[nursery.3] a nursery that is not empty changes its size");
+bool crd_nursery_resize(crd_young *young, size_t bytes, const char *reason) {
+  crd_nursery *nursery = &young->space->nursery;
+  ASSERT(nursery_filled(young->space) == 0, "[nursery.3] a nursery that is not empty changes its size");
   size_t wanted = whole_pages(nursery, full_bytes(bytes)), committed = nursery->committed_bytes,
          before = nursery->bytes;
-  if (wanted > nursery->reserved_bytes || (bytes > before && !crd_heap_nursery_fits(heap, bytes))) return false;
+  if (wanted > nursery->reserved_bytes || (bytes > before && !crd_space_nursery_fits(young->space, bytes)))
+    return false;
   if (wanted > committed) {
     if (nursery->backing.strict || !commit(nursery, nursery->start + committed, wanted - committed)) return false;
     sanitize_unused(nursery->start + committed, wanted - committed);
   }
   nursery->bytes = bytes;
   /* What the nursery gives up belongs to the arenas now, so its pages must be gone. */
-  if (bytes < before && heap->options.heap_max_bytes != 0) crd_nursery_discard_rest(heap);
-  crd_heap_limit_arenas(heap);
-  if (event_wanted(heap))
-    crd_event_send(heap, &(cradle_event){.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {bytes, before, reason}});
+  if (bytes < before && young->space->options->heap_max_bytes != 0) crd_nursery_discard_rest(young);
+  crd_space_limit_arenas(young->space);
+  if (event_wanted(young->space->report))
+    crd_event_send(young->space->report,
+                   &(cradle_event){.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {bytes, before, reason}});
   return true;
 }
 
@@ -183,18 +185,19 @@ static void discard(const crd_nursery *nursery, size_t from) {
   (void)crd_pages_discard(nursery->start + from, nursery->committed_bytes - from); /* refused: the old pages stay */
 }
 
-void crd_nursery_discard_rest(cradle_heap *heap) {
-  crd_nursery *nursery = &heap->nursery;
-  size_t used = quarantine_is_on(heap) ? nursery->committed_bytes : whole_pages(nursery, full_bytes(nursery->bytes));
+void crd_nursery_discard_rest(crd_young *young) {
+  crd_nursery *nursery = &young->space->nursery;
+  size_t used =
+      quarantine_is_on(young->quarantine) ? nursery->committed_bytes : whole_pages(nursery, full_bytes(nursery->bytes));
   discard(nursery, used);
 }
 
-void crd_nursery_fini(cradle_heap *heap) {
-  crd_nursery *nursery = &heap->nursery;
+void crd_nursery_fini(crd_young *young) {
+  crd_nursery *nursery = &young->space->nursery;
   if (nursery->start == NULL) return;
-  sanitize_pool_end(heap);
-  if (quarantine_is_on(heap)) {
-    crd_quarantine_fini(heap);
+  sanitize_pool_end(young->space->report);
+  if (quarantine_is_on(young->quarantine)) {
+    crd_quarantine_fini(young->quarantine);
     return;
   }
   sanitize_used(nursery->start, nursery->committed_bytes);
@@ -202,17 +205,17 @@ void crd_nursery_fini(cradle_heap *heap) {
   crd_pages_unreserve(nursery->start - head, head + nursery->reserved_bytes);
 }
 
-void crd_nursery_discard(cradle_heap *heap) {
-  if (quarantine_is_on(heap)) return; /* what it keeps may be asked for later */
-  discard(&heap->nursery, 0);
+void crd_nursery_discard(crd_young *young) {
+  if (quarantine_is_on(young->quarantine)) return; /* what it keeps may be asked for later */
+  discard(&young->space->nursery, 0);
 }
 
 /* How many bytes can be handed out so that all of them can be promoted [heap.2]. If the arenas for a whole nursery
  * are refused, as many bytes as the free arenas can take. */
-static size_t secure(cradle_heap *heap) {
-  crd_old *old = &heap->old;
-  size_t full = full_bytes(heap->nursery.bytes);
-  if (collection_is_off(heap)) return full;
+static size_t secure(crd_young *young) {
+  crd_old *old = &young->space->old;
+  size_t full = full_bytes(young->space->nursery.bytes);
+  if (collection_is_off(young->space->options)) return full;
   /* The reserve is for the worst case, in which everything survives: a minor collection must not fail half-way. */
   uint32_t wanted = crd_old_arenas_for(old, full);
   if (CRADLE_LIKELY(old->arenas.free_count >= wanted) || crd_arenas_ensure_free(&old->arenas, wanted)) {
@@ -227,12 +230,12 @@ static size_t secure(cradle_heap *heap) {
 }
 
 /* Reports once that the pool ran dry and arenas fall back to transparent huge pages. */
-static void note_pool(cradle_heap *heap) {
-  uint32_t refused = heap->old.arenas.pool_refusals;
-  if (CRADLE_LIKELY(refused == 0) || heap->pool_noted) return;
-  heap->pool_noted = true;
-  crd_event_note(heap,
-                 heap->old.arenas.backing.transparent
+static void note_pool(crd_young *young) {
+  uint32_t refused = young->space->old.arenas.pool_refusals;
+  if (CRADLE_LIKELY(refused == 0) || young->space->nursery.pool_noted) return;
+  young->space->nursery.pool_noted = true;
+  crd_event_note(young->space->report,
+                 young->space->old.arenas.backing.transparent
                      ? "the huge-page pool refused arenas: transparent huge pages instead"
                      : "the huge-page pool refused arenas: base pages instead",
                  refused, 0);
@@ -247,42 +250,45 @@ static void place_look(crd_nursery *nursery, char *free) {
 
 /* Under quarantine what was filled is made inaccessible and the window moves on; otherwise the same memory is used
  * again. The points of stress and sampling are distances in allocated bytes, so they move down with free. */
-void crd_nursery_empty(cradle_heap *heap) {
-  if (heap->mutator == NULL) return;
-  cradle_mutator *mutator = &heap->mutator->public;
-  crd_nursery *nursery = &heap->nursery;
+void crd_nursery_empty(crd_young *young) {
+  if (young->space->mutator == NULL) return;
+  cradle_mutator *mutator = &young->space->mutator->public;
+  crd_nursery *nursery = &young->space->nursery;
   char *start = nursery->start, *filled = mutator->free;
   ASSERT(start <= filled && filled <= nursery->slack_end, "[nursery.1] free lies outside of what was handed out");
-  if (filled != start && !(quarantine_is_on(heap) && crd_quarantine_advance(heap, filled))) {
-    if (stress_is_on(heap)) poison_words(words_of(start), (size_t)(filled - start) / 8, POISON_NURSERY);
+  if (filled != start &&
+      !(quarantine_is_on(young->quarantine) && crd_quarantine_advance(young->quarantine, young->space, filled))) {
+    if (stress_is_on(young->space->options))
+      poison_words(words_of(start), (size_t)(filled - start) / 8, POISON_NURSERY);
     sanitize_unused(start, (size_t)(filled - start));
   }
   if (CRADLE_UNLIKELY(nursery->start != start)) { /* the quarantine's window has moved */
     nursery->end += nursery->start - start;
     nursery->slack_end += nursery->start - start;
   }
-  crd_stress_rewind(&heap->stress, address_of(filled) - address_of(nursery->start));
-  crd_sample_rewind(&heap->sampling, address_of(filled) - address_of(nursery->start)); /* below zero: forward */
+  crd_stress_rewind(young->stress, address_of(filled) - address_of(nursery->start));
+  crd_sample_rewind(young->sampling, address_of(filled) - address_of(nursery->start)); /* below zero: forward */
   mutator->free = nursery->start;
   place_look(nursery, mutator->free);
   /* A reservation does not outlast the nursery's contents. */
   mutator->reserved_end = NULL;
-  sanitize_pool_emptied(heap);
+  sanitize_pool_emptied(young->space->report);
 }
 
 /* slack_end comes from what can be promoted; end from most, which the pause target may lower. */
-void crd_nursery_hand_out(cradle_heap *heap, size_t most) {
-  crd_nursery *nursery = &heap->nursery;
-  ASSERT(nursery_filled(heap) == 0, "[nursery.3] a nursery that is not empty is handed out");
+void crd_nursery_hand_out(crd_young *young, size_t most) {
+  crd_nursery *nursery = &young->space->nursery;
+  ASSERT(nursery_filled(young->space) == 0, "[nursery.3] a nursery that is not empty is handed out");
   bool was_lowered = nursery->lowered;
-  size_t bytes = secure(heap);
-  note_pool(heap);
+  size_t bytes = secure(young);
+  note_pool(young);
   nursery->slack_end = nursery->start + bytes;
   nursery->end = bytes < most ? nursery->slack_end : nursery->start + most;
   nursery->lowered = bytes < nursery->bytes;
   /* Reported when it begins, not at each collection that it lasts. */
   if (nursery->lowered && !was_lowered)
-    crd_event_note(heap, "the promotion reserve was refused: the nursery's end is lowered", nursery->bytes, bytes);
+    crd_event_note(young->space->report, "the promotion reserve was refused: the nursery's end is lowered",
+                   nursery->bytes, bytes);
   ASSERT(nursery->start <= nursery->end && nursery->end <= nursery->slack_end &&
              nursery->slack_end <= nursery->start + nursery->committed_bytes,
          "[nursery.1]");
@@ -297,21 +303,21 @@ static void note_sample(crd_nursery *nursery, uintptr_t address) {
   nursery->samples[nursery->sample_count++] = address;
 }
 
-void crd_nursery_looked(cradle_heap *heap, const void *object) {
-  crd_nursery *nursery = &heap->nursery;
-  char *free = heap->mutator->public.free;
+void crd_nursery_looked(crd_young *young, const void *object) {
+  crd_nursery *nursery = &young->space->nursery;
+  char *free = young->space->mutator->public.free;
   if (free <= nursery->look) return; /* the slow path was taken for another reason */
   if (nursery->first_looks != 0) nursery->first_looks--;
   note_sample(nursery, address_of(object));
   place_look(nursery, free);
-  crd_nursery_set_top(heap);
+  crd_nursery_set_top(young);
 }
 
 /* The oldest objects are those in the first quarter of what was filled. A sample was promoted if its header is
  * forwarded. */
-void crd_nursery_count_ages(cradle_heap *heap) {
-  crd_nursery *nursery = &heap->nursery;
-  size_t filled = nursery_filled(heap);
+void crd_nursery_count_ages(crd_young *young) {
+  crd_nursery *nursery = &young->space->nursery;
+  size_t filled = nursery_filled(young->space);
   crd_ages ages = {0, 0, 0, 0};
   for (uint32_t i = 0; i < nursery->sample_count; i++) {
     size_t offset = nursery->samples[i] - address_of(nursery->start);
@@ -331,18 +337,18 @@ static char *lowest_of(const crd_nursery *nursery, uintptr_t point) {
   return point < address_of(lowest) ? (char *)memory_at(point) : lowest;
 }
 
-void crd_nursery_set_top(cradle_heap *heap) {
-  if (heap->mutator == NULL) return;
-  cradle_mutator *mutator = &heap->mutator->public;
+void crd_nursery_set_top(crd_young *young) {
+  if (young->space->mutator == NULL) return;
+  cradle_mutator *mutator = &young->space->mutator->public;
   /* A stress point of 0 wants the next allocation. */
-  uintptr_t point = heap->stress.point < heap->sampling.point ? heap->stress.point : heap->sampling.point;
-  if (heap->state != HEAP_MUTATING || mutator->no_collect_depth != 0 || heap->stress.point == 0) {
+  uintptr_t point = young->stress->point < young->sampling->point ? young->stress->point : young->sampling->point;
+  if (young->space->report->state != HEAP_MUTATING || mutator->no_collect_depth != 0 || young->stress->point == 0) {
     __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
     return;
   }
-  __atomic_store_n(&mutator->top, lowest_of(&heap->nursery, point), __ATOMIC_SEQ_CST);
+  __atomic_store_n(&mutator->top, lowest_of(&young->space->nursery, point), __ATOMIC_SEQ_CST);
   /* A request from another thread stores its flag before it lowers top. Whichever store to top came last, the flag
    * is seen here, so no request is lost. */
-  if (__atomic_load_n(&heap->pending_request, __ATOMIC_SEQ_CST))
+  if (__atomic_load_n(&young->pending_request, __ATOMIC_SEQ_CST))
     __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
 }

@@ -23,6 +23,7 @@
 #define CRADLE_GC_YOUNG_NURSERY_H
 
 #include "gc/old/backing.h"
+#include "gc/parts.h"
 #include "gc/young/adapt.h"
 
 #define NURSERY_NAME "cradle nursery"
@@ -48,6 +49,7 @@ typedef struct crd_nursery {
   bool lowered;                       /* the promotion reserve was refused in part */
   crd_backing backing;                /* which pages were asked for */
   size_t pool_bytes;                  /* this many bytes, from start on, are from the reserved pool */
+  bool pool_noted;                    /* sent: the note that the huge-page pool refused arenas */
 } crd_nursery;
 
 /* The largest size that is chosen when the options give none. */
@@ -55,27 +57,27 @@ size_t crd_nursery_most(const cradle_options *options);
 size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *hardware, const char **reason);
 /* Reserves address space for a nursery of up to `max` bytes, and commits enough for its size, which the caller has
  * stored in it. */
-bool crd_nursery_init(cradle_heap *heap, size_t max);
-void crd_nursery_fini(cradle_heap *heap);
+bool crd_nursery_init(crd_young *young, size_t max);
+void crd_nursery_fini(crd_young *young);
 /* Changes the size of an empty nursery; the next hand_out uses it. false: memory was refused, nothing changed.
  * Memory that a smaller nursery does not use keeps its pages, because the nursery may soon grow again; discard_rest
  * drops them. With a maximum heap they are dropped at once, because they would count towards the maximum. */
-bool crd_nursery_resize(cradle_heap *heap, size_t bytes, const char *reason);
-void crd_nursery_discard_rest(cradle_heap *heap);
+bool crd_nursery_resize(crd_young *young, size_t bytes, const char *reason);
+void crd_nursery_discard_rest(crd_young *young);
 /* Drops the pages of an empty nursery, which stays committed: its next use finds fresh pages. */
-void crd_nursery_discard(cradle_heap *heap);
+void crd_nursery_discard(crd_young *young);
 /* Empties the nursery after a minor collection. hand_out comes next. */
-void crd_nursery_empty(cradle_heap *heap);
+void crd_nursery_empty(crd_young *young);
 /* Secures the promotion reserve for the empty nursery. Then hands out `most` bytes, or as many as can be promoted into
  * the reserve, if that is fewer. The mutator's top is set later: by leaving the collecting state, or by set_top. */
-void crd_nursery_hand_out(cradle_heap *heap, size_t most);
+void crd_nursery_hand_out(crd_young *young, size_t most);
 /* Called after the slow path has compared the size and has allocated or reserved: decides where the next look is.
  * object: what was allocated or reserved; NULL: that failed. */
-void crd_nursery_looked(cradle_heap *heap, const void *object);
+void crd_nursery_looked(crd_young *young, const void *object);
 /* Counts the ages of the samples. To be called after promotion, while the nursery still holds the forwarded headers. */
-void crd_nursery_count_ages(cradle_heap *heap);
+void crd_nursery_count_ages(crd_young *young);
 /* Sets top to the lowest of the nursery's end, the next look and the next sample point; to NULL if the next
  * allocation is to take the slow path in any case. */
-void crd_nursery_set_top(cradle_heap *heap);
+void crd_nursery_set_top(crd_young *young);
 
 #endif

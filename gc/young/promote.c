@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "gc/object/visit.h"
-
 /* Objects of at most this many words are copied in a loop. */
 #define COPY_INLINE_WORDS 16
 /* How many entries ahead recorded slots are prefetched. What they refer to is prefetched half as far ahead. */
@@ -14,7 +12,7 @@
 /* An object that fits the nursery may be too large for a span of small objects: above SMALL_MAX_BYTES it gets pages of
  * its own. */
 static CRADLE_COLD void *promote_large(crd_minor *context, size_t bytes) {
-  void *place = crd_old_take_large(&context->heap->old, bytes, false, false, 0);
+  void *place = crd_old_take_large(context->old, bytes, false, false, 0);
   ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a page run");
   return place;
 }
@@ -35,7 +33,7 @@ static inline void copy_words(cradle_word *restrict to, const cradle_word *restr
  * in its type. */
 static CRADLE_NOINLINE cradle_word *slow_place(crd_minor *context, size_t bytes) {
   if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return promote_large(context, bytes);
-  crd_old *old = &context->heap->old;
+  crd_old *old = context->old;
   /* May take the last arenas: the reserve is held for this. */
   char *place = old_take_small(old, old_class_of(old, bytes), 0);
   ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a span");
@@ -101,21 +99,21 @@ cradle_word *crd_promote_object(crd_minor *context, cradle_word *object) {
  * need not be traced [large.3]. Neither needs a mark: it was born marked if a major collection marks [marker.5]. */
 static void reach_large(crd_minor *context, crd_page *page) {
   page->state = PAGE_LARGE_REACHED;
-  const crd_arenas *arenas = &context->heap->old.arenas;
+  const crd_arenas *arenas = &context->old->arenas;
   if (header_records_slots(*object_at(arenas_page_address(arenas, page->head)))) return;
   page->pending = context->pending_large;
   context->pending_large = page->head;
 }
 
 CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool live) {
-  const crd_old *old = &context->heap->old;
+  const crd_old *old = context->old;
   if (!arenas_know(&old->arenas, address)) return;
   if (old_may_be_young_large(old, address)) {
     crd_page *page = arenas_page(&old->arenas, arenas_page_number(&old->arenas, address));
     if (page->state == PAGE_LARGE_YOUNG) reach_large(context, page);
     if (page->state == PAGE_LARGE_REACHED) return;
   }
-  if (context->marking && live) crd_marker_shade(context->heap, address);
+  if (context->marking && live) crd_marker_shade(context->young->marking, address);
 }
 
 /* Promotes the young object that a slot refers to, then the one that the first slot of its copy refers to, and so on
@@ -289,7 +287,7 @@ CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradl
 }
 
 static CRADLE_NOINLINE void trace_structures(crd_minor *context, const crd_type *type, cradle_word *object) {
-  const crd_item_slots *slots = type_item_slots(&context->heap->types, object);
+  const crd_item_slots *slots = type_item_slots(&context->young->space->types, object);
   uint64_t length = type_length(type, object);
   cradle_word *items = type_items(type, object);
   if (slots->alike == CRADLE_ITEMS_VALUES)
@@ -324,5 +322,5 @@ static void promote_slot_unmarked(void *data, bool value, cradle_word *slot) {
 }
 
 void crd_promote_from_unmarked(crd_minor *context, cradle_word *object) {
-  visit_object(&context->heap->types, object, promote_slot_unmarked, context);
+  visit_object(&context->young->space->types, object, promote_slot_unmarked, context);
 }

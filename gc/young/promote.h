@@ -40,7 +40,8 @@
 #ifndef CRADLE_GC_YOUNG_PROMOTE_H
 #define CRADLE_GC_YOUNG_PROMOTE_H
 
-#include "gc/heap.h"
+#include "gc/tables/tables.h"
+#include "gc/young/young.h"
 
 struct crd_minor {
   crd_minor *self; /* the context itself; in a local copy, the original */
@@ -56,8 +57,9 @@ struct crd_minor {
   bool has_young_large, marking;
   bool looked_at_all; /* every old object was looked at, not only the remembered ones */
   uint64_t objects, bytes;
-  cradle_heap *heap;
-  cradle_encoding encoding; /* of the heap */
+  crd_young *young;
+  crd_old *old;
+  cradle_encoding encoding; /* of the space */
 };
 
 /* Promotes a young object that was not promoted yet. The caller looks at its slots. */

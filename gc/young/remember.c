@@ -3,10 +3,10 @@
 #include <cradle/detail/barrier.h>
 
 #include "gc/base/probes.h"
-#include "gc/heap.h"
+#include "gc/young/young.h"
 #include "gc/mutator.h"
 #include "gc/old/mark.h"
-#include "gc/tables/prebuilt.h"
+#include "gc/tables/tables.h"
 
 /* An array is remembered as a whole once slots / RECORDED_SHARE of its slots are recorded. */
 #define RECORDED_SHARE 2
@@ -14,131 +14,134 @@
 #define LISTED_MIN_SLOTS LIMIT((uint64_t)1 << 16, 256)
 #define LISTED_SHARE 16
 
-void crd_remember(cradle_heap *heap, cradle_word *object) {
+void crd_remember(crd_young *young, cradle_word *object) {
   ASSERT(header_has_barrier(*object), "[remember.1] an object is remembered twice");
-  ASSERT(!heap_is_young(heap, address_of(object)), "[header.2] a young object has the barrier flag");
+  ASSERT(!space_is_young(young->space, address_of(object)), "[header.2] a young object has the barrier flag");
   object_clear_flags(object, HEADER_BARRIER_FLAG);
   /* A prebuilt object that was stored into is a root from now on: major collections do not find it otherwise. */
-  if (CRADLE_UNLIKELY(heap->prebuilts.count != 0) && !arenas_contain(&heap->old.arenas, address_of(object)))
-    crd_prebuilt_written(heap, object);
+  if (CRADLE_UNLIKELY(young->tables->prebuilts.count != 0) &&
+      !arenas_contain(&young->space->old.arenas, address_of(object)))
+    crd_prebuilt_written(young->tables, object, word_stack_count(&young->remembered));
   /* A set that cannot grow only makes the next minor collection slower: the store must not fail. */
-  if (!word_stack_push(&heap->remembered, address_of(object))) heap->remember_all = true;
+  if (!word_stack_push(&young->remembered, address_of(object))) young->remember_all = true;
 }
 
 void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
-  cradle_heap *heap = mutator->heap;
-  heap_check(heap, "cradle_write_barrier"); /* [heap.4] */
-  PROBE2(barrier_slow, heap, object);
-  crd_remember(heap, object);
+  crd_young *young = mutator_of(mutator)->young;
+  heap_check(mutator->heap, "cradle_write_barrier"); /* [heap.4] */
+  PROBE2(barrier_slow, mutator->heap, object);
+  crd_remember(young, object);
 }
 
 /* How many slots of an array may be recorded. The words before its items are counted as if they were slots, too: one
  * or two more or less do not matter. */
-static CRADLE_NOINLINE uint32_t recorded_most(const cradle_heap *heap, const cradle_word *array) {
-  const crd_type *type = heap_type(heap, *array);
+static CRADLE_NOINLINE uint32_t recorded_most(const crd_young *young, const cradle_word *array) {
+  const crd_type *type = space_type(young->space, *array);
   uint64_t slots = type_object_bytes(type, array) / 8;
-  if (type->items == CRADLE_ITEMS_STRUCTURES) slots = crd_type_item_slot_count(&heap->types, array);
+  if (type->items == CRADLE_ITEMS_STRUCTURES) slots = crd_type_item_slot_count(&young->space->types, array);
   return (uint32_t)(slots / RECORDED_SHARE);
 }
 
-static inline crd_page *page_of(const cradle_heap *heap, const cradle_word *array) {
-  const crd_arenas *arenas = &heap->old.arenas;
+static inline crd_page *page_of(const crd_young *young, const cradle_word *array) {
+  const crd_arenas *arenas = &young->space->old.arenas;
   ASSERT(arenas_contain(arenas, address_of(array)), "[remember.2] slots of an object outside the arenas are recorded");
   return arenas_page(arenas, arenas_page_number(arenas, address_of(array)));
 }
 
 /* A large young array has no other counter than this one, because its page entry is linked in a list. With the weak flag
  * items are recorded as those of an old holder. */
-void crd_record_from_birth(cradle_heap *heap, cradle_word *array, size_t bytes) {
-  crd_page *page = page_of(heap, array);
+void crd_record_from_birth(crd_young *young, cradle_word *array, size_t bytes) {
+  crd_page *page = page_of(young, array);
   ASSERT(page->state == PAGE_LARGE_YOUNG, "[large.3] an array that is not a young large one is recorded from birth");
   page->record_left = (uint32_t)(bytes / 8 / RECORDED_SHARE);
-  const crd_type *type = heap_type(heap, *array);
+  const crd_type *type = space_type(young->space, *array);
   object_set_flags(array, type_old_flags(type, bytes) | (type->registers & REGISTERED_WEAKLY ? HEADER_WEAK_FLAG : 0));
 }
 
 /* Whether a store of an old reference into the array must be seen, too. An array that is recorded from birth is traced
  * as a whole when it has become old [large.3], and a listed one after the next minor collection [mark.5]. */
-static inline bool marking_sees(const cradle_heap *heap, const cradle_word *array) {
-  return CRADLE_UNLIKELY(heap->major.phase == MAJOR_MARKING) && !old_is_young_large(&heap->old, address_of(array)) &&
-         !old_is_listed(&heap->old, address_of(array));
+static inline bool marking_sees(const crd_young *young, const cradle_word *array) {
+  return CRADLE_UNLIKELY(young->marking->major.phase == MAJOR_MARKING) &&
+         !old_is_young_large(&young->space->old, address_of(array)) &&
+         !old_is_listed(&young->space->old, address_of(array));
 }
 
 /* The counter of slots that may still be recorded before the next minor collection. A large array has its counter in
  * its page entry. Arrays that share pages share some counters: if two arrays meet in one, they are only remembered
  * as wholes earlier. A counter of an earlier collection begins anew here, so that no collection has to reset them
  * all. */
-static inline uint32_t *may_record(cradle_heap *heap, const cradle_word *array) {
+static inline uint32_t *may_record(crd_young *young, const cradle_word *array) {
   uintptr_t address = address_of(array);
-  crd_page *page = page_of(heap, array);
+  crd_page *page = page_of(young, array);
   if (CRADLE_UNLIKELY(page->state == PAGE_LARGE_YOUNG)) return &page->record_left;
-  crd_record_budget *shared = &heap->budgets[address / SLOTS_MIN_BYTES % RECORD_BUDGETS];
+  crd_record_budget *shared = &young->budgets[address / SLOTS_MIN_BYTES % RECORD_BUDGETS];
   bool large = page->state == PAGE_LARGE;
   uint32_t *at = large ? &page->recorded_at : &shared->recorded_at, *left = large ? &page->record_left : &shared->left;
-  uint32_t now = (uint32_t)heap->stats.minor_collections;
+  uint32_t now = (uint32_t)young->space->report->stats.minor_collections;
   if (CRADLE_UNLIKELY(*at != now)) {
     *at = now;
-    *left = recorded_most(heap, array);
+    *left = recorded_most(young, array);
   }
   return left;
 }
 
 /* While marking, when count more slots of an array are to be recorded: lists the array instead if they become too many
  * for one pause. Returns whether it did. */
-static CRADLE_NOINLINE bool list_instead(cradle_heap *heap, const cradle_word *array, size_t count) {
-  crd_page *page = page_of(heap, array);
+static CRADLE_NOINLINE bool list_instead(crd_young *young, const cradle_word *array, size_t count) {
+  crd_page *page = page_of(young, array);
   uint64_t slots = (uint64_t)page->pages * PAGE_BYTES / 8, least = slots / LISTED_SHARE;
   if (least < LISTED_MIN_SLOTS) least = LISTED_MIN_SLOTS;
   if (page->state != PAGE_LARGE || slots <= least) return false;
-  if (recorded_most(heap, array) - *may_record(heap, array) + count <= least) return false;
-  crd_mark_later(heap, page->head);
+  if (recorded_most(young, array) - *may_record(young, array) + count <= least) return false;
+  crd_mark_later(young->marking, page->head);
   return true;
 }
 
-static inline bool record(cradle_heap *heap, const cradle_word *slot, bool value) {
-  return word_stack_push(&heap->recorded, slot_entry(slot, value));
+static inline bool record(crd_young *young, const cradle_word *slot, bool value) {
+  return word_stack_push(&young->recorded, slot_entry(slot, value));
 }
 
 /* Records those of the count words from words on that need it: slots of one kind, or items of an array of structures.
  * Returns false if they are more than may be recorded, or memory was refused: the array is to be remembered as a
  * whole. */
-CRD_ALWAYS_INLINE bool record_words(cradle_heap *heap, const cradle_word *array, bool structures, bool value,
+CRD_ALWAYS_INLINE bool record_words(crd_young *young, const cradle_word *array, bool structures, bool value,
                                     const cradle_word *words, size_t count) {
-  uint32_t *most = may_record(heap, array);
-  bool marking = marking_sees(heap, array) && !list_instead(heap, array, count);
+  uint32_t *most = may_record(young, array);
+  bool marking = marking_sees(young, array) && !list_instead(young, array, count);
   /* If more slots were copied than may be recorded, the first that needs it has the whole array remembered: to
    * record up to the limit first would probably be in vain. But the next minor collection then scans the array, and if
    * that takes long, it is worth to find out how many slots need a record. */
   bool few = structures || count <= *most || (!marking && count > SCANNED_MAX_BYTES / 8);
   for (size_t i = 0; i < count; i++) {
     if (structures) {
-      cradle_items kind = crd_type_item_word(&heap->types, array, &words[i]);
+      cradle_items kind = crd_type_item_word(&young->space->types, array, &words[i]);
       if (kind == CRADLE_ITEMS_BYTES) continue;
       value = kind == CRADLE_ITEMS_VALUES;
     }
-    uintptr_t address = heap_address_in(heap, value, words[i]);
-    if (address == 0 || (!marking && !heap_holds_young(heap, address))) continue;
-    if (!few || *most == 0 || !record(heap, &words[i], value)) return false;
+    uintptr_t address = space_address_in(young->space, value, words[i]);
+    if (address == 0 || (!marking && !space_holds_young(young->space, address))) continue;
+    if (!few || *most == 0 || !record(young, &words[i], value)) return false;
     --*most;
   }
   return true;
 }
 
-static CRADLE_NOINLINE bool record_in_structures(cradle_heap *heap, const cradle_word *array, const cradle_word *words,
+static CRADLE_NOINLINE bool record_in_structures(crd_young *young, const cradle_word *array, const cradle_word *words,
                                                  size_t count) {
-  return record_words(heap, array, true, false, words, count);
+  return record_words(young, array, true, false, words, count);
 }
 
 /* Has items of a large array of weak slots or ephemerons recorded (gc/death/stored.h), if words are items. Most stores
  * need no record. */
-static CRADLE_NOINLINE bool record_items(cradle_heap *heap, const cradle_word *holder, const cradle_word *words,
+static CRADLE_NOINLINE bool record_items(crd_young *young, const cradle_word *holder, const cradle_word *words,
                                          size_t count) {
-  if (page_of(heap, holder)->state < PAGE_LARGE) return false;
-  if (count == 1 && heap->major.phase != MAJOR_MARKING && words - holder >= heap_type(heap, *holder)->size / 8) {
-    bool values = heap->types.services[header_type(*holder)].values;
-    if (!heap_holds_young(heap, heap_address_in(heap, values, words[0]))) return true;
+  if (page_of(young, holder)->state < PAGE_LARGE) return false;
+  if (count == 1 && young->marking->major.phase != MAJOR_MARKING &&
+      words - holder >= space_type(young->space, *holder)->size / 8) {
+    bool values = young->space->types.services[header_type(*holder)].values;
+    if (!space_holds_young(young->space, space_address_in(young->space, values, words[0]))) return true;
   }
-  return heap->death->record(heap, holder, words, count, may_record(heap, holder));
+  return young->space->death->record(young->space->services, holder, words, count, may_record(young, holder));
 }
 
 /* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. Young large
@@ -146,12 +149,14 @@ static CRADLE_NOINLINE bool record_items(cradle_heap *heap, const cradle_word *h
  * again. Only the first SPARED_TIMES stores are spared, so that a loop of stores into one object soon takes the fast
  * path. Prebuilt objects, which lie outside the arenas, are always remembered, because their first store makes them
  * roots. */
-static inline bool needs_nothing(cradle_heap *heap, const cradle_word *object, cradle_word word) {
+static inline bool needs_nothing(crd_young *young, const cradle_word *object, cradle_word word) {
   uintptr_t address = address_of(object);
   /* An immediate that looks like the address of a young object only has the object remembered in vain. */
-  if (heap->major.phase == MAJOR_MARKING || heap_is_young(heap, value_payload(&heap->encoding, word))) return false;
-  if (CRADLE_UNLIKELY(!arenas_contain(&heap->old.arenas, address))) return false;
-  uintptr_t *place = &heap->spared[address / CRADLE_OBJECT_MIN_BYTES % SPARED_OBJECTS];
+  if (young->marking->major.phase == MAJOR_MARKING ||
+      space_is_young(young->space, value_payload(&young->space->encoding, word)))
+    return false;
+  if (CRADLE_UNLIKELY(!arenas_contain(&young->space->old.arenas, address))) return false;
+  uintptr_t *place = &young->spared[address / CRADLE_OBJECT_MIN_BYTES % SPARED_OBJECTS];
   /* If times is above SPARED_TIMES, the place belongs to another object, which loses it. */
   uintptr_t times = *place - address;
   if (times == SPARED_TIMES) return false;
@@ -161,10 +166,10 @@ static inline bool needs_nothing(cradle_heap *heap, const cradle_word *object, c
 
 /* Remembers an object while large objects are young, unless the store does not need it. Whether the slot holds a value
  * is not known here, so the word is read in both ways. */
-static CRADLE_NOINLINE void remember_beside_large(cradle_heap *heap, cradle_word *object, cradle_word word) {
-  bool may_be_young_large =
-      old_is_young_large(&heap->old, word) || old_is_young_large(&heap->old, value_address(&heap->encoding, word));
-  if (may_be_young_large || !needs_nothing(heap, object, word)) crd_remember(heap, object);
+static CRADLE_NOINLINE void remember_beside_large(crd_young *young, cradle_word *object, cradle_word word) {
+  bool may_be_young_large = old_is_young_large(&young->space->old, word) ||
+                            old_is_young_large(&young->space->old, value_address(&young->space->encoding, word));
+  if (may_be_young_large || !needs_nothing(young, object, word)) crd_remember(young, object);
 }
 
 /* The object is old and not remembered. What is done depends on what it is:
@@ -177,47 +182,47 @@ static CRADLE_NOINLINE void remember_beside_large(cradle_heap *heap, cradle_word
  * An array whose slot cannot be recorded is remembered as a whole.
  */
 void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
-  cradle_heap *heap = mutator->heap;
-  heap_check(heap, "cradle_store"); /* [heap.4] */
+  crd_young *young = mutator_of(mutator)->young;
+  heap_check(mutator->heap, "cradle_store"); /* [heap.4] */
   cradle_word header = *words_of(object);
-  PROBE2(barrier_slow, heap, object);
+  PROBE2(barrier_slow, mutator->heap, object);
   ASSERT(header_has_barrier(header), "[remember.1] the barrier's slow path is for objects with the flag");
   *words_of(slot) = word;
   bool value = header_holds_values(header);
   if (CRADLE_LIKELY(header_records_one_kind(header))) {
-    if (!heap_holds_young(heap, heap_address_in(heap, value, word)) &&
-        (!marking_sees(heap, object) || list_instead(heap, object, 1)))
+    if (!space_holds_young(young->space, space_address_in(young->space, value, word)) &&
+        (!marking_sees(young, object) || list_instead(young, object, 1)))
       return;
-    uint32_t *most = may_record(heap, object);
-    if (*most > 0 && record(heap, slot, value)) {
+    uint32_t *most = may_record(young, object);
+    if (*most > 0 && record(young, slot, value)) {
       --*most;
       return;
     }
-  } else if (header_records_structures(header) && record_in_structures(heap, object, slot, 1)) {
+  } else if (header_records_structures(header) && record_in_structures(young, object, slot, 1)) {
     return;
   } else if (!header_records_structures(header)) {
-    if (CRADLE_UNLIKELY(header_is_weak(header)) && record_items(heap, object, slot, 1)) return;
-    if (CRADLE_UNLIKELY(heap->old.young_large != PAGE_NONE)) {
-      remember_beside_large(heap, object, word); /* a tail call: a test here would cost each store two registers */
+    if (CRADLE_UNLIKELY(header_is_weak(header)) && record_items(young, object, slot, 1)) return;
+    if (CRADLE_UNLIKELY(young->space->old.young_large != PAGE_NONE)) {
+      remember_beside_large(young, object, word); /* a tail call: a test here would cost each store two registers */
       return;
     }
-    if (needs_nothing(heap, object, word)) return;
+    if (needs_nothing(young, object, word)) return;
   }
-  crd_remember(heap, object);
+  crd_remember(young, object);
 }
 
 void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *slots, size_t count) {
-  cradle_heap *heap = mutator->heap;
-  heap_check(heap, "cradle_copy_slots"); /* [heap.4] */
+  crd_young *young = mutator_of(mutator)->young;
+  heap_check(mutator->heap, "cradle_copy_slots"); /* [heap.4] */
   cradle_word header = *words_of(object);
-  PROBE2(barrier_slow, heap, object);
+  PROBE2(barrier_slow, mutator->heap, object);
   ASSERT(header_has_barrier(header), "[remember.1] the barrier's slow path is for objects with the flag");
   bool recorded = false;
   if (header_records_one_kind(header))
-    recorded = record_words(heap, object, false, header_holds_values(header), slots, count);
+    recorded = record_words(young, object, false, header_holds_values(header), slots, count);
   else if (header_records_structures(header))
-    recorded = record_in_structures(heap, object, slots, count);
+    recorded = record_in_structures(young, object, slots, count);
   else if (header_is_weak(header))
-    recorded = record_items(heap, object, slots, count);
-  if (!recorded) crd_remember(heap, object);
+    recorded = record_items(young, object, slots, count);
+  if (!recorded) crd_remember(young, object);
 }

@@ -43,7 +43,7 @@
 #ifndef CRADLE_GC_YOUNG_REMEMBER_H
 #define CRADLE_GC_YOUNG_REMEMBER_H
 
-#include <cradle/base.h>
+#include "gc/parts.h"
 
 /* Counters of recorded slots for arrays that have no page to themselves. Part of an array's address chooses its
  * counter, so some arrays share one. */
@@ -61,8 +61,8 @@ typedef struct crd_record_budget {
 } crd_record_budget;
 
 /* Has stores into a young large array recorded from its birth on [large.3]. */
-void crd_record_from_birth(cradle_heap *heap, cradle_word *array, size_t bytes);
+void crd_record_from_birth(crd_young *young, cradle_word *array, size_t bytes);
 /* Remembers an old or prebuilt object that has its barrier flag. */
-void crd_remember(cradle_heap *heap, cradle_word *object);
+void crd_remember(crd_young *young, cradle_word *object);
 
 #endif

@@ -5,6 +5,7 @@
 #include "tests/support/waiting.h"
 
 #include "gc/death/services.h"
+#include "gc/heap.h"
 
 /* Weak sets compiled into this program, so that the test can refuse them memory. */
 static bool refusing_realloc, refusing_calloc;
@@ -27,7 +28,7 @@ typedef struct starved {
 } starved;
 
 static void stacks_of(fixture *f, crd_word_stack **stacks) {
-  crd_death *deaths[] = {&f->heap->services->minor, &f->heap->services->major};
+  crd_death *deaths[] = {&f->heap->space.services->minor, &f->heap->space.services->major};
   for (size_t i = 0; i < 2; i++) {
     crd_word_stack *of[STACKS] = {&deaths[i]->watch.buckets, &deaths[i]->reach.slots,   &deaths[i]->reach.open,
                                   &deaths[i]->reach.path,    &deaths[i]->reach.members, &deaths[i]->candidates.headers};
@@ -237,7 +238,7 @@ static void a_key_is_seen_with_all_that_it_leads_to(void **state) {
       int seen = 0;
       while (!complete) {
         complete = cradle_collect_step(f.m, 0);
-        if (f.heap->major.phase != MAJOR_CLEARING) continue;
+        if (f.heap->marking.major.phase != MAJOR_CLEARING) continue;
         seen += take(&f, e, &one);
         seen += take(&f, also, &other);
       }
@@ -290,9 +291,9 @@ static void a_value_is_seen_when_it_is_reached(void **state) {
       holder = NULL, value = NULL;
       cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     }
-    const crd_services *services = f.heap->services;
+    const crd_services *services = f.heap->space.services;
     bool complete = false;
-    while (!complete && !(f.heap->major.phase == MAJOR_CLEARING && services->stage == STAGE_REACH &&
+    while (!complete && !(f.heap->marking.major.phase == MAJOR_CLEARING && services->stage == STAGE_REACH &&
                           word_stack_count(&services->major.candidates.headers) == 3))
       complete = cradle_collect_step(f.m, 0);
     assert_false(complete);
@@ -300,7 +301,7 @@ static void a_value_is_seen_when_it_is_reached(void **state) {
     starve(&f, 1, &s);
     while (!complete) {
       complete = cradle_collect_step(f.m, 0);
-      if (f.heap->major.phase != MAJOR_CLEARING || value != NULL) continue;
+      if (f.heap->marking.major.phase != MAJOR_CLEARING || value != NULL) continue;
       final *first = cradle_weak_get(f.m, &e->key);
       if (first != NULL) holder = first->to;
       if (holder == NULL || cradle_weak_get(f.m, &holder->key) == NULL) continue;
@@ -345,7 +346,7 @@ static void a_key_that_is_rooted_late_keeps_its_value(void **state) {
       bool complete = false;
       for (int step = 0; !complete; step++) {
         complete = cradle_collect_step(f.m, 0);
-        if (step == kept_at && f.heap->major.phase == MAJOR_MARKING) key = cradle_weak_get(f.m, &e->key);
+        if (step == kept_at && f.heap->marking.major.phase == MAJOR_MARKING) key = cradle_weak_get(f.m, &e->key);
       }
       feed(&f, &s);
       if (key != NULL) {
@@ -376,7 +377,7 @@ static void a_stack_that_is_full_for_a_while_loses_no_finalizer(void **state) {
     cradle_store(f.m, wide, &wide->item[WIDE - 1], last);
     cradle_store(f.m, first, &first->to, wide);
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-    crd_word_stack *slots = &f.heap->services->major.reach.slots;
+    crd_word_stack *slots = &f.heap->space.services->major.reach.slots;
     cradle_word *limit = slots->limit, *end = slots->end;
     assert_true(slots->base + WIDE / 2 < limit);
     slots->limit = slots->base + WIDE / 2;
@@ -414,8 +415,8 @@ static void all_old_holders_are_looked_at(void **state) {
       cradle_store(f.m, e, &e->key, p);
       pair *kept = new_pair(&f, NULL);
       cradle_store(f.m, e, &e->value, kept);
-      f.heap->remembered.top = f.heap->remembered.base;
-      f.heap->remember_all = true;
+      f.heap->young.remembered.top = f.heap->young.remembered.base;
+      f.heap->young.remember_all = true;
       cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       assert_ptr_equal(w->to, p);
       assert_null(dead->to);
@@ -441,8 +442,8 @@ static void store_and_look(fixture *f, vector *holders, bool ephemerons) CRADLE_
     cradle_store(f->m, e, ephemerons ? &e->key : &w->to, keys);
     if (ephemerons) cradle_store(f->m, e, &e->value, value);
   }
-  f->heap->remembered.top = f->heap->remembered.base;
-  f->heap->remember_all = true;
+  f->heap->young.remembered.top = f->heap->young.remembered.base;
+  f->heap->young.remember_all = true;
   cradle_collect(f->m, CRADLE_COLLECT_MINOR);
   pair *key = keys;
   for (size_t i = HOLDERS; i-- > 0; key = key->first) {
@@ -472,7 +473,7 @@ static void all_old_holders_are_looked_at_in_the_middle_of_a_pass(void **state) 
       }
       cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       dying = NULL;
-      const crd_list *list = &f.heap->services->lists[ephemerons ? REGISTERED_EPHEMERON : REGISTERED_WEAK];
+      const crd_list *list = &f.heap->space.services->lists[ephemerons ? REGISTERED_EPHEMERON : REGISTERED_WEAK];
       bool complete = false;
       while (!complete && !(list->kept > list->words.base && list->next < list->young && list->kept < list->next))
         complete = cradle_collect_step(f.m, 0);

@@ -59,10 +59,10 @@ static void a_collection_stops_the_program(void **state) {
 
 static void a_full_nursery_stops_the_program(void **state) {
   (void)state;
-  size_t bytes = f.heap->nursery.bytes;
+  size_t bytes = f.heap->space.nursery.bytes;
   ASSERT_MISUSE(&f, "there is no room, but collection is off",
                 for (size_t i = 0; i <= bytes / 1024; i++) cradle_new_array(f.m, T_STRING, 1008));
-  assert_true(nursery_filled(f.heap) > bytes - 2048);
+  assert_true(nursery_filled(&f.heap->space) > bytes - 2048);
 }
 
 /* Replaces the test's heap by one for which no nursery size is given. */
@@ -88,11 +88,11 @@ static void memory_for_large_objects_ends(void **state) {
 static void the_nursery_has_what_there_is(void **state) {
   (void)state;
   open_with_maximum((size_t)64 << 20, NULL);
-  assert_int_equal(f.heap->nursery.bytes, (size_t)48 << 20);
+  assert_int_equal(f.heap->space.nursery.bytes, (size_t)48 << 20);
   for (int i = 0; i < 1000000; i++) cradle_new(f.m, T_PAIR, sizeof(pair));
   assert_int_equal(fixture_stats(&f).minor_collections, 0);
   open_with_maximum((size_t)5 << 20, NULL);
-  assert_int_equal(f.heap->nursery.bytes, (size_t)1 << 20);
+  assert_int_equal(f.heap->space.nursery.bytes, (size_t)1 << 20);
 }
 
 /* A cgroup that is full kills: the heap keeps below it, large objects included. */
@@ -102,7 +102,7 @@ static void a_cgroup_is_respected(void **state) {
   hardware.group_bytes = hardware.memory_bytes = (size_t)256 << 20;
   open_with_maximum(0, &hardware);
   assert_int_equal(f.heap->options.heap_max_bytes, (size_t)192 << 20);
-  assert_int_equal(f.heap->nursery.bytes, (size_t)144 << 20);
+  assert_int_equal(f.heap->space.nursery.bytes, (size_t)144 << 20);
 }
 
 static void a_pin_is_the_address(void **state) {
@@ -139,7 +139,7 @@ static void another_mutator_goes_on(void **state) {
   cradle_handle handle = cradle_handle_new(f.m, first);
   for (int i = 0; i < 100; i++) new_file(&f, &closed, 10);
   cradle_mutator_free(f.m);
-  assert_true(heap_used_bytes(f.heap) >= sizeof(pair) + 100 * sizeof(file));
+  assert_true(space_used_bytes(&f.heap->space) >= sizeof(pair) + 100 * sizeof(file));
   f.m = cradle_mutator_new(f.heap);
   f.checkpoint = cradle_checkpoint_save(f.m);
   pair *second = cradle_new(f.m, T_PAIR, sizeof(pair));

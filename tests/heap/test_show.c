@@ -2,7 +2,7 @@
 #include "tests/support/heap_fixture.h"
 
 #include "gc/base/text.h"
-#include "gc/misuse.h"
+#include "gc/heap.h"
 #include "runtime/report.h"
 
 static void shows(const char *text, const char *expected) {
@@ -172,8 +172,8 @@ static void a_type_in_a_misuse(void **state) {
   assert_non_null(strstr(f.message, "...): "));
   type.size = 32;
   uint32_t id = cradle_type_add(f.heap, &type);
-  is_fit_to_show(crd_name_type(f.heap, id).buffer);
-  assert_int_equal(strlen(crd_name_type(f.heap, id).buffer), strlen("type 4 ()") + 99);
+  is_fit_to_show(crd_name_type(&f.heap->space, id).buffer);
+  assert_int_equal(strlen(crd_name_type(&f.heap->space, id).buffer), strlen("type 4 ()") + 99);
   fixture_close(&f);
 }
 

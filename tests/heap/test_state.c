@@ -7,7 +7,7 @@
 
 #include "gc/base/check.h"
 #include "gc/heap.h"
-#include "gc/state.h"
+#include "gc/report/report.h"
 
 static fixture f;
 
@@ -25,15 +25,15 @@ static int close_heap(void **state) {
 
 static void a_state_is_left_for_the_one_before(void **state) {
   (void)state;
-  crd_state mutating = crd_state_enter(f.heap, HEAP_COLLECTING);
+  crd_state mutating = crd_state_enter(&f.heap->report, HEAP_COLLECTING);
   assert_int_equal(mutating, HEAP_MUTATING);
-  crd_state collecting = crd_state_enter(f.heap, HEAP_TELLING);
+  crd_state collecting = crd_state_enter(&f.heap->report, HEAP_TELLING);
   assert_int_equal(collecting, HEAP_COLLECTING);
-  assert_int_equal(f.heap->state, HEAP_TELLING);
-  crd_state_leave(f.heap, collecting);
-  assert_int_equal(f.heap->state, HEAP_COLLECTING);
-  crd_state_leave(f.heap, mutating);
-  assert_int_equal(f.heap->state, HEAP_MUTATING);
+  assert_int_equal(f.heap->report.state, HEAP_TELLING);
+  crd_state_leave(&f.heap->report, collecting);
+  assert_int_equal(f.heap->report.state, HEAP_COLLECTING);
+  crd_state_leave(&f.heap->report, mutating);
+  assert_int_equal(f.heap->report.state, HEAP_MUTATING);
 }
 
 /* [state.1] */
@@ -44,9 +44,9 @@ static void only_the_mutators_turn_has_a_fast_path(void **state) {
   char *top = f.m->top;
   assert_non_null(top);
   for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
-    crd_state before = crd_state_enter(f.heap, states[i]);
+    crd_state before = crd_state_enter(&f.heap->report, states[i]);
     assert_null(f.m->top);
-    crd_state_leave(f.heap, before);
+    crd_state_leave(&f.heap->report, before);
     assert_ptr_equal(f.m->top, top);
   }
 }
@@ -59,8 +59,8 @@ static int end_of(crd_state first, crd_state second) {
   if (child == 0) {
     close(STDERR_FILENO);
     signal(SIGABRT, SIG_DFL);
-    if (first != HEAP_MUTATING) (void)crd_state_enter(f.heap, first);
-    (void)crd_state_enter(f.heap, second);
+    if (first != HEAP_MUTATING) (void)crd_state_enter(&f.heap->report, first);
+    (void)crd_state_enter(&f.heap->report, second);
     _exit(0);
   }
   assert_int_equal(waitpid(child, &status, 0), child);

@@ -92,7 +92,7 @@ static void objects_of_a_fixed_size(void **state) {
   assert_int_equal(raw->header, T_PAIR);
   raw->first = raw->rest = NULL;
   pair *fast = CRADLE_NEW_FAST(f.m, pair, T_PAIR);
-  if (!f.stressed && f.heap->nursery.first_looks == 0) {
+  if (!f.stressed && f.heap->space.nursery.first_looks == 0) {
     assert_ptr_equal(tried, p + 1);
     assert_ptr_equal(fast, raw + 1);
     assert_int_equal(fast->header, T_PAIR);
@@ -143,7 +143,8 @@ static void arrays_of_every_length(void **state) {
       for (size_t i = 0; i < length - 1; i++) assert_int_equal(before->byte[i], 'x');
     }
     memset(text->byte, 'x', length);
-    if (!f.stressed && before != NULL && (char *)text > (char *)before && heap_is_young(f.heap, (uintptr_t)before))
+    if (!f.stressed && before != NULL && (char *)text > (char *)before &&
+        space_is_young(&f.heap->space, (uintptr_t)before))
       assert_ptr_equal(text, (char *)before + rounded(sizeof(string) + length - 1));
     before = text;
   }
@@ -182,7 +183,7 @@ static void counts_at_the_limits(void **state) {
     assert_int_equal(v->length, count);
     assert_zero(v->item, v->item + count);
     /* Otherwise it is a large object. */
-    if (!f.stressed) assert_int_equal(heap_is_young(f.heap, (uintptr_t)v), count <= most);
+    if (!f.stressed) assert_int_equal(space_is_young(&f.heap->space, (uintptr_t)v), count <= most);
     v->item[count - 1] = v;
     CRADLE_ROOT(f.m, v);
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
@@ -295,7 +296,7 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
 static void looks_come_in_time(void **state) {
   (void)state;
   if (f.stressed) return;
-  const crd_nursery *nursery = &f.heap->nursery;
+  const crd_nursery *nursery = &f.heap->space.nursery;
   for (uint32_t left = nursery->first_looks; left > 0; left--) {
     assert_int_equal(nursery->first_looks, left);
     assert_null(CRADLE_NEW_FAST(f.m, pair, T_PAIR));

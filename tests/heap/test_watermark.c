@@ -279,7 +279,7 @@ CRADLE_MAY_COLLECT static void marking_sees_a_word_written_meanwhile(bool by_pee
       *cradle_peek(f.m, DEPTH - 1 - i) = held;
     else
       f.m->shadow_base[i] = held;
-    assert_true(by_peek || !old_is_marked(&f.heap->old, (uintptr_t)held));
+    assert_true(by_peek || !old_is_marked(&f.heap->space.old, (uintptr_t)held));
     cradle_store(f.m, holder, &holder->item[from], NULL);
   }
   while (!cradle_collect_step(f.m, 0)) continue;

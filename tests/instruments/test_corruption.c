@@ -53,7 +53,7 @@ static void handles_and_weak_sets_are_named(void **state) {
   cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
   cradle_weak_set_add(set, 1, (void *)(uintptr_t)*cradle_peek(f.m, 0));
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  crd_handle_entry *entry = &f.heap->handles.entries[0];
+  crd_handle_entry *entry = &f.heap->tables.handles.entries[0];
   ASSERT_BREAKS(&entry->word, entry->word + 8,
                 "stale reference into the old generation, where no object is: ", "in a handle at ");
   uint64_t word = *cradle_peek(f.m, 0);
@@ -72,8 +72,8 @@ static void after_a_fault_nothing_is_looked_up(void **state) {
   open_heap();
   cradle_push(f.m, cradle_new_array(f.m, T_STRING, (size_t)1 << 20));
   cradle_handle handle = cradle_handle_new(f.m, (void *)(uintptr_t)*cradle_peek(f.m, 0));
-  uintptr_t unused = f.heap->old.arenas.base + f.heap->old.arenas.bytes - 4096;
-  ASSERT_BREAKS(&f.heap->handles.entries[0].word, unused,
+  uintptr_t unused = f.heap->space.old.arenas.base + f.heap->space.old.arenas.bytes - 4096;
+  ASSERT_BREAKS(&f.heap->tables.handles.entries[0].word, unused,
                 "stale reference into the old generation, where no object is: ", "in a handle at ");
   cradle_handle_free(f.m, handle);
   cradle_pop(f.m);
@@ -123,11 +123,11 @@ static void flags_that_cannot_be_are_named(void **state) {
   cradle_write_barrier(f.m, p);
   ASSERT_BREAKS(&p->header, p->header | HEADER_BARRIER_FLAG,
                 "is remembered, but has the barrier flag [heap.3]: type 0 (pair) at ", hex(p));
-  *f.heap->remembered.top++ = (uintptr_t)p + 8;
+  *f.heap->young.remembered.top++ = (uintptr_t)p + 8;
   assert_broken("the remembered set holds what is no object: ", hex((char *)p + 8));
-  f.heap->remembered.top[-1] = (uintptr_t)p;
+  f.heap->young.remembered.top[-1] = (uintptr_t)p;
   assert_broken("an object is remembered twice [heap.3]: type 0 (pair) at ", hex(p));
-  f.heap->remembered.top--;
+  f.heap->young.remembered.top--;
   cradle_pop_many(f.m, 2);
   fixture_close(&f);
 }
@@ -233,9 +233,9 @@ static void entries_are_named(void **state) {
   pair *p = cradle_new_with(f.m, T_PAIR, cradle_array_layout_of(sizeof *p, 0, 0), 0, CRADLE_PINNED);
   w = (weak *)(uintptr_t)*cradle_peek(f.m, 0);
   assert_true(cradle_id(f.m, p) != 0);
-  crd_pin *pin = &f.heap->pins.pins[0];
+  crd_pin *pin = &f.heap->tables.pins.pins[0];
   ASSERT_BREAKS(&pin->address, pin->address + 8, "a pin is not found by its object's address: ", hex((char *)p + 8));
-  crd_id_entry *id = &f.heap->ids.entries[0];
+  crd_id_entry *id = &f.heap->tables.ids.entries[0];
   ASSERT_BREAKS(&id->address, id->address + 8, "an id is not found by its object's address: ", hex((char *)p + 8));
   assert_true(f.m->registered < f.m->registered_end);
   *f.m->registered++ = 4096;
@@ -256,7 +256,7 @@ static void bits_of_large_objects_are_looked_at(void **state) {
   cradle_push(f.m, cradle_new_array(f.m, T_STRING, (size_t)1 << 20));
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   uintptr_t address = (uintptr_t)*cradle_peek(f.m, 0);
-  crd_arena *arena = arenas_of(&f.heap->old.arenas, address);
+  crd_arena *arena = arenas_of(&f.heap->space.old.arenas, address);
   size_t word = arena_bit_word(address);
   uint64_t bit = arena_bit_mask(address);
   ASSERT_BREAKS(&arena->marks[word], bit, "a mark bit is set where none may be [span.4]", "");
@@ -337,7 +337,7 @@ static uint64_t wrong_reference(const cradle_object_info *old) {
   case 0: return 8 * (1 + below(500));
   case 1: return (uintptr_t)old->object + 8;
   case 2: return (uintptr_t)f.m->free + 8 * below(8);
-  default: return f.heap->old.arenas.base + f.heap->old.arenas.bytes - 8 * (1 + below(1000));
+  default: return f.heap->space.old.arenas.base + f.heap->space.old.arenas.bytes - 8 * (1 + below(1000));
   }
 }
 

@@ -332,12 +332,12 @@ CRADLE_UNCHECKED_COLLECTION static void what_collections_took_too_much_is_waited
   options.stress_times = 2;
   fixture_open_with(&f, &options);
   cradle_heap *heap = f.heap;
-  uint64_t allocated_bytes = heap->stats.allocated_bytes;
+  uint64_t allocated_bytes = heap->report.stats.allocated_bytes;
   crd_stress before = heap->stress;
   for (size_t i = 0; i < 2; i++) {
     uint64_t farthest = 0;
     heap->stress.own_ns = cases[i].own_s * 1000000000;
-    heap->stats.allocated_bytes = UINT64_C(1) << 30;
+    heap->report.stats.allocated_bytes = UINT64_C(1) << 30;
     heap->stress.spent_ns = UINT64_C(1000000000000);
     for (int draw = 0; draw < 20; draw++) {
       crd_stress_served(heap, heap->stress.spent_ns - 100000000);
@@ -348,7 +348,7 @@ CRADLE_UNCHECKED_COLLECTION static void what_collections_took_too_much_is_waited
     assert_true(farthest >= cases[i].least);
   }
   heap->stress = before;
-  heap->stats.allocated_bytes = allocated_bytes;
+  heap->report.stats.allocated_bytes = allocated_bytes;
   f.stressed = false;
   fixture_close(&f);
 }
@@ -654,21 +654,21 @@ CRADLE_UNCHECKED_COLLECTION static void pages_come_back_in_turn(void **state) {
       open_quarantine(nurseries, (size_t)64 << 10, stress);
       pair *first = new_pair();
       cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-      uint64_t at_least = nurseries * f.heap->nursery.reserved_bytes / 4096, collections = 1;
+      uint64_t at_least = nurseries * f.heap->space.nursery.reserved_bytes / 4096, collections = 1;
       size_t step = stress != 0 ? 1 : 1000; /* a page a collection under stress, a nursery without */
       cradle_push(f.m, NULL);
       uint64_t pages = 0;
       while (*explained(first) != '\0' && collections < 100000) {
         uint64_t before = fixture_stats(&f).minor_collections;
-        char *start = f.heap->nursery.start;
+        char *start = f.heap->space.nursery.start;
         for (size_t i = 0; i < step; i++) *cradle_peek(f.m, 0) = (uintptr_t)new_pair();
         collections += fixture_stats(&f).minor_collections - before;
-        if (f.heap->nursery.start > start) pages += (uint64_t)(f.heap->nursery.start - start) / 4096;
+        if (f.heap->space.nursery.start > start) pages += (uint64_t)(f.heap->space.nursery.start - start) / 4096;
       }
       assert_true(collections < 100000);
       assert_true(pages + (stress != 0 ? 0 : 16) >= at_least); /* [quarantine.1] */
-      assert_true((char *)first >= f.heap->nursery.start ||
-                  (char *)first < f.heap->quarantine.base + f.heap->nursery.reserved_bytes);
+      assert_true((char *)first >= f.heap->space.nursery.start ||
+                  (char *)first < f.heap->quarantine.base + f.heap->space.nursery.reserved_bytes);
       cradle_pop(f.m);
       fixture_close(&f);
     }
@@ -690,8 +690,8 @@ CRADLE_UNCHECKED_COLLECTION static void the_window_is_open(void **state) {
       *cradle_peek(f.m, 0) = (uintptr_t)new_pair();
     }
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-    for (size_t page = 0; page < f.heap->nursery.reserved_bytes / f.heap->quarantine.page_bytes; page++)
-      assert_int_equal(f.heap->quarantine.closed_by[(size_t)(f.heap->nursery.start - f.heap->quarantine.base) /
+    for (size_t page = 0; page < f.heap->space.nursery.reserved_bytes / f.heap->quarantine.page_bytes; page++)
+      assert_int_equal(f.heap->quarantine.closed_by[(size_t)(f.heap->space.nursery.start - f.heap->quarantine.base) /
                                                         f.heap->quarantine.page_bytes +
                                                     page],
                        0);
@@ -712,9 +712,10 @@ CRADLE_UNCHECKED_COLLECTION static void the_ring_is_verified(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   (void)new_pair();
   crd_quarantine *quarantine = &f.heap->quarantine;
-  size_t page = (size_t)(f.heap->nursery.start - quarantine->base) / quarantine->page_bytes;
+  size_t page = (size_t)(f.heap->space.nursery.start - quarantine->base) / quarantine->page_bytes;
   cradle_error error;
-  size_t pages = f.heap->nursery.reserved_bytes / quarantine->page_bytes, words = pages * quarantine->page_bytes / 512;
+  size_t pages = f.heap->space.nursery.reserved_bytes / quarantine->page_bytes,
+         words = pages * quarantine->page_bytes / 512;
   const size_t page_of[] = {page, page + pages - 1};
   for (size_t i = 0; i < 2; i++) { /* the window's first and last */
     uint64_t *closed_by = &quarantine->closed_by[page_of[i]];
@@ -756,7 +757,7 @@ CRADLE_UNCHECKED_COLLECTION static void nothing_is_read_behind_the_window(void *
   open_quarantine(2, (size_t)64 << 10, 0);
   cradle_push(f.m, new_pair());
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  const crd_arenas *arenas = &f.heap->old.arenas;
+  const crd_arenas *arenas = &f.heap->space.old.arenas;
   uintptr_t arenas_end = arenas->base + arenas->bytes, memory_end = arenas->base + arenas->committed_end * ARENA_BYTES;
   *(cradle_word *)(memory_end - 8) = T_STRING; /* in a free page */
   const struct {
@@ -768,10 +769,10 @@ CRADLE_UNCHECKED_COLLECTION static void nothing_is_read_behind_the_window(void *
                {HEADER_FORWARDED | (memory_end - 8), 2, "broken header"}, /* its length lies where no memory is */
                {HEADER_FORWARDED | (memory_end - 12), 1, "broken header"}};
   for (size_t round = 0; round < 24; round++) {
-    const crd_nursery *nursery = &f.heap->nursery;
+    const crd_nursery *nursery = &f.heap->space.nursery;
     while ((size_t)(nursery->end - f.m->free) > 64) (void)new_pair();
     string *last = cradle_new_array(f.m, T_STRING, (size_t)(nursery->end - f.m->free) - sizeof(string));
-    assert_ptr_equal(f.m->free, f.heap->nursery.start + f.heap->nursery.reserved_bytes);
+    assert_ptr_equal(f.m->free, f.heap->space.nursery.start + f.heap->space.nursery.reserved_bytes);
     assert_int_equal(memory_end, arenas->base + arenas->committed_end * ARENA_BYTES);
     cradle_word *word = (cradle_word *)(void *)f.m->free - cases[round % 4].words;
     *word = cases[round % 4].word; /* in the bytes of the array, which becomes shorter by them */
@@ -790,7 +791,7 @@ CRADLE_UNCHECKED_COLLECTION static void nothing_is_read_behind_the_window(void *
 
 /* Allocates up to the window's end. */
 CRADLE_UNCHECKED_COLLECTION static void fill_window(void) {
-  const crd_nursery *nursery = &f.heap->nursery;
+  const crd_nursery *nursery = &f.heap->space.nursery;
   while ((size_t)(nursery->end - f.m->free) > 64) (void)new_pair();
   (void)cradle_new_array(f.m, T_STRING, (size_t)(nursery->end - f.m->free) - sizeof(string));
   assert_ptr_equal(f.m->free, nursery->end);
@@ -801,21 +802,21 @@ CRADLE_UNCHECKED_COLLECTION static void a_window_may_end_before_closed_pages(voi
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);
   const crd_quarantine *quarantine = &f.heap->quarantine;
-  if (f.heap->nursery.reserved_bytes == quarantine->page_bytes) { /* windows cannot lie across two of before */
+  if (f.heap->space.nursery.reserved_bytes == quarantine->page_bytes) { /* windows cannot lie across two of before */
     fixture_close(&f);
     skip();
   }
   do {
     fill_window();
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  } while (f.heap->nursery.start != quarantine->base);
+  } while (f.heap->space.nursery.start != quarantine->base);
   (void)new_pair(); /* so that the windows lie a page further on */
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  assert_ptr_equal(f.heap->nursery.start, quarantine->base + quarantine->page_bytes);
+  assert_ptr_equal(f.heap->space.nursery.start, quarantine->base + quarantine->page_bytes);
   do {
     fill_window();
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  } while (f.heap->nursery.start != quarantine->base);
+  } while (f.heap->space.nursery.start != quarantine->base);
   assert_int_equal(quarantine->closed_by[quarantine->bytes / quarantine->page_bytes - 1], 4);
   fixture_close(&f);
 }
@@ -854,7 +855,7 @@ static void a_verdict_replaces_an_earlier_error(void **state) {
   assert_null(error.option);
   assert_int_equal(error.accepted, 0);
   char *top = f.m->top;
-  f.m->top = f.heap->nursery.end + 8;
+  f.m->top = f.heap->space.nursery.end + 8;
   error = old;
   assert_false(cradle_heap_verify(f.heap, &error));
   f.m->top = top;
@@ -966,7 +967,7 @@ static void a_missing_barrier_is_named(void **state) {
   vector *holder = vector_with_pair();
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  f.heap->stats.minor_collections = 1; /* so that the message is the same one */
+  f.heap->report.stats.minor_collections = 1; /* so that the message is the same one */
   holder->item[4] = new_pair();
   TEXT(where, "in word 6 (item 4) of type 2 (vector) at %#jx", (uintmax_t)(uintptr_t)holder);
   assert_unsound("missing write barrier: an old object that is not remembered refers to a young one [heap.1]: 0x",
@@ -1025,7 +1026,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_stale_slot_is_found(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_push(f.m, stale);
   assert_unsound("stale reference to what an earlier collection moved or freed: 0x", "in shadow stack, word 0 at");
-  *cradle_peek(f.m, 0) = (uintptr_t)f.heap->nursery.start + f.heap->nursery.reserved_bytes;
+  *cradle_peek(f.m, 0) = (uintptr_t)f.heap->space.nursery.start + f.heap->space.nursery.reserved_bytes;
   assert_unsound("stale reference into the nursery, where no object is: 0x", "in shadow stack, word 0 at");
   cradle_pop(f.m);
   fixture_close(&f);

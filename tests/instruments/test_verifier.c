@@ -6,6 +6,7 @@
 #include "tests/support/services.h"
 #include "tests/support/waiting.h"
 
+#include "gc/heap.h"
 #include "gc/death/services.h"
 
 static fixture f;
@@ -57,18 +58,19 @@ static void stacks_keep_their_order(void **state) {
   CRADLE_ROOT(f.m, p);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_store(f.m, p, &p->first, new_pair(&f, NULL)); /* so that the remembered set is not empty */
-  crd_word_stack *remembered = &f.heap->remembered, *mark_stack = &f.heap->mark_stack;
+  crd_word_stack *remembered = &f.heap->young.remembered, *mark_stack = &f.heap->marking.mark_stack;
   PLANT(remembered->top, remembered->limit + 1, "the remembered set's bounds are out of order [word_stack.1]");
   PLANT(remembered->limit, remembered->end + 1, "the remembered set's bounds are out of order [word_stack.1]");
-  PLANT(f.heap->recorded.top, f.heap->recorded.base - 1, "the bounds of the recorded slots are out of order");
+  PLANT(f.heap->young.recorded.top, f.heap->young.recorded.base - 1,
+        "the bounds of the recorded slots are out of order");
   PLANT(mark_stack->base, mark_stack->top + 1, "the mark stack's bounds are out of order [word_stack.1]");
   PLANT(mark_stack->top, mark_stack->top + 1, "the mark stack holds objects while nothing marks");
 }
 
 static void the_nursery_keeps_its_bounds(void **state) {
   (void)state;
-  crd_nursery *nursery = &f.heap->nursery;
-  crd_old *old = &f.heap->old;
+  crd_nursery *nursery = &f.heap->space.nursery;
+  crd_old *old = &f.heap->space.old;
   PLANT(nursery->end, nursery->start - 8, "the nursery's bounds are out of order [nursery.1]");
   PLANT(nursery->slack_end, nursery->end - 8, "the nursery's bounds are out of order [nursery.1]");
   PLANT(nursery->committed_bytes, 8, "the nursery's bounds are out of order [nursery.1]");
@@ -95,7 +97,7 @@ static void allocators_keep_to_their_spans(void **state) {
   pair *p = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, p);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  crd_old *old = &f.heap->old;
+  crd_old *old = &f.heap->space.old;
   crd_allocator *allocator = &old->allocators[old_span_of(old, ADDRESS(p))->size_class];
   assert_true(allocator->free < allocator->end);
   char *span = (char *)old_page_start(old, allocator->span);
@@ -149,7 +151,7 @@ static void free_pages_are_empty(void **state) {
   pair *p = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, p);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
-  crd_arena *arena = arenas_of(&f.heap->old.arenas, ADDRESS(p));
+  crd_arena *arena = arenas_of(&f.heap->space.old.arenas, ADDRESS(p));
   uint32_t page = ARENA_PAGES - 1;
   assert_true(arena->free_map[page / 64] >> page % 64 & 1);
   PLANT(arena->pages[page].head, 1, "a free page has an entry [arena.5]");
@@ -163,7 +165,7 @@ static void arenas_are_recounted(void **state) {
   CRADLE_ROOT(f.m, p);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_heap_sound(f.heap);
-  crd_arenas *arenas = &f.heap->old.arenas;
+  crd_arenas *arenas = &f.heap->space.old.arenas;
   crd_arena *arena = arenas_of(arenas, ADDRESS(p));
   uint32_t index = (uint32_t)(arena - arenas->meta);
   PLANT(arena->free_pages, arena->free_pages - 1, "an arena's free pages do not match its map [arena.4]");
@@ -199,7 +201,7 @@ static void spans_are_recounted(void **state) {
   for (int i = 0; i < 1000; i++) list = new_pair(&f, list);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_heap_sound(f.heap);
-  crd_old *old = &f.heap->old;
+  crd_old *old = &f.heap->space.old;
   uint32_t page = old_span_of(old, ADDRESS(list))->head, other = old_span_of(old, ADDRESS(text))->head;
   crd_page *span = arenas_page(&old->arenas, page);
   crd_arena *arena = arenas_of(&old->arenas, ADDRESS(list));
@@ -227,7 +229,7 @@ static void large_objects_fill_their_places(void **state) {
   void *large = cradle_new(f.m, type, 3 * PAGE_BYTES);
   CRADLE_ROOT(f.m, large);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  crd_type *entry = &f.heap->types.types[type];
+  crd_type *entry = &f.heap->space.types.types[type];
   PLANT(entry->size, 2 * PAGE_BYTES, "wrong length or size of type");
   PLANT(entry->size, 3 * PAGE_BYTES + 8, "wrong length or size of type");
   uint32_t size = entry->size;
@@ -266,7 +268,7 @@ static void what_is_young_and_large_is_remembered(void **state) {
   PLANT(holder->item[0], large, "an old object that is not remembered refers to a young large one [heap.1]");
   cradle_store(f.m, holder, &holder->item[0], large);
   assert_heap_sound(f.heap);
-  crd_word_stack *set = &f.heap->remembered;
+  crd_word_stack *set = &f.heap->young.remembered;
   PLANT(set->top, set->base,
         "an old object has not the barrier flag, but is not remembered (was its header overwritten?) [heap.3]");
 }
@@ -281,7 +283,7 @@ static void slots_of_arrays_are_recorded(void **state) {
   PLANT(array->item[7], young, "an old object that is not remembered refers to a young one [heap.5]");
   cradle_store(f.m, array, &array->item[7], young);
   assert_heap_sound(f.heap);
-  crd_word_stack *slots = &f.heap->recorded;
+  crd_word_stack *slots = &f.heap->young.recorded;
   PLANT(slots->top, slots->base, "an old object that is not remembered refers to a young one [heap.5]");
 }
 
@@ -297,10 +299,10 @@ static void what_is_marked_leads_to_what_is_marked(void **state) {
   f.heap->options.pause_ns = 1;
   (void)cradle_collect_step(f.m, 0);
   pair *unmarked = list;
-  while (unmarked != NULL && old_is_marked(&f.heap->old, ADDRESS(unmarked))) unmarked = unmarked->first;
+  while (unmarked != NULL && old_is_marked(&f.heap->space.old, ADDRESS(unmarked))) unmarked = unmarked->first;
   assert_non_null(unmarked);
   assert_heap_sound(f.heap);
-  assert_true(old_is_marked(&f.heap->old, ADDRESS(black)));
+  assert_true(old_is_marked(&f.heap->space.old, ADDRESS(black)));
   PLANT(black->item[0], unmarked,
         "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]");
 }
@@ -316,12 +318,12 @@ static void what_is_put_aside_is_not_traced_yet(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   f.heap->options.pause_ns = 1;
   do (void)cradle_collect_step(f.m, 0);
-  while (!old_is_marked(&f.heap->old, ADDRESS(aside)));
-  assert_int_equal(f.heap->major.phase, MAJOR_MARKING);
+  while (!old_is_marked(&f.heap->space.old, ADDRESS(aside)));
+  assert_int_equal(f.heap->marking.major.phase, MAJOR_MARKING);
   pair *unmarked = list;
-  while (unmarked != NULL && old_is_marked(&f.heap->old, ADDRESS(unmarked))) unmarked = unmarked->first;
+  while (unmarked != NULL && old_is_marked(&f.heap->space.old, ADDRESS(unmarked))) unmarked = unmarked->first;
   assert_non_null(unmarked);
-  crd_word_stack *stack = &f.heap->marker.aside, before = *stack;
+  crd_word_stack *stack = &f.heap->marking.marker.aside, before = *stack;
   size_t page = f.heap->hardware.page_bytes;
   assert_true(crd_word_stack_init(stack, page, page, "aside"));
   assert_true(word_stack_push(stack, ADDRESS(aside)));
@@ -351,7 +353,7 @@ static void what_is_coming_back_is_no_fault(void **state) {
   int open = 0;
   while (finalizers_waiting(f.m, QUEUE) == 0) {
     (void)cradle_collect_step(f.m, 0);
-    open += heap_has_open(f.heap, pairs->value);
+    open += space_has_open(&f.heap->space, pairs->value);
     assert_heap_sound(f.heap);
   }
   assert_true(open > 3);
@@ -375,18 +377,18 @@ static void what_marking_has_passed_leads_to_what_is_marked(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   f.heap->options.pause_ns = 1;
   do (void)cradle_collect_step(f.m, 0);
-  while (f.heap->prebuilts.marked_at == 0);
-  assert_int_equal(f.heap->major.phase, MAJOR_MARKING);
+  while (f.heap->tables.prebuilts.marked_at == 0);
+  assert_int_equal(f.heap->marking.major.phase, MAJOR_MARKING);
   pair *unmarked = prebuilt.rest;
-  while (unmarked != NULL && old_is_marked(&f.heap->old, ADDRESS(unmarked))) unmarked = unmarked->first;
+  while (unmarked != NULL && old_is_marked(&f.heap->space.old, ADDRESS(unmarked))) unmarked = unmarked->first;
   assert_non_null(unmarked);
   assert_heap_sound(f.heap);
-  assert_int_equal(f.heap->handles.marked_at, 1);
-  assert_int_equal(f.heap->pins.marked_at, 1);
-  assert_int_equal(f.heap->prebuilts.marked_at, 1);
-  PLANT(f.heap->handles.entries[0].word, ADDRESS(unmarked),
+  assert_int_equal(f.heap->tables.handles.marked_at, 1);
+  assert_int_equal(f.heap->tables.pins.marked_at, 1);
+  assert_int_equal(f.heap->tables.prebuilts.marked_at, 1);
+  PLANT(f.heap->tables.handles.entries[0].word, ADDRESS(unmarked),
         "that marking has passed refers to an unmarked object [handle.4]");
-  uint64_t *marks = &arenas_of(&f.heap->old.arenas, ADDRESS(pinned))->marks[arena_bit_word(ADDRESS(pinned))];
+  uint64_t *marks = &arenas_of(&f.heap->space.old.arenas, ADDRESS(pinned))->marks[arena_bit_word(ADDRESS(pinned))];
   prebuilt.first = NULL;
   cradle_handle_free(f.m, handle);
   PLANT(*marks, *marks & ~arena_bit_mask(ADDRESS(pinned)),
@@ -426,9 +428,9 @@ static void prebuilt_objects_are_marked_from(void **state) {
   pair *unmarked = dead;
   dead = NULL;
   do (void)cradle_collect_step(f.m, 0);
-  while (f.heap->prebuilts.marked_at == 0);
-  assert_int_equal(f.heap->major.phase, MAJOR_MARKING);
-  pair *black = (pair *)(void *)f.heap->prebuilts.of[0].object;
+  while (f.heap->tables.prebuilts.marked_at == 0);
+  assert_int_equal(f.heap->marking.major.phase, MAJOR_MARKING);
+  pair *black = (pair *)(void *)f.heap->tables.prebuilts.of[0].object;
   PLANT(black->rest, unmarked,
         "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]");
 }
@@ -442,7 +444,7 @@ static void pins_are_compared(void **state) {
   CRADLE_ROOT(f.m, other);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   pair *young = new_pair(&f, NULL);
-  crd_pins *pins = &f.heap->pins;
+  crd_pins *pins = &f.heap->tables.pins;
   crd_address_entry *entry = crd_address_map_find(&pins->by_address, ADDRESS(p));
   PLANT(pins->by_address.count, 2, "the pins and their map disagree");
   PLANT(entry->number, 1, "a pin is not found by its object's address");
@@ -473,7 +475,7 @@ static void handles_are_compared(void **state) {
   CRADLE_ROOT(f.m, p);
   cradle_handle open = cradle_handle_new(f.m, p), freed = cradle_handle_new(f.m, p);
   cradle_handle_free(f.m, freed);
-  crd_handles *handles = &f.heap->handles;
+  crd_handles *handles = &f.heap->tables.handles;
   assert_int_equal(handles->used, 2);
   crd_handle_entry *taken = &handles->entries[handle_is_open(&handles->entries[0]) ? 0 : 1];
   crd_handle_entry *empty = &handles->entries[taken == handles->entries ? 1 : 0];
@@ -496,7 +498,7 @@ static void ids_are_compared(void **state) {
   CRADLE_ROOT(f.m, young);
   CRADLE_ROOT(f.m, without);
   uint32_t free_entry = (uint32_t)cradle_id(f.m, young) - 1 == first ? second : first;
-  crd_ids *ids = &f.heap->ids;
+  crd_ids *ids = &f.heap->tables.ids;
   crd_id_entry *of_old = &ids->entries[crd_address_map_get(&ids->by_address, ADDRESS(old))];
   crd_id_entry *of_young = &ids->entries[crd_address_map_get(&ids->by_address, ADDRESS(young))];
   PLANT(of_old->address, ADDRESS(old) + 64, "an id is not found by its object's address");
@@ -532,7 +534,7 @@ static void lists_of_services_are_compared(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_MINOR); /* the last object with a finalizer now waits in its queue */
   weak *young = new_weak(&f, NULL);
   CRADLE_ROOT(f.m, young);
-  crd_services *services = f.heap->services;
+  crd_services *services = f.heap->space.services;
   cradle_word *listed = services->lists[REGISTERED_WEAK].words.base;
   assert_heap_sound(f.heap);
   *f.m->registered = ADDRESS(f.m->free);
@@ -563,7 +565,8 @@ static void each_queue_is_looked_at(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++) {
     assert_int_equal(finalizers_waiting(f.m, queue), 1);
-    PLANT(*f.heap->services->queues[queue - 1].head, ADDRESS(plain) + 8, "a finalizer queue holds what is no object");
+    PLANT(*f.heap->space.services->queues[queue - 1].head, ADDRESS(plain) + 8,
+          "a finalizer queue holds what is no object");
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "gc/base/address_map.h"
 #include "gc/death/services.h"
+#include "gc/heap.h"
 #include "gc/old/span_check.h"
 
 static fixture f;
@@ -60,7 +61,7 @@ static void entries_of_maps_are_found(void **state) {
   pair *p = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, p);
   p = cradle_pin(f.m, p);
-  crd_address_map *map = &f.heap->pins.by_address;
+  crd_address_map *map = &f.heap->tables.pins.by_address;
   crd_address_entry *entry = crd_address_map_find(map, ADDRESS(p));
   crd_address_entry *behind = &map->entries[(size_t)(entry - map->entries + 1) % map->capacity];
   assert_int_equal(behind->address, 0);
@@ -112,7 +113,7 @@ static void partial_lists_have_what_has_room(void **state) {
   CRADLE_ROOT(f.m, text);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_heap_sound(f.heap); /* this also retires the allocators */
-  crd_old *old = &f.heap->old;
+  crd_old *old = &f.heap->space.old;
   crd_allocator *allocator = &old->allocators[old_span_of(old, ADDRESS(text))->size_class];
   uint32_t partial = allocator->partial;
   assert_int_not_equal(partial, PAGE_NONE);
@@ -132,7 +133,7 @@ static void the_list_of_young_large_objects_has_no_others(void **state) {
   CRADLE_ROOT(f.m, p);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   large = cradle_new_array(f.m, T_STRING, 1 << 20);
-  crd_old *old = &f.heap->old;
+  crd_old *old = &f.heap->space.old;
   PLANT(old->young_large, old_span_of(old, ADDRESS(p))->head,
         "the list of young large objects has another one, or one twice [large.1]");
   uint32_t page = old->young_large;
@@ -144,7 +145,7 @@ static void large_objects_are_recounted(void **state) {
   (void)state;
   string *large = cradle_new_array(f.m, T_STRING, 1 << 20);
   CRADLE_ROOT(f.m, large);
-  crd_old *old = &f.heap->old;
+  crd_old *old = &f.heap->space.old;
   PLANT(old->young_large, PAGE_NONE, "a young large object is not in its list [large.1]");
   PLANT(old->large_bytes, old->large_bytes - PAGE_BYTES,
         "the bytes of large objects do not match their pages [large.2]");
@@ -162,9 +163,9 @@ static void unchanged_words_refer_to_what_is_marked(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   f.heap->options.pause_ns = 1;
   (void)cradle_collect_step(f.m, 0);
-  assert_int_equal(f.heap->major.phase, MAJOR_MARKING);
+  assert_int_equal(f.heap->marking.major.phase, MAJOR_MARKING);
   pair *unmarked = list;
-  while (unmarked != NULL && old_is_marked(&f.heap->old, ADDRESS(unmarked))) unmarked = unmarked->first;
+  while (unmarked != NULL && old_is_marked(&f.heap->space.old, ADDRESS(unmarked))) unmarked = unmarked->first;
   assert_non_null(unmarked);
   assert_true(f.m->shadow_watermark > f.m->shadow_base);
   PLANT(f.m->shadow_base[0], ADDRESS(unmarked),
@@ -184,8 +185,8 @@ static void waiting_objects_that_marking_has_passed_are_marked(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   f.heap->options.pause_ns = 1;
   (void)cradle_collect_step(f.m, 0);
-  crd_queue *queue = &f.heap->services->queues[CRADLE_FINALIZER_QUEUES - 1];
-  assert_int_equal(f.heap->major.phase, MAJOR_MARKING);
+  crd_queue *queue = &f.heap->space.services->queues[CRADLE_FINALIZER_QUEUES - 1];
+  assert_int_equal(f.heap->marking.major.phase, MAJOR_MARKING);
   assert_int_equal(queue->unmarked, 1);
   PLANT(queue->unmarked, 0,
         "an object that waits in a finalizer queue, and that marking has passed, is not marked [finalizer.5]");
@@ -207,9 +208,9 @@ static void suspended_roots_refer_to_what_is_marked(void **state) {
   cradle_root_stack_switch(f.m, stack);
   cradle_root_stack_switch(f.m, NULL);
   (void)cradle_collect_step(f.m, 0);
-  assert_int_equal(f.heap->major.phase, MAJOR_MARKING);
+  assert_int_equal(f.heap->marking.major.phase, MAJOR_MARKING);
   pair *unmarked = list;
-  while (unmarked != NULL && old_is_marked(&f.heap->old, ADDRESS(unmarked))) unmarked = unmarked->first;
+  while (unmarked != NULL && old_is_marked(&f.heap->space.old, ADDRESS(unmarked))) unmarked = unmarked->first;
   assert_non_null(unmarked);
   PLANT(stack->shadow.base[0], ADDRESS(unmarked),
         "a root of a suspended root stack refers to an object that marking has not seen: it was written while the root "
@@ -225,15 +226,16 @@ static void root_stacks_keep_their_rings(void **state) {
   PLANT(*stack->scoped.base, 8, "the word below a root stack's scoped roots is not 0 [root_stack.5]");
   PLANT(stack->shadow.top, stack->shadow.limit + 1, "a root stack's bounds are out of order [word_stack.1]");
   cradle_root_stack whole = *stack;
-  PLANT(f.heap->mutator->running, stack, "a root stack runs and is not in the ring of those that ran [root_stack.1]");
+  PLANT(f.heap->space.mutator->running, stack,
+        "a root stack runs and is not in the ring of those that ran [root_stack.1]");
   *stack = whole; /* its tops became those of the mutator */
   cradle_root_stack_free(stack);
 }
 
 static void top_is_below_what_is_to_be_seen(void **state) {
   (void)state;
-  PLANT(f.heap->nursery.look, f.m->top - 8, "top is above the next look [nursery.4]");
-  PLANT(f.heap->sampling.point, ADDRESS(f.heap->nursery.slack_end),
+  PLANT(f.heap->space.nursery.look, f.m->top - 8, "top is above the next look [nursery.4]");
+  PLANT(f.heap->sampling.point, ADDRESS(f.heap->space.nursery.slack_end),
         "there is a sample point without a sampler [sample.1]");
 }
 
@@ -241,7 +243,7 @@ static void prebuilt_objects_are_counted(void **state) {
   (void)state;
   static pair prebuilt = {.header = T_PAIR};
   cradle_prebuilt_add(f.heap, &prebuilt);
-  crd_prebuilts *prebuilts = &f.heap->prebuilts;
+  crd_prebuilts *prebuilts = &f.heap->tables.prebuilts;
   PLANT(prebuilts->by_address.count, 2, "the prebuilt objects are counted wrong");
   crd_address_entry *entry = crd_address_map_find(&prebuilts->by_address, ADDRESS(&prebuilt));
   PLANT(entry->number, 7, "a prebuilt object is not found by its address");
@@ -255,9 +257,10 @@ static void weak_objects_in_lists_have_the_flag(void **state) {
   CRADLE_ROOT(f.m, w);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   uintptr_t at = 0;
-  assert_null(crd_list_check(f.heap, REGISTERED_WEAK, &at));
+  assert_null(crd_list_check(f.heap->space.services, REGISTERED_WEAK, &at));
   w->header &= ~HEADER_WEAK_FLAG;
-  assert_says(crd_list_check(f.heap, REGISTERED_WEAK, &at), "a registered object lacks the weak flag [services.2]");
+  assert_says(crd_list_check(f.heap->space.services, REGISTERED_WEAK, &at),
+              "a registered object lacks the weak flag [services.2]");
   w->header |= HEADER_WEAK_FLAG;
 }
 

@@ -230,7 +230,7 @@ static int locked_madvise(void *address, size_t size, int advice) {
 }
 
 void system_await_round(const cradle_heap *heap) {
-  const crd_marker *marker = &heap->marker;
+  const crd_marker *marker = &heap->marking.marker;
   if (!marker->going) return;
   for (int i = 0; i < 1000 && __atomic_load_n(&marker->word, __ATOMIC_RELAXED) == ROUND_OFFERED; i++) sched_yield();
 }

@@ -19,7 +19,7 @@
 #include "gc/collect.h"
 #include "gc/heap.h"
 #include "gc/old/mark_beside.h"
-#include "gc/state.h"
+#include "gc/report/report.h"
 
 enum { T_CELL, T_ARRAY, T_TRACED, T_COUNT };
 typedef struct cell {
@@ -111,16 +111,16 @@ static void close_world(world *w) {
 }
 
 static bool round_goes(const world *w) {
-  const crd_marker *marker = &w->heap->marker;
+  const crd_marker *marker = &w->heap->marking.marker;
   return marker->going && __atomic_load_n(&marker->word, __ATOMIC_RELAXED) == ROUND_TAKEN;
 }
 
 /* Begins a major collection, and returns once the collector's thread is marking for it. */
 CRADLE_UNCHECKED_COLLECTION static void begin_round(world *w) {
-  if (w->heap->major.phase != MAJOR_IDLE) cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
+  if (w->heap->marking.major.phase != MAJOR_IDLE) cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
   (void)cradle_collect_step(w->m, 0);
-  assert_int_equal(w->heap->major.phase, MAJOR_MARKING);
-  while (w->heap->marker.going && !rounds_is_idle(&w->heap->marker.word) && !round_goes(w)) continue;
+  assert_int_equal(w->heap->marking.major.phase, MAJOR_MARKING);
+  while (w->heap->marking.marker.going && !rounds_is_idle(&w->heap->marking.marker.word) && !round_goes(w)) continue;
 }
 
 static void verify(const world *w) {
@@ -166,11 +166,11 @@ CRADLE_UNCHECKED_COLLECTION static void test_grows_beyond_the_threshold(void **s
   open_with(&w, &options);
   for (int i = 0; i < 5; i++) {
     begin_round(&w);
-    w.heap->pacing.threshold = w.heap->old.used_bytes;
+    w.heap->marking.pacing.threshold = w.heap->space.old.used_bytes;
     uint64_t beside = figures(&w).beside_bytes;
     crd_collect(w.heap, CRADLE_CAUSE_NURSERY_FULL);
     beside = figures(&w).beside_bytes - beside;
-    assert_true(w.heap->major.bytes - beside < CHAIN * sizeof(cell) / 4);
+    assert_true(w.heap->marking.major.bytes - beside < CHAIN * sizeof(cell) / 4);
     finish_marking(&w);
   }
   close_world(&w);
@@ -178,17 +178,17 @@ CRADLE_UNCHECKED_COLLECTION static void test_grows_beyond_the_threshold(void **s
 
 /* Rounds on the test's own thread until nothing is left to mark. Returns how many there were. */
 CRADLE_UNCHECKED_COLLECTION static uint64_t rounds_by_hand(world *w) {
-  crd_marker *marker = &w->heap->marker;
+  crd_marker *marker = &w->heap->marking.marker;
   uint64_t rounds = 0;
-  if (w->heap->major.phase != MAJOR_IDLE) cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
+  if (w->heap->marking.major.phase != MAJOR_IDLE) cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
   (void)cradle_collect_step(w->m, 0);
-  assert_false(word_stack_is_empty(&w->heap->mark_stack));
-  marker->stack = w->heap->mark_stack;
-  marker->arenas_bytes = w->heap->old.arenas.committed_end * ARENA_BYTES;
+  assert_false(word_stack_is_empty(&w->heap->marking.mark_stack));
+  marker->stack = w->heap->marking.mark_stack;
+  marker->arenas_bytes = w->heap->space.old.arenas.committed_end * ARENA_BYTES;
   marker->word = ROUND_TAKEN;
-  for (; !word_stack_is_empty(&marker->stack); rounds++) crd_mark_beside(w->heap);
+  for (; !word_stack_is_empty(&marker->stack); rounds++) crd_mark_beside(&w->heap->marking);
   marker->word = ROUND_IDLE;
-  w->heap->mark_stack = marker->stack; /* which is empty */
+  w->heap->marking.mark_stack = marker->stack; /* which is empty */
   finish_marking(w);
   return rounds;
 }
@@ -289,7 +289,7 @@ CRADLE_UNCHECKED_COLLECTION static void test_a_word_is_a_hint(void **state) {
   cradle_store(w.m, last, &last->next, cradle_new_array(w.m, T_ARRAY, 5000));
   cradle_collect(w.m, CRADLE_COLLECT_MINOR);
   array *holder = (array *)(void *)last->next;
-  uintptr_t base = w.heap->old.arenas.base;
+  uintptr_t base = w.heap->space.old.arenas.base;
   int under_it = 0;
   for (int round = 0; round < 10 || (under_it == 0 && round < TRIES); round++) {
     begin_round(&w);
@@ -326,8 +326,8 @@ CRADLE_UNCHECKED_COLLECTION static void test_moves_under_the_thread(void **state
     cell *last = before->next;
     array *to = round % 2 ? large : small;
     begin_round(&w);
-    while (!rounds_is_idle(&w.heap->marker.word) && !old_is_marked(&w.heap->old, (uintptr_t)to)) continue;
-    under_it += round_goes(&w) && !old_is_marked(&w.heap->old, (uintptr_t)last);
+    while (!rounds_is_idle(&w.heap->marking.marker.word) && !old_is_marked(&w.heap->space.old, (uintptr_t)to)) continue;
+    under_it += round_goes(&w) && !old_is_marked(&w.heap->space.old, (uintptr_t)last);
     cradle_store(w.m, to, &to->item[2], last);
     cradle_store(w.m, before, &before->next, NULL);
     finish_marking(&w);
@@ -418,7 +418,7 @@ static void test_prepared_fork(void **state) {
   begin_round(&w);
   cradle_error error;
   assert_true(cradle_fork_prepare(w.heap, &error));
-  assert_false(w.heap->marker.going);
+  assert_false(w.heap->marking.marker.going);
   pid_t child = fork();
   if (child == 0) {
     alarm(60);
@@ -426,7 +426,7 @@ static void test_prepared_fork(void **state) {
     _exit(child_goes_on(&w));
   }
   cradle_fork_done(w.heap);
-  assert_true(w.heap->marker.thread != NULL);
+  assert_true(w.heap->marking.marker.thread != NULL);
   finish_marking(&w);
   assert_child_ends_well(child);
   close_world(&w);
@@ -458,7 +458,7 @@ static bool gets_a_thread(cradle_options options) {
   world w;
   open_with(&w, &options);
   begin_round(&w);
-  bool has = w.heap->marker.thread != NULL;
+  bool has = w.heap->marking.marker.thread != NULL;
   finish_marking(&w);
   close_world(&w);
   return has;
@@ -488,15 +488,15 @@ CRADLE_UNCHECKED_COLLECTION static void test_takes_turns(void **state) {
     options.hardware = &machine;
     open_with(&w, &options);
     begin_round(&w);
-    crd_marker *marker = &w.heap->marker;
+    crd_marker *marker = &w.heap->marking.marker;
     assert_int_equal(marker->takes_turns, processors == 1);
-    w.heap->pacing.promoted_average = (uint64_t)1 << 30;
-    (void)crd_state_enter(w.heap, HEAP_COLLECTING);
-    bool grey = !word_stack_is_empty(&w.heap->mark_stack);
-    crd_marker_go_on_in_minor(w.heap);
+    w.heap->marking.pacing.promoted_average = (uint64_t)1 << 30;
+    (void)crd_state_enter(&w.heap->report, HEAP_COLLECTING);
+    bool grey = !word_stack_is_empty(&w.heap->marking.mark_stack);
+    crd_marker_go_on_in_minor(&w.heap->marking);
     assert_int_equal(marker->going, grey && processors > 1);
-    (void)crd_marker_stop(w.heap);
-    crd_state_leave(w.heap, HEAP_MUTATING);
+    (void)crd_marker_stop(&w.heap->marking);
+    crd_state_leave(&w.heap->report, HEAP_MUTATING);
     finish_marking(&w);
     close_world(&w);
   }
@@ -513,7 +513,7 @@ CRADLE_UNCHECKED_COLLECTION static bool gets_one_when_large(uint32_t processors,
   array *holder = cradle_new_array(w.m, T_ARRAY, 1000000);
   CRADLE_ROOT(w.m, holder);
   begin_round(&w);
-  bool has = w.heap->marker.thread != NULL;
+  bool has = w.heap->marking.marker.thread != NULL;
   close_world(&w);
   return has;
 }

@@ -144,9 +144,9 @@ static void so_are_the_runs(void **state) {
   for (size_t i = 0; i < 200; i++) {
     const char *text = dead(10 * PAGE, i % 3 == 0);
     assert_false(can_be_read(text));
-    assert_true(f.heap->old.arenas.closed->pages <= 64 * 10);
+    assert_true(f.heap->space.old.arenas.closed->pages <= 64 * 10);
   }
-  assert_int_equal(f.heap->old.arenas.closed->pages, 64 * 10);
+  assert_int_equal(f.heap->space.old.arenas.closed->pages, 64 * 10);
   assert_in_range(fixture_stats(&f).arenas_in_use, 2, 3);
   fixture_close(&f);
 }
@@ -244,7 +244,7 @@ static void what_is_longer_than_an_arena_goes_round(void **state) {
         assert_false(can_be_read(texts[j]));
         assert_true(j == i || texts[j] != texts[i]);
       }
-      assert_in_range((uintptr_t)texts[i] - f.heap->old.arenas.base, 0, (256 + 40 + 40) * ARENA_BYTES);
+      assert_in_range((uintptr_t)texts[i] - f.heap->space.old.arenas.base, 0, (256 + 40 + 40) * ARENA_BYTES);
     }
   }
   assert_true(cradle_heap_verify(f.heap, NULL));
@@ -365,7 +365,7 @@ static void what_leaves_the_ring_stays_inaccessible(void **state) {
   const char *texts[40];
   for (size_t i = 0; i < 40; i++) texts[i] = dead(400 * PAGE, false); /* two of them lie in no arena together */
   for (size_t i = 0; i < 40; i++) assert_false(can_be_read(texts[i]));
-  assert_in_range(f.heap->old.arenas.closed->pages, 2000, 8 * ARENA_PAGES);
+  assert_in_range(f.heap->space.old.arenas.closed->pages, 2000, 8 * ARENA_PAGES);
   assert_in_range(fixture_stats(&f).arenas_committed, 0, 14);
   fixture_close(&f);
 }

@@ -69,7 +69,7 @@ static void listen(void *data, const cradle_event *event) {
   case CRADLE_EVENT_STEP_BEGIN:
     seen.step_begins++;
     assert_int_equal(seen.step_begins, seen.steps + 1);
-    seen.marked_at_begin = heap->major.objects;
+    seen.marked_at_begin = heap->marking.major.objects;
     break;
   case CRADLE_EVENT_STEP_END:
     seen.step = *event;
@@ -81,7 +81,7 @@ static void listen(void *data, const cradle_event *event) {
     seen.freed_spans += event->u.step.freed_spans;
     seen.duration_ns += event->u.step.duration_ns;
     if (event->u.step.duration_ns > seen.longest_ns) seen.longest_ns = event->u.step.duration_ns;
-    assert_int_equal(seen.marked_at_begin + event->u.step.marked_objects, heap->major.objects);
+    assert_int_equal(seen.marked_at_begin + event->u.step.marked_objects, heap->marking.major.objects);
     break;
   case CRADLE_EVENT_MAJOR_END:
     seen.end = *event;
@@ -140,7 +140,7 @@ static const crd_budget everything = {UINT64_MAX, UINT64_MAX, false};
 
 static void step(crd_budget budget) {
   cradle_collect(m, CRADLE_COLLECT_MINOR);
-  crd_major_step(heap, budget);
+  crd_major_step(&heap->marking, budget);
 }
 
 /* --- increments --- */
@@ -149,31 +149,31 @@ static void events_add_up(bool has_weak, bool in_steps) {
   open_with(has_weak, true);
   cradle_external_memory(m, 1000000);
   cradle_statistics before, after;
-  uint64_t used = heap->old.used_bytes, objects = LIVE + has_weak;
+  uint64_t used = heap->space.old.used_bytes, objects = LIVE + has_weak;
   cradle_heap_statistics(heap, &before, sizeof before);
   uint64_t begin_ns = crd_platform_now_ns();
   dead = NULL;
-  uint64_t threshold = heap->pacing.threshold;
-  crd_major_start(heap, CRADLE_CAUSE_LARGE);
+  uint64_t threshold = heap->marking.pacing.threshold;
+  crd_major_start(&heap->marking, CRADLE_CAUSE_LARGE);
   assert_int_equal(seen.begins, 1);
   assert_int_equal(seen.begin.u.begin.cause, CRADLE_CAUSE_LARGE);
   assert_int_equal(seen.begin.u.begin.used_bytes, used);
   assert_int_equal(seen.begin.u.begin.threshold_bytes, threshold);
   assert_int_equal(seen.phase_at_begin, CRADLE_PHASE_MARKING);
-  assert_int_equal(heap->major.used_at_start, used);
-  assert_int_equal(heap->major.collected_at_start, used + 1000000);
+  assert_int_equal(heap->marking.major.used_at_start, used);
+  assert_int_equal(heap->marking.major.collected_at_start, used + 1000000);
   cradle_phase phase = CRADLE_PHASE_MARKING;
-  while (heap->major.phase != MAJOR_IDLE) {
+  while (heap->marking.major.phase != MAJOR_IDLE) {
     assert_int_equal(seen.ends, 0);
     step(in_steps ? (crd_budget){0, 0, false} : everything);
     assert_int_equal(seen.steps, seen.step_begins);
     assert_int_equal(seen.step.u.step.from, phase);
     phase = seen.step.u.step.to;
-    assert_int_equal(phase, heap->major.phase);
+    assert_int_equal(phase, heap->marking.major.phase);
   }
   uint64_t elapsed_ns = crd_platform_now_ns() - begin_ns;
   cradle_heap_statistics(heap, &after, sizeof after);
-  const crd_major *major = &heap->major;
+  const crd_major *major = &heap->marking.major;
   assert_true(in_steps ? seen.steps > LIVE / 20 : seen.steps == 2 + has_weak);
   assert_int_equal(seen.marked_objects, objects);
   assert_int_equal(major->objects, objects);
@@ -184,7 +184,7 @@ static void events_add_up(bool has_weak, bool in_steps) {
   assert_int_equal(seen.freed_spans, major->swept.freed_spans);
   assert_true(seen.freed_spans > 1);
   assert_int_equal(major->used_before_sweep, used);
-  assert_int_equal(heap->old.used_bytes, used - DEAD * sizeof(cell));
+  assert_int_equal(heap->space.old.used_bytes, used - DEAD * sizeof(cell));
   /* durations */
   assert_int_equal(major->work_ns, seen.duration_ns);
   assert_int_equal(after.major_ns - before.major_ns, seen.duration_ns);
@@ -198,8 +198,8 @@ static void events_add_up(bool has_weak, bool in_steps) {
   assert_int_equal(after.major_collections, before.major_collections + 1);
   assert_int_equal(after.major_causes[CRADLE_CAUSE_LARGE], before.major_causes[CRADLE_CAUSE_LARGE] + 1);
   assert_int_equal(seen.end.u.major.used_before, used);
-  assert_int_equal(seen.end.u.major.used_after, heap->old.used_bytes);
-  assert_int_equal(seen.end.u.major.threshold_bytes, heap->pacing.threshold);
+  assert_int_equal(seen.end.u.major.used_after, heap->space.old.used_bytes);
+  assert_int_equal(seen.end.u.major.threshold_bytes, heap->marking.pacing.threshold);
   assert_int_equal(seen.end.u.major.duration_ns, seen.duration_ns);
   if (has_weak) assert_null(weak->next);
   close_heap();
@@ -216,7 +216,7 @@ static void phases_follow_each_other(void **state) {
   (void)state;
   for (int has_weak = 0; has_weak < 2; has_weak++) {
     open_with(has_weak, false); /* with nobody who listens */
-    crd_major_start(heap, CRADLE_CAUSE_REQUEST);
+    crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
     assert_int_equal(phase_now(), CRADLE_PHASE_MARKING);
     step(everything);
     if (has_weak) {
@@ -224,7 +224,7 @@ static void phases_follow_each_other(void **state) {
       step(everything);
     }
     assert_int_equal(phase_now(), CRADLE_PHASE_SWEEPING);
-    assert_false(heap->old.born_marked);
+    assert_false(heap->space.old.born_marked);
     step(everything);
     assert_int_equal(phase_now(), CRADLE_PHASE_IDLE);
     close_heap();
@@ -240,8 +240,8 @@ static void each_sweep_begins_at_the_beginning(void **state) {
     cradle_collect(m, CRADLE_COLLECT_MAJOR);
     dead = NULL;
     cradle_collect(m, CRADLE_COLLECT_MAJOR);
-    assert_true(heap->major.swept.freed_objects >= DEAD);
-    assert_int_equal(heap->old.used_bytes, LIVE * sizeof(cell));
+    assert_true(heap->marking.major.swept.freed_objects >= DEAD);
+    assert_int_equal(heap->space.old.used_bytes, LIVE * sizeof(cell));
   }
   close_heap();
 }
@@ -306,15 +306,15 @@ static void large_objects_are_swept_and_counted(void **state) {
   large = cradle_new_array(m, T_BYTES, BYTES);
   cradle_collect(m, CRADLE_COLLECT_FULL);
   cradle_collect(m, CRADLE_COLLECT_FULL);
-  assert_int_equal(heap->major.swept.freed_objects, 0);
-  uint64_t pages_bytes = heap->old.large_bytes;
+  assert_int_equal(heap->marking.major.swept.freed_objects, 0);
+  uint64_t pages_bytes = heap->space.old.large_bytes;
   assert_in_range(pages_bytes, BYTES, BYTES + 2 * 4096);
   large = NULL;
   cradle_collect(m, CRADLE_COLLECT_MAJOR);
-  assert_int_equal(heap->major.swept.freed_objects, 1);
-  assert_int_equal(heap->major.swept.freed_spans, 1);
-  assert_int_equal(heap->major.swept.freed_bytes, pages_bytes);
-  assert_int_equal(heap->old.large_bytes, 0);
+  assert_int_equal(heap->marking.major.swept.freed_objects, 1);
+  assert_int_equal(heap->marking.major.swept.freed_spans, 1);
+  assert_int_equal(heap->marking.major.swept.freed_bytes, pages_bytes);
+  assert_int_equal(heap->space.old.large_bytes, 0);
   close_heap();
 }
 
@@ -323,16 +323,16 @@ static void no_span_that_waits_has_room_for_others(void **state) {
   (void)state;
   static const size_t lengths[] = {0, SMALL_MAX_BYTES - sizeof(bytes)};
   open_with(false, false);
-  const crd_old *old = &heap->old;
+  const crd_old *old = &heap->space.old;
   void *pinned[20];
   for (int i = 0; i < 20; i++)
     pinned[i] = cradle_new_with(m, T_BYTES, cradle_array_layout_of(0, 0, 0), lengths[i / 10], CRADLE_PINNED);
   for (int i = 0; i < 20; i += 2) cradle_unpin(m, pinned[i]);
   cradle_collect(m, CRADLE_COLLECT_MAJOR);
   assert_true(old->allocators[0].partial != PAGE_NONE && old->allocators[old->classes.count - 1].partial != PAGE_NONE);
-  crd_major_start(heap, CRADLE_CAUSE_REQUEST);
+  crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
   step(everything);
-  assert_int_equal(heap->major.phase, MAJOR_SWEEPING);
+  assert_int_equal(heap->marking.major.phase, MAJOR_SWEEPING);
   for (uint32_t i = 0; i < old->classes.count; i++) assert_int_equal(old->allocators[i].partial, PAGE_NONE);
   step(everything);
   for (int i = 1; i < 20; i += 2) cradle_unpin(m, pinned[i]);
@@ -352,17 +352,17 @@ static void a_sweep_with_time_enough_is_one_increment(void **state) {
     cradle_collect(m, CRADLE_COLLECT_MINOR);
   }
   dead = NULL;
-  crd_major_start(heap, CRADLE_CAUSE_REQUEST);
+  crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
   step(everything);
-  assert_int_equal(heap->major.phase, MAJOR_SWEEPING);
-  uint32_t first = crd_old_next_span(&heap->old, 0);
-  uint32_t behind_first = first + arenas_page(&heap->old.arenas, first)->pages;
+  assert_int_equal(heap->marking.major.phase, MAJOR_SWEEPING);
+  uint32_t first = crd_old_next_span(&heap->space.old, 0);
+  uint32_t behind_first = first + arenas_page(&heap->space.old.arenas, first)->pages;
   step((crd_budget){UINT64_MAX, 0, false});
-  assert_int_equal(heap->major.phase, MAJOR_SWEEPING);    /* its time was over */
-  assert_int_equal(heap->major.sweep_page, behind_first); /* the smallest one is one span */
+  assert_int_equal(heap->marking.major.phase, MAJOR_SWEEPING);    /* its time was over */
+  assert_int_equal(heap->marking.major.sweep_page, behind_first); /* the smallest one is one span */
   step((crd_budget){UINT64_MAX, crd_platform_now_ns() + (UINT64_C(3600) << 30), false});
-  assert_int_equal(heap->major.phase, MAJOR_IDLE);
-  assert_int_equal(heap->major.swept.freed_objects, DEAD + 80000);
+  assert_int_equal(heap->marking.major.phase, MAJOR_IDLE);
+  assert_int_equal(heap->marking.major.swept.freed_objects, DEAD + 80000);
   close_heap();
 }
 
@@ -370,12 +370,12 @@ static void a_sweep_with_time_enough_is_one_increment(void **state) {
 static void the_peak_is_taken_before_a_sweep(void **state) {
   (void)state;
   open_with(false, false);
-  crd_major_start(heap, CRADLE_CAUSE_REQUEST);
-  heap->stats.used_peak_bytes = 0;
-  crd_major_step(heap, everything);
-  assert_int_equal(heap->major.phase, MAJOR_SWEEPING);
-  assert_int_equal(heap->stats.used_peak_bytes, (LIVE + DEAD) * sizeof(cell));
-  crd_major_step(heap, everything);
+  crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
+  heap->report.stats.used_peak_bytes = 0;
+  crd_major_step(&heap->marking, everything);
+  assert_int_equal(heap->marking.major.phase, MAJOR_SWEEPING);
+  assert_int_equal(heap->report.stats.used_peak_bytes, (LIVE + DEAD) * sizeof(cell));
+  crd_major_step(&heap->marking, everything);
   close_heap();
 }
 
@@ -387,23 +387,23 @@ static void pacing_hears_of_what_survived(void **state) {
   for (int born = 0; born < 2; born++) {
     open_with(false, false);
     cradle_external_memory(m, 3000000);
-    heap->pacing.min = 1000;
-    heap->pacing.threshold = 100000;
+    heap->marking.pacing.min = 1000;
+    heap->marking.pacing.threshold = 100000;
     dead = NULL;
-    crd_major_start(heap, CRADLE_CAUSE_REQUEST);
+    crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
     if (born) dead = new_list(DEAD); /* they live */
     step(everything);
-    if (!born) heap->major.used_at_start += 8; /* less than there was is no growth */
-    assert_int_equal(heap->major.phase, MAJOR_SWEEPING);
-    crd_pacing expected = heap->pacing;
+    if (!born) heap->marking.major.used_at_start += 8; /* less than there was is no growth */
+    assert_int_equal(heap->marking.major.phase, MAJOR_SWEEPING);
+    crd_pacing expected = heap->marking.pacing;
     uint64_t freed = DEAD * sizeof(cell), survived = LIVE * sizeof(cell) + 3000000 + (born ? freed : 0);
-    uint64_t grown = born ? heap->major.used_before_sweep - heap->major.used_at_start : 0;
+    uint64_t grown = born ? heap->marking.major.used_before_sweep - heap->marking.major.used_at_start : 0;
     assert_true(grown >= (born ? freed : 0)); /* with the places that are not filled */
-    crd_pacing_update(&expected, survived, freed, grown, crd_heap_threshold_max(heap));
+    crd_pacing_update(&expected, survived, freed, grown, crd_major_threshold_max(&heap->marking));
     step(everything);
-    assert_int_equal(heap->major.swept.freed_bytes, freed);
-    assert_int_equal(heap->pacing.threshold, expected.threshold);
-    assert_int_equal(heap->pacing.survived, survived);
+    assert_int_equal(heap->marking.major.swept.freed_bytes, freed);
+    assert_int_equal(heap->marking.pacing.threshold, expected.threshold);
+    assert_int_equal(heap->marking.pacing.survived, survived);
     cradle_external_memory(m, -3000000);
     close_heap();
   }
@@ -413,33 +413,33 @@ static void pacing_hears_of_what_survived(void **state) {
 static void increments_that_fall_behind_are_counted(void **state) {
   (void)state;
   open_with(false, false);
-  crd_major_start(heap, CRADLE_CAUSE_REQUEST);
+  crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
   step((crd_budget){1, UINT64_MAX, false});
-  uint64_t one = heap->major.bytes; /* as much as an increment marks before it looks at its budget */
-  assert_int_equal(heap->major.behind, 0);
+  uint64_t one = heap->marking.major.bytes; /* as much as an increment marks before it looks at its budget */
+  assert_int_equal(heap->marking.major.behind, 0);
   for (uint32_t i = 1; i <= 10; i++) {
     step((crd_budget){(uint64_t)1 << 40, 0, false});
-    assert_int_equal(heap->major.behind, i < 8 ? i : 8);
+    assert_int_equal(heap->marking.major.behind, i < 8 ? i : 8);
   }
   step((crd_budget){UINT64_MAX, 0, false}); /* for as long as it takes: it cannot fall behind */
-  assert_int_equal(heap->major.behind, 8);
-  uint64_t before = heap->major.bytes;
+  assert_int_equal(heap->marking.major.behind, 8);
+  uint64_t before = heap->marking.major.bytes;
   step((crd_budget){1, UINT64_MAX, false});
-  assert_int_equal(heap->major.behind, 7);
-  uint64_t usual = heap->major.bytes - before;
+  assert_int_equal(heap->marking.major.behind, 7);
+  uint64_t usual = heap->marking.major.bytes - before;
   assert_true(usual <= one);
   step((crd_budget){usual, UINT64_MAX, false}); /* exactly as much */
-  assert_int_equal(heap->major.bytes - before, 2 * usual);
-  assert_int_equal(heap->major.behind, 6);
+  assert_int_equal(heap->marking.major.bytes - before, 2 * usual);
+  assert_int_equal(heap->marking.major.behind, 6);
   step((crd_budget){usual + 1, 0, false}); /* and less */
-  assert_int_equal(heap->major.behind, 7);
+  assert_int_equal(heap->marking.major.behind, 7);
   for (uint32_t i = 0; i < 8; i++) step((crd_budget){1, UINT64_MAX, false});
-  assert_int_equal(heap->major.behind, 0);
+  assert_int_equal(heap->marking.major.behind, 0);
   step((crd_budget){(uint64_t)1 << 40, 0, false});
-  assert_int_equal(heap->major.behind, 1);
+  assert_int_equal(heap->marking.major.behind, 1);
   step((crd_budget){(uint64_t)1 << 40, UINT64_MAX, false}); /* there was no more to mark */
-  assert_int_equal(heap->major.phase, MAJOR_SWEEPING);
-  assert_int_equal(heap->major.behind, 0);
+  assert_int_equal(heap->marking.major.phase, MAJOR_SWEEPING);
+  assert_int_equal(heap->marking.major.behind, 0);
   step(everything);
   close_heap();
 }
@@ -448,20 +448,20 @@ static void increments_that_fall_behind_are_counted(void **state) {
 static void pacing_learns_what_increments_mark(void **state) {
   (void)state;
   open_with(false, false);
-  crd_major_start(heap, CRADLE_CAUSE_REQUEST);
-  heap->pacing.marked_average = 80000;
+  crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
+  heap->marking.pacing.marked_average = 80000;
   step((crd_budget){1, UINT64_MAX, false});
-  assert_int_equal(heap->pacing.marked_average, 80000);
-  uint64_t before = heap->major.bytes;
+  assert_int_equal(heap->marking.pacing.marked_average, 80000);
+  uint64_t before = heap->marking.major.bytes;
   step((crd_budget){1, 0, false});
-  assert_int_equal(heap->pacing.marked_average, 70000 + (heap->major.bytes - before) / 8);
-  heap->pacing.marked_average = 80000;
+  assert_int_equal(heap->marking.pacing.marked_average, 70000 + (heap->marking.major.bytes - before) / 8);
+  heap->marking.pacing.marked_average = 80000;
   cradle_collect(m, CRADLE_COLLECT_MINOR);
-  heap->marker.thread = (crd_thread *)heap; /* that there is one is all that matters */
-  crd_major_step(heap, (crd_budget){1, 0, false});
-  heap->marker.thread = NULL;
-  assert_int_equal(heap->pacing.marked_average, 80000);
-  while (heap->major.phase != MAJOR_IDLE) step(everything);
+  heap->marking.marker.thread = (crd_thread *)heap; /* that there is one is all that matters */
+  crd_major_step(&heap->marking, (crd_budget){1, 0, false});
+  heap->marking.marker.thread = NULL;
+  assert_int_equal(heap->marking.pacing.marked_average, 80000);
+  while (heap->marking.major.phase != MAJOR_IDLE) step(everything);
   close_heap();
 }
 
@@ -470,15 +470,15 @@ static void an_increment_counts_large_objects_anew(void **state) {
   (void)state;
   open_with(false, false);
   large = cradle_new_array(m, T_BYTES, 100000);
-  assert_true(heap->major.large_bytes >= 100000);
+  assert_true(heap->marking.major.large_bytes >= 100000);
   cradle_collect(m, CRADLE_COLLECT_MAJOR);
-  assert_int_equal(heap->major.large_bytes, 0);
-  crd_major_start(heap, CRADLE_CAUSE_REQUEST);
+  assert_int_equal(heap->marking.major.large_bytes, 0);
+  crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
   large = cradle_new_array(m, T_BYTES, 100000);
-  assert_true(heap->major.large_bytes >= 100000);
+  assert_true(heap->marking.major.large_bytes >= 100000);
   step((crd_budget){1, UINT64_MAX, false});
-  assert_int_equal(heap->major.large_bytes, 0);
-  while (heap->major.phase != MAJOR_IDLE) step(everything);
+  assert_int_equal(heap->marking.major.large_bytes, 0);
+  while (heap->marking.major.phase != MAJOR_IDLE) step(everything);
   close_heap();
 }
 

@@ -23,7 +23,7 @@
 #include "gc/old/mark_beside.h"
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
-#include "gc/state.h"
+#include "gc/report/report.h"
 
 /* --- the thread --- */
 
@@ -80,7 +80,7 @@ void crd_thread_set(crd_thread *set, uint32_t *word, uint32_t value) {
 }
 
 static crd_marker *marker_of_thread(void) {
-  return &((cradle_heap *)thread.data)->marker;
+  return &((cradle_heap *)thread.data)->marking.marker;
 }
 
 /* The thread does what there is to do, and sleeps; or returns. */
@@ -155,7 +155,7 @@ static const cradle_type types[T_COUNT] = {
 
 static cradle_heap *heap;
 static crd_marker *marker(void) {
-  return &heap->marker;
+  return &heap->marking.marker;
 }
 static cradle_mutator *m;
 static cell *chain, *hidden;
@@ -168,7 +168,7 @@ static int in_rounds;     /* how many of these while a round went on */
 
 static void trace_next(void *traced, cradle_visitor *visitor) {
   cradle_visit(visitor, &((cell *)traced)->next, CRADLE_KIND_REFERENCE);
-  if (heap->remember_all) in_walks++, in_rounds += marker()->going;
+  if (heap->young.remember_all) in_walks++, in_rounds += marker()->going;
 }
 
 static void listen(void *data, const cradle_event *event) {
@@ -234,7 +234,7 @@ static int close_heap(void **state) {
 }
 
 static bool is_marked(const void *object) {
-  return old_is_marked(&heap->old, address_of(object));
+  return old_is_marked(&heap->space.old, address_of(object));
 }
 static cradle_statistics figures(void) {
   cradle_statistics now;
@@ -247,23 +247,23 @@ static cradle_statistics figures(void) {
 static cell *begin(void) {
   cell *white = hidden;
   hidden = NULL;
-  if (heap->major.phase != MAJOR_IDLE) cradle_collect(m, CRADLE_COLLECT_MAJOR);
+  if (heap->marking.major.phase != MAJOR_IDLE) cradle_collect(m, CRADLE_COLLECT_MAJOR);
   offers = 0;
   assert_false(cradle_collect_step(m, 0));
-  assert_int_equal(heap->major.phase, MAJOR_MARKING);
-  assert_in_range(heap->major.objects, 1, CHAIN / 2);
-  assert_true(marker()->going && heap->old.marked_beside);
+  assert_int_equal(heap->marking.major.phase, MAJOR_MARKING);
+  assert_in_range(heap->marking.major.objects, 1, CHAIN / 2);
+  assert_true(marker()->going && heap->space.old.marked_beside);
   assert_int_equal(marker()->word, ROUND_OFFERED);
   assert_int_equal(offers, 1);
-  assert_int_equal(marker()->arenas_bytes, heap->old.arenas.committed_end * ARENA_BYTES);
+  assert_int_equal(marker()->arenas_bytes, heap->space.old.arenas.committed_end * ARENA_BYTES);
   assert_false(is_marked(white));
   return white;
 }
 
 static void end_collection(uint64_t freed) {
   cradle_error error;
-  while (heap->major.phase != MAJOR_IDLE) (void)cradle_collect_step(m, UINT64_MAX);
-  assert_int_equal(heap->major.swept.freed_objects, freed);
+  while (heap->marking.major.phase != MAJOR_IDLE) (void)cradle_collect_step(m, UINT64_MAX);
+  assert_int_equal(heap->marking.major.swept.freed_objects, freed);
   if (!cradle_heap_verify(heap, &error)) fail_msg("%s", error.message);
 }
 
@@ -273,14 +273,14 @@ static void a_round_that_was_not_begun_is_taken_back(void **state) {
   (void)state;
   (void)begin();
   for (int i = 0; i < 3; i++) {
-    uint64_t objects = heap->major.objects, bytes = heap->major.bytes;
-    assert_true(crd_marker_stop(heap));
-    assert_false(marker()->going || heap->old.marked_beside);
+    uint64_t objects = heap->marking.major.objects, bytes = heap->marking.major.bytes;
+    assert_true(crd_marker_stop(&heap->marking));
+    assert_false(marker()->going || heap->space.old.marked_beside);
     assert_int_equal(marker()->word, ROUND_IDLE);
-    assert_int_equal(heap->major.objects, objects);
-    assert_int_equal(heap->major.bytes, bytes);
-    assert_false(crd_marker_stop(heap));
-    crd_marker_go_on(heap);
+    assert_int_equal(heap->marking.major.objects, objects);
+    assert_int_equal(heap->marking.major.bytes, bytes);
+    assert_false(crd_marker_stop(&heap->marking));
+    crd_marker_go_on(&heap->marking);
     assert_int_equal(marker()->word, ROUND_OFFERED);
   }
   assert_int_equal(waits, 0);
@@ -295,7 +295,7 @@ static void a_round_that_was_not_begun_is_taken_back(void **state) {
 static void what_the_thread_did_is_counted_at_the_next_pause(void **state) {
   (void)state;
   (void)begin();
-  uint64_t before = crd_platform_now_ns(), objects = heap->major.objects, bytes = heap->major.bytes;
+  uint64_t before = crd_platform_now_ns(), objects = heap->marking.major.objects, bytes = heap->marking.major.bytes;
   thread_goes();
   assert_int_equal(marker()->word, ROUND_IDLE);
   assert_true(marker()->going);
@@ -304,8 +304,8 @@ static void what_the_thread_did_is_counted_at_the_next_pause(void **state) {
   assert_int_equal(did_bytes, did * sizeof(cell));
   assert_int_equal(figures().beside_objects, 0);
   crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
-  assert_int_equal(heap->major.objects, CHAIN);
-  assert_int_equal(heap->major.bytes, bytes + did_bytes);
+  assert_int_equal(heap->marking.major.objects, CHAIN);
+  assert_int_equal(heap->marking.major.bytes, bytes + did_bytes);
   cradle_statistics now = figures();
   assert_int_equal(now.beside_objects, did);
   assert_int_equal(now.beside_bytes, did_bytes);
@@ -333,16 +333,16 @@ static void rounds_between_pauses_add_up(void **state) {
   (void)state;
   (void)begin();
   heap->options.stress_period = 1000000; /* rounds end before their work is done */
-  uint64_t objects = heap->major.objects;
+  uint64_t objects = heap->marking.major.objects;
   for (int i = 0; i < 5; i++) {
     thread_goes();
-    assert_true(crd_marker_stop(heap));
-    crd_marker_go_on(heap);
+    assert_true(crd_marker_stop(&heap->marking));
+    crd_marker_go_on(&heap->marking);
   }
   heap->options.stress_period = 0;
-  assert_true(crd_marker_stop(heap)); /* of a round that was not begun */
-  crd_marker_go_on(heap);
-  uint64_t did = heap->major.objects - objects;
+  assert_true(crd_marker_stop(&heap->marking)); /* of a round that was not begun */
+  crd_marker_go_on(&heap->marking);
+  uint64_t did = heap->marking.major.objects - objects;
   assert_true(did > 0 && did < CHAIN - objects);
   assert_int_equal(marker()->since.objects, did);
   assert_int_equal(marker()->since.bytes, did * sizeof(cell));
@@ -364,10 +364,10 @@ static void the_mutator_waits_for_a_round_that_was_begun(void **state) {
   for (uint32_t i = 1; i <= 3; i++) {
     thread_takes();
     assert_false(rounds_is_idle(&marker()->word));
-    assert_true(crd_marker_stop(heap));
+    assert_true(crd_marker_stop(&heap->marking));
     assert_int_equal(marker()->word, ROUND_IDLE);
     assert_int_equal(waits, i);
-    crd_marker_go_on(heap);
+    crd_marker_go_on(&heap->marking);
   }
   uint64_t stop_ns = marker()->since.stop_ns;
   assert_in_range(stop_ns, waited_ns, crd_platform_now_ns() - begin_ns);
@@ -376,9 +376,9 @@ static void the_mutator_waits_for_a_round_that_was_begun(void **state) {
   assert_int_equal(figures().beside_stop_ns, stop_ns);
   assert_int_equal(figures().beside_stop_max_ns, stop_ns);
   marker()->since.stop_ns = stop_ns + 5;
-  crd_marker_tell(heap);
+  crd_marker_tell(&heap->marking);
   marker()->since.stop_ns = 3;
-  crd_marker_tell(heap);
+  crd_marker_tell(&heap->marking);
   assert_int_equal(figures().beside_stops, 3);
   assert_int_equal(figures().beside_stop_ns, 2 * stop_ns + 8);
   assert_int_equal(figures().beside_stop_max_ns, stop_ns + 5);
@@ -391,10 +391,10 @@ static void a_round_ends_before_it_is_taken_over(void **state) {
   (void)begin();
   is_diligent = true;
   thread_takes();
-  assert_true(crd_marker_stop(heap));
+  assert_true(crd_marker_stop(&heap->marking));
   assert_int_equal(waits, 1);
-  assert_int_equal(heap->major.objects, CHAIN);
-  assert_true(word_stack_is_empty(&heap->mark_stack));
+  assert_int_equal(heap->marking.major.objects, CHAIN);
+  assert_true(word_stack_is_empty(&heap->marking.mark_stack));
   end_collection(2);
 }
 
@@ -402,16 +402,16 @@ static void a_round_ends_before_it_is_taken_over(void **state) {
 static void an_overflow_is_taken_over(void **state) {
   (void)state;
   (void)begin();
-  assert_true(crd_marker_stop(heap));
-  crd_marker_go_on(heap);
-  assert_false(heap->major.overflowed);
+  assert_true(crd_marker_stop(&heap->marking));
+  crd_marker_go_on(&heap->marking);
+  assert_false(heap->marking.major.overflowed);
   marker()->overflowed = true;
-  assert_true(crd_marker_stop(heap));
-  assert_true(heap->major.overflowed);
-  heap->major.overflowed = false;
-  crd_marker_go_on(heap);
-  assert_true(crd_marker_stop(heap));
-  assert_false(heap->major.overflowed);
+  assert_true(crd_marker_stop(&heap->marking));
+  assert_true(heap->marking.major.overflowed);
+  heap->marking.major.overflowed = false;
+  crd_marker_go_on(&heap->marking);
+  assert_true(crd_marker_stop(&heap->marking));
+  assert_false(heap->marking.major.overflowed);
   end_collection(2);
 }
 
@@ -422,7 +422,7 @@ static void what_is_promoted_beside_a_round_is_old_afterwards(void **state) {
   large = cradle_new_array(m, T_ARRAY, 20000);
   cradle_collect(m, CRADLE_COLLECT_FULL);
   (void)begin();
-  heap->pacing.promoted_average = (uint64_t)1 << 20;
+  heap->marking.pacing.promoted_average = (uint64_t)1 << 20;
   is_quick = true;
   for (int i = 0; i < 20; i++) {
     for (int k = 0; k < i * 7; k++) {
@@ -434,7 +434,7 @@ static void what_is_promoted_beside_a_round_is_old_afterwards(void **state) {
     for (int k = 0; k < 2; k++) cradle_store(m, large, &large->item[i], twice);
     uint32_t before = waits;
     crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
-    assert_true(waits > before && word_stack_is_empty(&heap->old.late_runs));
+    assert_true(waits > before && word_stack_is_empty(&heap->space.old.late_runs));
     for (const cell *cells = hidden; cells != NULL; cells = cells->next) assert_true(is_marked(cells));
     if (!cradle_heap_verify(heap, &error)) fail_msg("%s", error.message);
   }
@@ -452,8 +452,8 @@ static void a_walk_over_all_old_objects_stops_the_round(void **state) {
   cell *root = hidden;
   (void)begin();
   hidden = root; /* so its cells live, but nobody has marked them */
-  heap->pacing.promoted_average = (uint64_t)1 << 20;
-  heap->remember_all = true;
+  heap->marking.pacing.promoted_average = (uint64_t)1 << 20;
+  heap->young.remember_all = true;
   is_quick = true;
   in_walks = in_rounds = 0;
   cell *fresh = cradle_new(m, T_CELL, sizeof(cell)); /* it takes a run of places beside the round */
@@ -471,7 +471,7 @@ static void a_walk_over_all_old_objects_stops_the_round(void **state) {
 /* The thread reads the table, so the table moves only between rounds [marker.7]. */
 static void a_type_table_that_grows_stops_the_round(void **state) {
   (void)state;
-  const crd_type_table *table = &heap->types;
+  const crd_type_table *table = &heap->space.types;
   (void)begin();
   thread_takes();
   while (table->count < table->capacity) (void)cradle_type_add(heap, &types[T_CELL]);
@@ -489,14 +489,14 @@ static void what_is_shaded_in_a_round_is_marked_when_it_ends(void **state) {
   (void)state;
   cell *white = begin();
   thread_takes();
-  crd_marker_shade(heap, address_of(white));
+  crd_marker_shade(&heap->marking, address_of(white));
   assert_false(is_marked(white)); /* the words of mark bits are the thread's */
   assert_int_equal(word_stack_count(&marker()->shaded), 1);
   assert_true(marker()->going);
-  crd_marker_shade(heap, address_of(chain)); /* which is marked already */
+  crd_marker_shade(&heap->marking, address_of(chain)); /* which is marked already */
   assert_int_equal(word_stack_count(&marker()->shaded), 1);
-  crd_marker_shade(heap, address_of(&types)); /* nor is this an object of the heap */
-  assert_true(crd_marker_stop(heap));
+  crd_marker_shade(&heap->marking, address_of(&types)); /* nor is this an object of the heap */
+  assert_true(crd_marker_stop(&heap->marking));
   assert_true(is_marked(white));
   assert_true(word_stack_is_empty(&marker()->shaded));
   end_collection(0);
@@ -505,9 +505,9 @@ static void what_is_shaded_in_a_round_is_marked_when_it_ends(void **state) {
 static void what_is_shaded_without_a_round_is_marked_at_once(void **state) {
   (void)state;
   cell *white = begin();
-  assert_true(crd_marker_stop(heap));
+  assert_true(crd_marker_stop(&heap->marking));
   uint32_t before = asked_where;
-  crd_marker_shade(heap, address_of(white));
+  crd_marker_shade(&heap->marking, address_of(white));
   assert_true(is_marked(white));
   assert_int_equal(asked_where, before); /* a system call, which a minor collection would make for each old object */
   end_collection(0);
@@ -518,7 +518,7 @@ static void what_finds_no_room_to_be_listed_ends_the_round(void **state) {
   cell *white = begin();
   thread_takes();
   crd_word_stack_fini(&marker()->shaded);
-  crd_marker_shade(heap, address_of(white));
+  crd_marker_shade(&heap->marking, address_of(white));
   assert_false(marker()->going);
   assert_true(is_marked(white));
   end_collection(0);
@@ -530,12 +530,12 @@ static void a_round_needs_something_to_mark(void **state) {
   (void)state;
   (void)begin();
   thread_goes();
-  assert_true(crd_marker_stop(heap));
-  assert_true(word_stack_is_empty(&heap->mark_stack));
-  crd_marker_go_on(heap);
+  assert_true(crd_marker_stop(&heap->marking));
+  assert_true(word_stack_is_empty(&heap->marking.mark_stack));
+  crd_marker_go_on(&heap->marking);
   assert_false(marker()->going);
   end_collection(2);
-  crd_marker_go_on(heap);
+  crd_marker_go_on(&heap->marking);
   assert_false(marker()->going); /* nothing marks */
   assert_int_equal(offers, 1);
 }
@@ -544,14 +544,14 @@ static void a_round_is_offered_once(void **state) {
   (void)state;
   (void)begin();
   thread_takes();
-  crd_marker_go_on(heap);
+  crd_marker_go_on(&heap->marking);
   assert_int_equal(marker()->word, ROUND_TAKEN);
   assert_int_equal(offers, 1);
-  assert_true(crd_marker_stop(heap));
-  crd_state before = crd_state_enter(heap, HEAP_WALKING);
-  crd_marker_go_on(heap);
+  assert_true(crd_marker_stop(&heap->marking));
+  crd_state before = crd_state_enter(&heap->report, HEAP_WALKING);
+  crd_marker_go_on(&heap->marking);
   assert_false(marker()->going); /* something else runs */
-  crd_state_leave(heap, before);
+  crd_state_leave(&heap->report, before);
   end_collection(2);
 }
 
@@ -559,13 +559,13 @@ static void a_round_is_offered_once(void **state) {
 static void a_round_beside_a_minor_collection_must_be_worth_it(void **state) {
   (void)state;
   (void)begin();
-  heap->pacing.promoted_average = ((uint64_t)128 << 10) - 1;
+  heap->marking.pacing.promoted_average = ((uint64_t)128 << 10) - 1;
   crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
   assert_int_equal(offers, 2);
-  heap->pacing.promoted_average++;
+  heap->marking.pacing.promoted_average++;
   crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
   assert_int_equal(offers, 4);
-  heap->pacing.promoted_average = 0;
+  heap->marking.pacing.promoted_average = 0;
   heap->options.stress_period = 1000000;
   crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
   assert_int_equal(offers, 6);
@@ -581,7 +581,7 @@ static void a_verification_goes_on_with_a_round_that_went_on(void **state) {
   assert_true(cradle_heap_verify(heap, &error));
   assert_true(marker()->going);
   assert_int_equal(offers, 2);
-  assert_true(crd_marker_stop(heap));
+  assert_true(crd_marker_stop(&heap->marking));
   assert_true(cradle_heap_verify(heap, &error));
   assert_false(marker()->going);
   assert_int_equal(offers, 2);
@@ -604,22 +604,22 @@ static void what_was_put_aside_is_gathered(void **state) {
   (void)begin();
   thread_goes();
   assert_int_equal(marker()->work.put_aside, 1);
-  assert_true(crd_marker_stop(heap));
+  assert_true(crd_marker_stop(&heap->marking));
   assert_int_equal(marker()->since.put_aside, 1);
   assert_int_equal(word_stack_count(&marker()->aside), 1);
-  crd_marker_gather(heap);
+  crd_marker_gather(&heap->marking);
   assert_true(word_stack_is_empty(&marker()->aside));
-  assert_int_equal(word_stack_count(&heap->mark_stack), 1);
-  assert_false(heap->major.overflowed);
+  assert_int_equal(word_stack_count(&heap->marking.mark_stack), 1);
+  assert_false(heap->marking.major.overflowed);
   /* Where the stack has no room, the object is not forgotten. */
-  crd_word_stack usual = heap->mark_stack;
+  crd_word_stack usual = heap->marking.mark_stack;
   usual.top = usual.base;
-  heap->mark_stack = (crd_word_stack){NULL, NULL, NULL, NULL};
+  heap->marking.mark_stack = (crd_word_stack){NULL, NULL, NULL, NULL};
   assert_true(word_stack_push(&marker()->aside, address_of(traced)));
-  crd_marker_gather(heap);
+  crd_marker_gather(&heap->marking);
   assert_true(word_stack_is_empty(&marker()->aside));
-  assert_true(heap->major.overflowed);
-  heap->mark_stack = usual;
+  assert_true(heap->marking.major.overflowed);
+  heap->marking.mark_stack = usual;
   assert_false(is_marked(only));
   end_collection(0);
   assert_int_equal(cradle_type_of(only), T_CELL);
@@ -631,18 +631,18 @@ static void a_thread_that_is_lost_is_forgotten(void **state) {
   (void)state;
   (void)begin();
   thread_takes();
-  heap->old.arenas.supply.count = 1;
+  heap->space.old.arenas.supply.count = 1;
   assert_true(word_stack_push(&marker()->aside, address_of(chain)));
   elsewhere = true;
-  crd_marker_go_on(heap);
-  assert_true(crd_marker_stop(heap));
+  crd_marker_go_on(&heap->marking);
+  assert_true(crd_marker_stop(&heap->marking));
   assert_int_equal(forgotten, 1);
   assert_null(marker()->thread);
-  assert_false(marker()->going || heap->old.marked_beside);
+  assert_false(marker()->going || heap->space.old.marked_beside);
   assert_int_equal(marker()->word, ROUND_IDLE);
-  assert_true(word_stack_is_empty(&heap->mark_stack) && word_stack_is_empty(&marker()->aside));
-  assert_true(heap->major.overflowed); /* all that is marked is traced once more */
-  assert_int_equal(heap->old.arenas.supply.count, 0);
+  assert_true(word_stack_is_empty(&heap->marking.mark_stack) && word_stack_is_empty(&marker()->aside));
+  assert_true(heap->marking.major.overflowed); /* all that is marked is traced once more */
+  assert_int_equal(heap->space.old.arenas.supply.count, 0);
   end_collection(2);
   elsewhere = false;
   (void)cradle_collect_step(m, 0); /* the next collection makes another */
@@ -658,17 +658,17 @@ static void a_lost_thread_leaves_no_figures(void **state) {
   crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
   assert_true(marker()->last.bytes > 0);
   elsewhere = true;
-  assert_false(crd_marker_stop(heap));
+  assert_false(crd_marker_stop(&heap->marking));
   end_collection(2);
   elsewhere = false;
-  crd_pacing expected = heap->pacing;
+  crd_pacing expected = heap->marking.pacing;
   heap->options.stress_period = 1000000; /* the pause that begins marking also marks, and counts what was marked */
   crd_collect(heap, CRADLE_CAUSE_REQUEST);
   heap->options.stress_period = 0;
   assert_int_equal(made, 2);
-  assert_int_equal(heap->major.phase, MAJOR_MARKING);
-  crd_pacing_marked(&expected, heap->major.bytes);
-  assert_int_equal(heap->pacing.marked_average, expected.marked_average);
+  assert_int_equal(heap->marking.major.phase, MAJOR_MARKING);
+  crd_pacing_marked(&expected, heap->marking.major.bytes);
+  assert_int_equal(heap->marking.pacing.marked_average, expected.marked_average);
   end_collection(0);
 }
 
@@ -676,27 +676,27 @@ static void a_lost_thread_leaves_no_figures(void **state) {
 static void a_thread_that_is_lost_between_rounds_took_nothing_along(void **state) {
   (void)state;
   (void)begin();
-  assert_true(crd_marker_stop(heap));
-  size_t grey = word_stack_count(&heap->mark_stack);
+  assert_true(crd_marker_stop(&heap->marking));
+  size_t grey = word_stack_count(&heap->marking.mark_stack);
   assert_true(grey > 0);
   elsewhere = true;
-  crd_marker_go_on(heap);
+  crd_marker_go_on(&heap->marking);
   assert_false(marker()->going);
-  assert_false(crd_marker_stop(heap));
+  assert_false(crd_marker_stop(&heap->marking));
   assert_int_equal(forgotten, 1);
-  assert_int_equal(word_stack_count(&heap->mark_stack), grey);
-  assert_false(heap->major.overflowed);
+  assert_int_equal(word_stack_count(&heap->marking.mark_stack), grey);
+  assert_false(heap->marking.major.overflowed);
   end_collection(2);
 }
 
 static void a_thread_that_is_lost_is_asked_for_nothing(void **state) {
   (void)state;
   (void)begin();
-  assert_true(crd_marker_stop(heap));
+  assert_true(crd_marker_stop(&heap->marking));
   elsewhere = true;
-  crd_marker_supply(heap, 1);
+  crd_marker_supply(&heap->marking, 1);
   assert_int_equal(calls, 0);
-  assert_int_equal(heap->old.arenas.supply.count, 0);
+  assert_int_equal(heap->space.old.arenas.supply.count, 0);
   end_collection(2);
 }
 
@@ -704,12 +704,13 @@ static void a_thread_that_is_lost_is_asked_for_nothing(void **state) {
 
 static void the_thread_populates_what_it_is_called_for(void **state) {
   (void)state;
-  crd_supply *supply = &heap->old.arenas.supply;
+  crd_supply *supply = &heap->space.old.arenas.supply;
   (void)begin();
   thread_goes();
   end_collection(2);
-  for (uint32_t i = 0; i < heap->old.arenas.capacity; i++) heap->old.arenas.origins[i] &= (uint8_t)~ARENA_TOUCHED;
-  crd_marker_supply(heap, 1);
+  for (uint32_t i = 0; i < heap->space.old.arenas.capacity; i++)
+    heap->space.old.arenas.origins[i] &= (uint8_t)~ARENA_TOUCHED;
+  crd_marker_supply(&heap->marking, 1);
   if (supply->count == 0) skip(); /* pages of a pool, or such */
   assert_int_equal(calls, 1);
   assert_int_equal(marker()->word, ROUND_CALLED);
@@ -717,17 +718,18 @@ static void the_thread_populates_what_it_is_called_for(void **state) {
   thread_goes();
   assert_int_equal(marker()->word, ROUND_IDLE);
   assert_int_equal(supply->done, supply->asked);
-  crd_marker_supply(heap, 1);
+  crd_marker_supply(&heap->marking, 1);
   assert_int_equal(supply->count, 0);
 }
 
 /* A round comes before arenas, and a call in a round is none. */
 static void rounds_come_first(void **state) {
   (void)state;
-  crd_supply *supply = &heap->old.arenas.supply;
+  crd_supply *supply = &heap->space.old.arenas.supply;
   (void)begin();
-  for (uint32_t i = 0; i < heap->old.arenas.capacity; i++) heap->old.arenas.origins[i] &= (uint8_t)~ARENA_TOUCHED;
-  crd_marker_supply(heap, 1);
+  for (uint32_t i = 0; i < heap->space.old.arenas.capacity; i++)
+    heap->space.old.arenas.origins[i] &= (uint8_t)~ARENA_TOUCHED;
+  crd_marker_supply(&heap->marking, 1);
   if (supply->count == 0) skip();
   assert_int_equal(calls, 0);
   assert_int_equal(marker()->word, ROUND_OFFERED);
@@ -745,24 +747,25 @@ static void the_end_frees_what_only_the_thread_needed(void **state) {
   thread_takes();
   assert_non_null(marker()->aside.base);
   assert_non_null(marker()->shaded.base);
-  assert_non_null(heap->old.late_runs.base);
-  heap->old.arenas.supply.count = 1;
-  crd_marker_end(heap);
+  assert_non_null(heap->space.old.late_runs.base);
+  heap->space.old.arenas.supply.count = 1;
+  crd_marker_end(&heap->marking);
   assert_int_equal(waits, 1);
   assert_int_equal(joined, 1);
   assert_null(marker()->thread);
   assert_null(marker()->aside.base);
   assert_null(marker()->shaded.base);
-  assert_null(heap->old.late_runs.base);
-  assert_int_equal(heap->old.arenas.supply.count, 0);
-  crd_marker_end(heap);
+  assert_null(heap->space.old.late_runs.base);
+  assert_int_equal(heap->space.old.arenas.supply.count, 0);
+  crd_marker_end(&heap->marking);
   assert_int_equal(joined, 1);
 }
 
 static void there_is_one_thread(void **state) {
   (void)state;
   (void)begin();
-  const cradle_word *aside = marker()->aside.base, *shaded = marker()->shaded.base, *late = heap->old.late_runs.base;
+  const cradle_word *aside = marker()->aside.base, *shaded = marker()->shaded.base,
+                    *late = heap->space.old.late_runs.base;
   end_collection(2);
   for (int i = 0; i < 2; i++) {
     (void)cradle_collect_step(m, 0);
@@ -771,26 +774,26 @@ static void there_is_one_thread(void **state) {
   assert_int_equal(made, 1);
   /* After a thread that was lost, the stacks that are there already are taken. */
   elsewhere = true;
-  (void)crd_marker_stop(heap);
+  (void)crd_marker_stop(&heap->marking);
   elsewhere = false;
   (void)cradle_collect_step(m, 0);
   assert_int_equal(made, 2);
   assert_ptr_equal(marker()->aside.base, aside);
   assert_ptr_equal(marker()->shaded.base, shaded);
-  assert_ptr_equal(heap->old.late_runs.base, late);
+  assert_ptr_equal(heap->space.old.late_runs.base, late);
   end_collection(0);
 }
 
 static void a_thread_that_is_refused_is_not_asked_for_again(void **state) {
   (void)state;
   refused = true;
-  assert_true(crd_marker_helps(heap));
+  assert_true(crd_marker_helps(&heap->marking));
   (void)cradle_collect_step(m, 0);
   assert_int_equal(notes, 1);
   assert_int_equal(note.u.note.wanted, 1);
   assert_int_equal(note.u.note.got, 0);
   assert_null(marker()->thread);
-  assert_false(crd_marker_helps(heap));
+  assert_false(crd_marker_helps(&heap->marking));
   refused = false;
   end_collection(0);
   (void)cradle_collect_step(m, 0);
@@ -806,7 +809,7 @@ static void without_addresses_for_its_stacks_there_is_no_thread(void **state) {
   assert_int_equal(getrlimit(RLIMIT_AS, &usual), 0);
   none = (struct rlimit){.rlim_cur = 1, .rlim_max = usual.rlim_max};
   assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
-  crd_marker_begin(heap);
+  crd_marker_begin(&heap->marking);
   assert_int_equal(setrlimit(RLIMIT_AS, &usual), 0);
   assert_int_equal(notes, 1);
   assert_true(marker()->refused);
@@ -816,12 +819,12 @@ static void without_addresses_for_its_stacks_there_is_no_thread(void **state) {
 
 static void without_the_option_there_is_none(void **state) {
   (void)state;
-  assert_false(crd_marker_helps(heap));
+  assert_false(crd_marker_helps(&heap->marking));
   (void)cradle_collect_step(m, 0);
   assert_null(marker()->thread);
-  assert_false(crd_marker_stop(heap));
-  crd_marker_go_on(heap);
-  crd_marker_tell(heap);
+  assert_false(crd_marker_stop(&heap->marking));
+  crd_marker_go_on(&heap->marking);
+  crd_marker_tell(&heap->marking);
   assert_false(marker()->going);
   end_collection(0);
 }
@@ -829,32 +832,32 @@ static void without_the_option_there_is_none(void **state) {
 /* The heap must have 8 MiB, the process more processors than threads, and nothing may be off. */
 static void auto_counts_bytes_and_processors(void **state) {
   (void)state;
-  uint64_t used = heap->old.used_bytes;
-  assert_false(crd_marker_helps(heap));
-  heap->old.used_bytes = ((uint64_t)8 << 20) - 1;
-  assert_false(crd_marker_helps(heap));
-  heap->old.used_bytes++;
-  assert_true(crd_marker_helps(heap));
+  uint64_t used = heap->space.old.used_bytes;
+  assert_false(crd_marker_helps(&heap->marking));
+  heap->space.old.used_bytes = ((uint64_t)8 << 20) - 1;
+  assert_false(crd_marker_helps(&heap->marking));
+  heap->space.old.used_bytes++;
+  assert_true(crd_marker_helps(&heap->marking));
   heap->options.stress_period = 1;
-  assert_false(crd_marker_helps(heap));
+  assert_false(crd_marker_helps(&heap->marking));
   heap->options.stress_period = 0;
   heap->options.gc = CRADLE_GC_OFF;
-  assert_false(crd_marker_helps(heap));
+  assert_false(crd_marker_helps(&heap->marking));
   heap->options.gc = CRADLE_GC_ON;
   others = 3;
-  assert_true(crd_marker_helps(heap));
+  assert_true(crd_marker_helps(&heap->marking));
   others = 4;
-  assert_false(crd_marker_helps(heap));
+  assert_false(crd_marker_helps(&heap->marking));
   others = 0;
   heap->hardware.processors = 2;
-  assert_true(crd_marker_helps(heap));
+  assert_true(crd_marker_helps(&heap->marking));
   heap->hardware.processors = 1;
-  assert_false(crd_marker_helps(heap));
+  assert_false(crd_marker_helps(&heap->marking));
   heap->known_hardware &= ~(unsigned)HARDWARE_PROCESSORS; /* they are counted when they are asked for */
   heap->hardware.processors = 0;
-  (void)crd_marker_helps(heap);
+  (void)crd_marker_helps(&heap->marking);
   assert_true(heap->hardware.processors > 0);
-  heap->old.used_bytes = used;
+  heap->space.old.used_bytes = used;
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_heap, close_heap)

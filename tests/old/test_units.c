@@ -296,9 +296,9 @@ static void marking_with_a_full_stack_finds_everything(void **state) {
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
   /* before any room is needed: this much is always there */
-  assert_true(word_stack_committed(&heap->mark_stack) >= 8192 * 8);
-  crd_word_stack_fini(&heap->mark_stack);
-  assert_true(crd_word_stack_init(&heap->mark_stack, 4096, 4096, "test")); /* 512 entries */
+  assert_true(word_stack_committed(&heap->marking.mark_stack) >= 8192 * 8);
+  crd_word_stack_fini(&heap->marking.mark_stack);
+  assert_true(crd_word_stack_init(&heap->marking.mark_stack, 4096, 4096, "test")); /* 512 entries */
   {
     fan *root = make_fan(m, 700, 2); /* each of the 701 inner nodes has more children than the mark stack has entries */
     CRADLE_ROOT(m, root);
@@ -329,7 +329,7 @@ static void a_search_under_way_is_no_mistake(void **state) {
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
   heap->options.verify = false;
-  crd_word_stack *stack = &heap->mark_stack, usual = *stack, small;
+  crd_word_stack *stack = &heap->marking.mark_stack, usual = *stack, small;
   assert_true(crd_word_stack_init(&small, 4096, 4096, "test"));
   {
     fan *root = cradle_new_array(m, 0, LISTS);
@@ -344,12 +344,12 @@ static void a_search_under_way_is_no_mistake(void **state) {
       *stack = small;
       (void)cradle_collect_step(m, 0);
       small = *stack;
-      if (heap->major.rescan_page == PAGE_NONE || small.top > small.base) continue;
+      if (heap->marking.major.rescan_page == PAGE_NONE || small.top > small.base) continue;
       looks++;
       *stack = usual; /* the verifier shares this stack */
       cradle_error error;
       if (!cradle_heap_verify(heap, &error)) fail_msg("%s", error.message);
-    } while (heap->major.phase != MAJOR_IDLE);
+    } while (heap->marking.major.phase != MAJOR_IDLE);
     assert_true(looks > 0);
     *stack = usual;
     assert_int_equal(count_fan(root), 1 + LISTS * 3 + LONG_ONES * (LISTS - 2));
@@ -369,35 +369,35 @@ static void marking_counts_each_byte_once(void **state) {
     fan *long_one = cradle_new_array(m, 0, LENGTH);
     CRADLE_ROOT(m, long_one);
     cradle_collect(m, CRADLE_COLLECT_FULL);
-    assert_int_equal(heap->major.bytes, sizeof(fan) + LENGTH * sizeof(fan *));
-    assert_int_equal(heap->major.objects, 1);
+    assert_int_equal(heap->marking.major.bytes, sizeof(fan) + LENGTH * sizeof(fan *));
+    assert_int_equal(heap->marking.major.objects, 1);
     fan *child = make_fan(m, 3, 1);
     cradle_store(m, long_one, &long_one->item[LENGTH - 1], child);
     cradle_collect(m, CRADLE_COLLECT_FULL);
-    assert_int_equal(heap->major.bytes, 5 * sizeof(fan) + (LENGTH + 3) * sizeof(fan *));
-    assert_int_equal(heap->major.objects, 5);
+    assert_int_equal(heap->marking.major.bytes, 5 * sizeof(fan) + (LENGTH + 3) * sizeof(fan *));
+    assert_int_equal(heap->marking.major.objects, 5);
     /* Without a budget an increment is the smallest: four objects, and those that wait in the prefetch queue. */
     child = make_fan(m, 500, 1);
     cradle_store(m, long_one, &long_one->item[0], child);
     cradle_collect(m, CRADLE_COLLECT_FULL);
     cradle_collect(m, CRADLE_COLLECT_MINOR);
-    crd_major_start(heap, CRADLE_CAUSE_STRESS);
+    crd_major_start(&heap->marking, CRADLE_CAUSE_STRESS);
     bool complete;
     do {
-      uint64_t objects = heap->major.objects;
-      complete = crd_mark_some(heap, (crd_budget){0, 0, false});
-      assert_true(heap->major.objects - objects <= 12);
+      uint64_t objects = heap->marking.major.objects;
+      complete = crd_mark_some(&heap->marking, (crd_budget){0, 0, false});
+      assert_true(heap->marking.major.objects - objects <= 12);
     } while (!complete);
-    assert_true(heap->major.objects > 500);
+    assert_true(heap->marking.major.objects > 500);
     cradle_store(m, long_one, &long_one->item[0], NULL);
     cradle_collect(m, CRADLE_COLLECT_FULL);
     /* The array is shortened while its rest waits to be marked. */
     (void)cradle_collect_step(m, 0);
-    assert_int_equal(heap->major.phase, MAJOR_MARKING);
-    uint64_t bytes = heap->major.bytes;
+    assert_int_equal(heap->marking.major.phase, MAJOR_MARKING);
+    uint64_t bytes = heap->marking.major.bytes;
     long_one->length = 10;
     while (!cradle_collect_step(m, 0)) continue;
-    assert_int_equal(heap->major.bytes, bytes);
+    assert_int_equal(heap->marking.major.bytes, bytes);
   }
   cradle_mutator_free(m);
   cradle_heap_free(heap);
@@ -413,18 +413,18 @@ static void only_increments_with_a_deadline_count_in_the_average(void **state) {
   {
     fan *long_one = cradle_new_array(m, 0, LENGTH);
     CRADLE_ROOT(m, long_one);
-    uint64_t average = heap->pacing.marked_average;
+    uint64_t average = heap->marking.pacing.marked_average;
     cradle_collect(m, CRADLE_COLLECT_FULL);
-    assert_true(heap->major.bytes > 4 * average);
-    assert_int_equal(heap->pacing.marked_average, average);
+    assert_true(heap->marking.major.bytes > 4 * average);
+    assert_int_equal(heap->marking.pacing.marked_average, average);
     while (!cradle_collect_step(m, UINT64_MAX)) continue;
-    assert_int_equal(heap->pacing.marked_average, average);
+    assert_int_equal(heap->marking.pacing.marked_average, average);
     assert_false(cradle_collect_step(m, 0)); /* its deadline has passed */
-    assert_in_range(heap->pacing.marked_average, average * 7 / 8, average - 1);
-    assert_int_equal(heap->major.behind, 0); /* the increment did as much as its time allowed */
-    average = heap->pacing.marked_average;
+    assert_in_range(heap->marking.pacing.marked_average, average * 7 / 8, average - 1);
+    assert_int_equal(heap->marking.major.behind, 0); /* the increment did as much as its time allowed */
+    average = heap->marking.pacing.marked_average;
     cradle_collect(m, CRADLE_COLLECT_FULL); /* the rest of the running collection, then a complete one */
-    assert_int_equal(heap->pacing.marked_average, average);
+    assert_int_equal(heap->marking.pacing.marked_average, average);
   }
   cradle_mutator_free(m);
   cradle_heap_free(heap);
@@ -438,12 +438,12 @@ static void without_a_target_a_major_collection_begins_at_the_threshold(void **s
   cradle_heap *heap = fan_heap(&m);
   cradle_external_memory(m, 100 * MIB);
   for (int target = 0; target < 2; target++) {
-    heap->pacing.threshold = 150 * MIB;
-    heap->pacing.survived = 0;
-    heap->pacing.grown_average = 64 * MIB;
+    heap->marking.pacing.threshold = 150 * MIB;
+    heap->marking.pacing.survived = 0;
+    heap->marking.pacing.grown_average = 64 * MIB;
     heap->options.pause_ns = target == 0 ? 0 : 1000000;
     crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
-    assert_int_equal(heap->stats.major_steps != 0, target);
+    assert_int_equal(heap->report.stats.major_steps != 0, target);
   }
   cradle_mutator_free(m);
   cradle_heap_free(heap);
@@ -453,8 +453,8 @@ static void a_remembered_set_that_cannot_grow_loses_nothing(void **state) {
   (void)state;
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
-  crd_word_stack_fini(&heap->remembered);
-  assert_true(crd_word_stack_init(&heap->remembered, 4096, 4096, "test")); /* 512 entries */
+  crd_word_stack_fini(&heap->young.remembered);
+  assert_true(crd_word_stack_init(&heap->young.remembered, 4096, 4096, "test")); /* 512 entries */
   {
     fan *root = make_fan(m, 2000, 1);
     CRADLE_ROOT(m, root);
@@ -465,15 +465,15 @@ static void a_remembered_set_that_cannot_grow_loses_nothing(void **state) {
     cradle_collect(m, CRADLE_COLLECT_MINOR);
     fan *first = cradle_new_array(m, 0, 0);
     cradle_store(m, root->item[0], &root->item[0]->item[0], first);
-    assert_false(heap->remember_all); /* one entry does not make the collector scan everything */
-    assert_int_equal(heap->remembered.top - heap->remembered.base, 1);
+    assert_false(heap->young.remember_all); /* one entry does not make the collector scan everything */
+    assert_int_equal(heap->young.remembered.top - heap->young.remembered.base, 1);
     for (uint64_t i = 0; i < 2000; i++) {
       fan *leaf = cradle_new_array(m, 0, 0);
       cradle_store(m, root->item[i], &root->item[i]->item[0], leaf);
     }
-    assert_true(heap->remember_all);
+    assert_true(heap->young.remember_all);
     cradle_collect(m, CRADLE_COLLECT_MINOR);
-    assert_false(heap->remember_all);
+    assert_false(heap->young.remember_all);
     assert_int_equal(count_fan(root), 4001);
   }
   cradle_mutator_free(m);
@@ -484,7 +484,7 @@ static void large_objects_that_die_young_call_for_no_major_collection(void **sta
   (void)state;
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
-  heap->pacing.threshold = heap->pacing.min = 1 << 20;
+  heap->marking.pacing.threshold = heap->marking.pacing.min = 1 << 20;
   for (int i = 0; i < 50; i++) (void)cradle_new_array(m, 0, (3 << 20) / 8);
   cradle_statistics stats;
   cradle_heap_statistics(heap, &stats, sizeof stats);
@@ -501,21 +501,21 @@ static void large_objects_that_live_count_as_growth(void **state) {
   enum { MIB = 1 << 20 };
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
-  heap->pacing.threshold = heap->pacing.min = 100 * MIB;
+  heap->marking.pacing.threshold = heap->marking.pacing.min = 100 * MIB;
   {
     fan *large = cradle_new_array(m, 0, MIB / 8);
     CRADLE_ROOT(m, large);
     crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
-    uint64_t average = heap->pacing.grown_average;
+    uint64_t average = heap->marking.pacing.grown_average;
     assert_in_range(average, MIB / 8, MIB / 8 + 1024);
     (void)cradle_new_array(m, 0, MIB / 8);
     crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
-    assert_in_range(heap->pacing.grown_average, average / 8 * 7, average - average / 8);
-    heap->pacing.grown_average = 64 * MIB; /* so the collection must begin at half the way */
+    assert_in_range(heap->marking.pacing.grown_average, average / 8 * 7, average - average / 8);
+    heap->marking.pacing.grown_average = 64 * MIB; /* so the collection must begin at half the way */
     cradle_external_memory(m, 60 * MIB);
-    assert_int_equal(heap->major.phase, MAJOR_IDLE);
+    assert_int_equal(heap->marking.major.phase, MAJOR_IDLE);
     large = cradle_new_array(m, 0, MIB / 8);
-    assert_int_equal(heap->stats.major_steps, 1);
+    assert_int_equal(heap->report.stats.major_steps, 1);
     cradle_external_memory(m, -60 * MIB);
   }
   cradle_mutator_free(m);
@@ -527,16 +527,16 @@ static void an_array_far_above_the_threshold_is_marked_in_increments(void **stat
   (void)state;
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
-  heap->pacing.threshold = heap->pacing.min = 1 << 20;
+  heap->marking.pacing.threshold = heap->marking.pacing.min = 1 << 20;
   heap->options.pause_ns = 1;
   {
     fan *large = cradle_new_array(m, 0, 4 << 20);
     CRADLE_ROOT(m, large);
     crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
-    assert_int_equal(heap->major.phase, MAJOR_MARKING);
+    assert_int_equal(heap->marking.major.phase, MAJOR_MARKING);
     cradle_external_memory(m, 1 << 30); /* now marking has fallen behind */
     crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
-    assert_int_equal(heap->major.phase, MAJOR_SWEEPING); /* marked at once; the sweep takes increments */
+    assert_int_equal(heap->marking.major.phase, MAJOR_SWEEPING); /* marked at once; the sweep takes increments */
     cradle_external_memory(m, -(1 << 30));
   }
   cradle_mutator_free(m);
@@ -553,9 +553,9 @@ static void a_safepoint_request_outlives_what_raises_top(void **state) {
   cradle_safepoint_request(m);
   cradle_no_collect_end(m);
   cradle_safepoint(m);
-  assert_int_equal(heap->stats.minor_collections, 1);
+  assert_int_equal(heap->report.stats.minor_collections, 1);
   cradle_safepoint(m);
-  assert_int_equal(heap->stats.minor_collections, 1);
+  assert_int_equal(heap->report.stats.minor_collections, 1);
   cradle_mutator_free(m);
   cradle_heap_free(heap);
 }
@@ -586,16 +586,16 @@ static void the_verifier_sees_what_is_broken(void **state) {
     saved->header = 77;
     assert_false(cradle_heap_verify(heap, &error));
     assert_non_null(strstr(error.message, "broken header"));
-    assert_ptr_equal(heap->mark_stack.top, heap->mark_stack.base);
+    assert_ptr_equal(heap->marking.mark_stack.top, heap->marking.mark_stack.base);
     saved->header = header;
     uint64_t length = saved->length;
     saved->length = 1 << 20;
     assert_false(cradle_heap_verify(heap, &error));
     assert_non_null(strstr(error.message, "wrong length"));
     saved->length = length;
-    heap->old.used_bytes += 8;
+    heap->space.old.used_bytes += 8;
     assert_false(cradle_heap_verify(heap, &error));
-    heap->old.used_bytes -= 8;
+    heap->space.old.used_bytes -= 8;
     assert_true(cradle_heap_verify(heap, &error));
   }
   cradle_mutator_free(m);

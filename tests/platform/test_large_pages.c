@@ -109,11 +109,11 @@ static void a_nursery_has_large_pages(void **state) {
   assert_int_equal(memory.arenas.pool_bytes, 0);
   assert_noted("Lock pages", false);
   assert_noted("whole nursery only", true);
-  size_t bytes = heap->nursery.bytes;
-  assert_false(crd_nursery_resize(heap, bytes + 2 * MIB, "test")); /* it never grows */
-  assert_true(crd_nursery_resize(heap, bytes / 2, "test"));
+  size_t bytes = heap->space.nursery.bytes;
+  assert_false(crd_nursery_resize(&heap->young, bytes + 2 * MIB, "test")); /* it never grows */
+  assert_true(crd_nursery_resize(&heap->young, bytes / 2, "test"));
   use(heap);
-  crd_nursery_discard(heap); /* what is locked stays */
+  crd_nursery_discard(&heap->young); /* what is locked stays */
   use(heap);
   assert_true(cradle_heap_verify(heap, &error));
   cradle_heap_free(heap);

@@ -145,7 +145,7 @@ static void a_number_is_not_given_out_again(void **state) {
     cradle_handle_free(f.m, handles[i]);
     for (size_t k = 0; k < i; k++) assert_int_not_equal(handles[i].number, handles[k].number);
   }
-  assert_int_equal(f.heap->handles.used, 1); /* all the same entry */
+  assert_int_equal(f.heap->tables.handles.used, 1); /* all the same entry */
 }
 
 /* Freed handles of young objects leave their entries to others before any collection; those that are open stay
@@ -163,7 +163,7 @@ static void freed_entries_serve_without_a_collection(void **state) {
     cradle_handle_free(f.m, handle);
     if (i % 1000 == 0) ASSERT_MISUSE(&f, "was freed", (void)cradle_handle_get(f.m, first));
   }
-  assert_true(f.heap->handles.capacity <= 64);
+  assert_true(f.heap->tables.handles.capacity <= 64);
   cradle_error error;
   assert_true(cradle_heap_verify(f.heap, &error));
   cradle_handle more[200]; /* the table grows while most of it is open */
@@ -181,7 +181,7 @@ static void generations_do_not_begin_again(void **state) {
   (void)state;
   cradle_handle handle = cradle_handle_new(f.m, NULL);
   cradle_handle_free(f.m, handle);
-  f.heap->handles.entries[0].generation = UINT32_MAX - 3;
+  f.heap->tables.handles.entries[0].generation = UINT32_MAX - 3;
   handle = cradle_handle_new(f.m, NULL);
   assert_int_equal(handle.number >> 32, UINT32_MAX - 2);
   cradle_handle_free(f.m, handle);
@@ -195,9 +195,9 @@ static void generations_do_not_begin_again(void **state) {
 static void without_room_there_is_no_handle(void **state) {
   (void)state;
   pair *p = cradle_new(f.m, T_PAIR, sizeof(pair));
-  f.heap->handles.used = f.heap->handles.capacity = UINT32_MAX;
+  f.heap->tables.handles.used = f.heap->tables.handles.capacity = UINT32_MAX;
   cradle_handle handle = cradle_handle_new(f.m, p);
-  f.heap->handles.used = f.heap->handles.capacity = 0;
+  f.heap->tables.handles.used = f.heap->tables.handles.capacity = 0;
   assert_int_equal(handle.number, 0);
   assert_int_equal(fixture_stats(&f).handles, 0);
 }
@@ -245,15 +245,15 @@ static void the_verifier_finds_handles_that_are_wrong(void **state) {
   (void)state;
   cradle_error error;
   cradle_handle handle = cradle_handle_new(f.m, new_numbered(1));
-  uint32_t index = (uint32_t)handle.number, link = f.heap->handles.entries[index].link;
-  f.heap->handles.entries[index].link = 0;
+  uint32_t index = (uint32_t)handle.number, link = f.heap->tables.handles.entries[index].link;
+  f.heap->tables.handles.entries[index].link = 0;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "[handle.2]"));
-  f.heap->handles.entries[index].link = link;
-  f.heap->handles.entries[index].generation++;
+  f.heap->tables.handles.entries[index].link = link;
+  f.heap->tables.handles.entries[index].generation++;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "[handle.1]"));
-  f.heap->handles.entries[index].generation--;
+  f.heap->tables.handles.entries[index].generation--;
   cradle_handle_set(f.m, handle, (char *)cradle_handle_get(f.m, handle) + 4096);
   assert_false(cradle_heap_verify(f.heap, &error));
   cradle_handle_set(f.m, handle, NULL);

@@ -104,7 +104,7 @@ static void the_first_hashes_differ_and_repeat_in_the_next_run(void **state) {
 /* The counter goes round: no object gets the hash that means none. */
 static void a_hash_is_never_zero(void **state) {
   (void)state;
-  f.heap->ids.hashes = CRADLE_HASH_MASK - 1;
+  f.heap->tables.ids.hashes = CRADLE_HASH_MASK - 1;
   for (int i = 0; i < 4; i++) assert_int_not_equal(cradle_identity_hash(f.m, new_pair(&f)), 0);
 }
 
@@ -265,7 +265,7 @@ static void null_has_no_id(void **state) {
 static void an_id_never_comes_back(void **state) {
   (void)state;
   uint64_t id = cradle_id(f.m, new_pair(&f));
-  f.heap->ids.entries[(uint32_t)id - 1].generation = UINT32_MAX;
+  f.heap->tables.ids.entries[(uint32_t)id - 1].generation = UINT32_MAX;
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   uint64_t next = cradle_id(f.m, new_pair(&f));
   assert_int_not_equal((uint32_t)next, (uint32_t)id);
@@ -275,7 +275,7 @@ static void an_id_never_comes_back(void **state) {
 static void without_room_there_is_no_id(void **state) {
   (void)state;
   pair *p = new_pair(&f);
-  crd_ids *ids = &f.heap->ids, before = *ids;
+  crd_ids *ids = &f.heap->tables.ids, before = *ids;
   ids->used = ids->capacity = UINT32_MAX;
   uint64_t id = cradle_id(f.m, p);
   ids->used = before.used;
@@ -294,22 +294,22 @@ static void the_verifier_finds_ids_that_are_wrong(void **state) {
   assert_non_null(strstr(error.message, "[identity.1]"));
   *(cradle_word *)p &= ~HEADER_ID_FLAG;
   (void)cradle_id(f.m, p);
-  f.heap->ids.entries[0].link = 0;
+  f.heap->tables.ids.entries[0].link = 0;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "[identity.2]"));
-  f.heap->ids.entries[0].link = ID_LIST_END;
+  f.heap->tables.ids.entries[0].link = ID_LIST_END;
   *(cradle_word *)p &= ~HEADER_ID_FLAG;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "[identity.1]"));
   *(cradle_word *)p |= HEADER_ID_FLAG;
-  crd_address_map_find(&f.heap->ids.by_address, (uintptr_t)p)->number = 1;
+  crd_address_map_find(&f.heap->tables.ids.by_address, (uintptr_t)p)->number = 1;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "an id is not found by its object's address"));
-  crd_address_map_find(&f.heap->ids.by_address, (uintptr_t)p)->number = 0;
-  f.heap->ids.by_address.count++;
+  crd_address_map_find(&f.heap->tables.ids.by_address, (uintptr_t)p)->number = 0;
+  f.heap->tables.ids.by_address.count++;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "the ids and their map disagree"));
-  f.heap->ids.by_address.count--;
+  f.heap->tables.ids.by_address.count--;
   assert_true(cradle_heap_verify(f.heap, &error));
   cradle_pop(f.m);
 }

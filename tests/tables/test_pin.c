@@ -20,7 +20,7 @@ static void a_pinned_object_lives_where_it_is(void **state) {
   assert_false(is_pinned(p));
   p = cradle_pin(f.m, p);
   assert_true(is_pinned(p));
-  assert_false(heap_is_young(f.heap, (uintptr_t)p));
+  assert_false(space_is_young(&f.heap->space, (uintptr_t)p));
   assert_int_equal(fixture_stats(&f).pinned_objects, 1);
   for (int round = 0; round < 3; round++) {
     everything_moves(&f);
@@ -294,14 +294,14 @@ static void misuse_is_named(void **state) {
 static void without_room_there_is_no_pin(void **state) {
   (void)state;
   pair *p = new_pair(&f);
-  crd_pins *pins = &f.heap->pins;
+  crd_pins *pins = &f.heap->tables.pins;
   uint64_t collections = fixture_stats(&f).minor_collections;
   pins->count = pins->capacity = UINT32_MAX;
   void *pinned = cradle_pin(f.m, p);
   pins->count = pins->capacity = 0;
   assert_null(pinned);
   assert_int_equal(fixture_stats(&f).minor_collections, collections);
-  assert_true(heap_is_young(f.heap, (uintptr_t)p));
+  assert_true(space_is_young(&f.heap->space, (uintptr_t)p));
 }
 
 static void a_pin_at_the_heaps_end_is_told(void **state) {

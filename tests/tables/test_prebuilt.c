@@ -135,8 +135,8 @@ static void without_a_remembered_set(void **state) {
   (void)state;
   pair *p = new_pair(&f);
   cradle_store(f.m, &first_pair, &first_pair.first, p);
-  f.heap->remembered.top = f.heap->remembered.base;
-  f.heap->remember_all = true;
+  f.heap->young.remembered.top = f.heap->young.remembered.base;
+  f.heap->young.remember_all = true;
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(cradle_type_of(first_pair.first), T_PAIR);
   assert_heap_sound(f.heap);
@@ -149,7 +149,7 @@ static void it_may_refer_into_the_heap_when_it_is_registered(void **state) {
   cradle_prebuilt_add(f.heap, &late);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(cradle_type_of(late.first), T_PAIR);
-  assert_false(heap_is_young(f.heap, (uintptr_t)late.first));
+  assert_false(space_is_young(&f.heap->space, (uintptr_t)late.first));
   late_old = (pair){.header = T_PAIR, .first = late.first};
   cradle_prebuilt_add(f.heap, &late_old);
   cradle_prebuilt_remove(f.heap, &late);
@@ -219,15 +219,15 @@ static void removed_while_marking(void **state) {
 /* [prebuilt.4]: whether each of the pairs is remembered exactly if it is registered and was stored into, and is where
  * its entry says. */
 static void check_remembered(const pair *pairs, size_t count) {
-  const crd_word_stack *remembered = &f.heap->remembered;
+  const crd_word_stack *remembered = &f.heap->young.remembered;
   size_t found = 0, expected = 0;
   for (size_t i = 0; i < word_stack_count(remembered); i++) {
-    uint32_t at = crd_address_map_get(&f.heap->prebuilts.by_address, remembered->base[i]);
-    if (at != ADDRESS_MAP_NONE) assert_int_equal(f.heap->prebuilts.of[at].remembered, i);
+    uint32_t at = crd_address_map_get(&f.heap->tables.prebuilts.by_address, remembered->base[i]);
+    if (at != ADDRESS_MAP_NONE) assert_int_equal(f.heap->tables.prebuilts.of[at].remembered, i);
     found += remembered->base[i] - (uintptr_t)pairs < count * sizeof *pairs;
   }
   for (size_t i = 0; i < count; i++)
-    expected += prebuilt_is(&f.heap->prebuilts, &pairs[i]) && !header_has_barrier(pairs[i].header);
+    expected += prebuilt_is(&f.heap->tables.prebuilts, &pairs[i]) && !header_has_barrier(pairs[i].header);
   assert_int_equal(found, expected);
 }
 
@@ -248,8 +248,9 @@ static void removed_in_any_order(void **state) {
       cradle_prebuilt_remove(f.heap, &pairs[(i * 3 + written) % COUNT]);
       check_remembered(pairs, COUNT);
       for (size_t k = i + 1; k < COUNT; k++) {
-        uint32_t at = crd_address_map_get(&f.heap->prebuilts.by_address, (uintptr_t)&pairs[(k * 3 + written) % COUNT]);
-        assert_ptr_equal(f.heap->prebuilts.of[at].object, &pairs[(k * 3 + written) % COUNT]);
+        uint32_t at =
+            crd_address_map_get(&f.heap->tables.prebuilts.by_address, (uintptr_t)&pairs[(k * 3 + written) % COUNT]);
+        assert_ptr_equal(f.heap->tables.prebuilts.of[at].object, &pairs[(k * 3 + written) % COUNT]);
       }
     }
   }
@@ -287,7 +288,7 @@ static void many_of_them(void **state) {
     pair *p = new_pair(&f);
     cradle_store(f.m, &pairs[i], &pairs[i].first, p);
   }
-  assert_int_equal(f.heap->prebuilts.written, COUNT / 10);
+  assert_int_equal(f.heap->tables.prebuilts.written, COUNT / 10);
   everything_moves(&f);
   for (size_t k = 0; k < COUNT / 10; k++) assert_int_equal(cradle_type_of(pairs[k * 7919 % COUNT].first), T_PAIR);
   for (size_t i = 0; i < COUNT; i += 3) cradle_prebuilt_remove(f.heap, &pairs[i]);
@@ -312,7 +313,7 @@ static void misuse_is_named(void **state) {
   static pair other = {.header = T_PAIR}, unknown = {.header = 77}, flagged = {.header = T_PAIR | UINT64_C(1) << 40};
   ASSERT_MISUSE(&f, "registered already", cradle_prebuilt_add(f.heap, &first_pair));
   ASSERT_MISUSE(&f, "not just a type id of the heap", cradle_prebuilt_add(f.heap, &unknown));
-  unknown.header = f.heap->types.count; /* the first number that is not a type */
+  unknown.header = f.heap->space.types.count; /* the first number that is not a type */
   ASSERT_MISUSE(&f, "not just a type id of the heap", cradle_prebuilt_add(f.heap, &unknown));
   ASSERT_MISUSE(&f, "not just a type id of the heap", cradle_prebuilt_add(f.heap, &flagged));
   ASSERT_MISUSE(&f, "not aligned to 8 bytes", cradle_prebuilt_add(f.heap, (char *)&other + 4));

@@ -18,7 +18,7 @@ import sys
 COMMANDS = [
     "cradle what 1", "break stop_here", "run", "cradle heap heap", "cradle heap", "cradle what old", "cradle what young",
     "cradle what (char *)large + 80", "cradle what (char *)large + 80000", "cradle what &global",
-    "cradle what heap->nursery.end - 8", "cradle who-refers old", "cradle who-refers young",
+    "cradle what heap->space.nursery.end - 8", "cradle who-refers old", "cradle who-refers young",
     "print $cradle_value(values->item[0])", "print $cradle_value(values->item[1])", "print *young",
     "print *old", "cradle heap 5", "cradle what", "continue", "cradle who-refers old", "break stop_in_walk", "continue",
     "cradle heap", "break stop_at_exit", "continue", "print \"global\"", "print global_heap", "cradle heap",

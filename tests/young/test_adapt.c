@@ -43,15 +43,15 @@ static void note_reason(void *data, const cradle_event *event) {
 
 /* In a pause of a heap that has a thread, with the major collection in this phase. */
 static void run_beside(crd_major_phase phase) {
-  heap->state = HEAP_COLLECTING;
-  heap->major.phase = phase;
-  heap->marker.thread = (crd_thread *)heap;
+  heap->report.state = HEAP_COLLECTING;
+  heap->marking.major.phase = phase;
+  heap->marking.marker.thread = (crd_thread *)heap;
 }
 
 static void run_alone(void) {
-  heap->state = HEAP_MUTATING;
-  heap->major.phase = MAJOR_IDLE;
-  heap->marker.thread = NULL;
+  heap->report.state = HEAP_MUTATING;
+  heap->marking.major.phase = MAJOR_IDLE;
+  heap->marking.marker.thread = NULL;
 }
 
 static int open_heap(void **state) {
@@ -67,10 +67,10 @@ static int open_heap(void **state) {
   options.listener.function = note_reason;
   heap = cradle_heap_new(&options, &error);
   if (heap == NULL) fail_msg("%s", error.message);
-  assert_true(crd_nursery_resize(heap, BASE, "test"));
+  assert_true(crd_nursery_resize(&heap->young, BASE, "test"));
   heap->options.nursery_bytes = 0;
   heap->hardware.l3_bytes = 2 * MOST; /* half of which is the most */
-  crd_adapt_init(heap);
+  crd_adapt_init(&heap->young);
   return 0;
 }
 
@@ -88,74 +88,75 @@ static void collect_of(int count, size_t filled, unsigned per_mille) {
     cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};
     minor.u.minor.nursery_bytes = filled;
     minor.u.minor.promoted_bytes = filled / 1000 * per_mille;
-    minor.u.minor.duration_ns = (uint64_t)((double)minor.u.minor.promoted_bytes * heap->adapt.ns_per_promoted_byte);
-    crd_adapt_after_minor(heap, &minor);
+    minor.u.minor.duration_ns =
+        (uint64_t)((double)minor.u.minor.promoted_bytes * heap->young.adapt.ns_per_promoted_byte);
+    crd_adapt_after_minor(&heap->young, &minor);
   }
 }
 
 /* Of the samples that the next collections have seen, 100, so many live, and so many of the 32 oldest ones. */
 static void the_oldest_live(uint32_t of_32, uint32_t of_100) {
-  heap->nursery.ages = (crd_ages){.seen = 100, .kept = of_100, .old_seen = 32, .old_kept = of_32};
+  heap->space.nursery.ages = (crd_ages){.seen = 100, .kept = of_100, .old_seen = 32, .old_kept = of_32};
 }
 
 static void collect(int count, unsigned per_mille) {
-  collect_of(count, heap->nursery.bytes, per_mille);
+  collect_of(count, heap->space.nursery.bytes, per_mille);
 }
 
 static void bounds_come_from_the_caches(void **state) {
   (void)state;
-  crd_adapt *adapt = &heap->adapt;
+  crd_adapt *adapt = &heap->young.adapt;
   assert_int_equal(adapt->base, BASE);
   assert_int_equal(adapt->max, MOST);
   assert_int_equal(adapt->min, 128 << 10);
   assert_false(adapt->fixed);
   heap->hardware.l3_bytes = 0; /* not known */
-  crd_adapt_init(heap);
+  crd_adapt_init(&heap->young);
   assert_int_equal(adapt->max, 4 * BASE);
   heap->hardware.l3_bytes = BASE / 2;
-  crd_adapt_init(heap);
+  crd_adapt_init(&heap->young);
   assert_int_equal(adapt->max, BASE);
   heap->hardware.l3_bytes = 100 * MIB;
-  crd_adapt_init(heap);
+  crd_adapt_init(&heap->young);
   assert_int_equal(adapt->max, 32 * MIB);
-  heap->nursery.bytes = 8 * MIB;
-  crd_adapt_init(heap);
+  heap->space.nursery.bytes = 8 * MIB;
+  crd_adapt_init(&heap->young);
   assert_int_equal(adapt->min, MIB / 4); /* a 32nd */
-  heap->nursery.bytes = 100 << 10;
-  crd_adapt_init(heap);
+  heap->space.nursery.bytes = 100 << 10;
+  crd_adapt_init(&heap->young);
   assert_int_equal(adapt->min, 100 << 10);
-  heap->nursery.bytes = BASE;
+  heap->space.nursery.bytes = BASE;
 }
 
 static void it_stays_within_the_maximum_heap(void **state) {
   (void)state;
   heap->options.heap_max_bytes = BASE + 4 * MIB;
-  assert_false(crd_nursery_resize(heap, MOST, "test"));
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_false(crd_nursery_resize(&heap->young, MOST, "test"));
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   heap->options.heap_max_bytes = 0;
-  assert_true(crd_nursery_resize(heap, MOST, "test"));
-  assert_false(crd_nursery_resize(heap, heap->nursery.reserved_bytes + 1, "test"));
-  assert_int_equal(heap->nursery.bytes, MOST);
+  assert_true(crd_nursery_resize(&heap->young, MOST, "test"));
+  assert_false(crd_nursery_resize(&heap->young, heap->space.nursery.reserved_bytes + 1, "test"));
+  assert_int_equal(heap->space.nursery.bytes, MOST);
 }
 
 /* They cost each collection the same, so it grows without a trial, and stays while they are there. */
 static void many_roots_make_it_larger(void **state) {
   (void)state;
-  heap->adapt.root_words = BASE / 256;
+  heap->young.adapt.root_words = BASE / 256;
   collect(5 * DECISION, 0);
-  assert_int_equal(heap->nursery.bytes, BASE);
-  heap->adapt.root_words = BASE / 256 + 1;
+  assert_int_equal(heap->space.nursery.bytes, BASE);
+  heap->young.adapt.root_words = BASE / 256 + 1;
   collect(DECISION, 0);
-  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
   assert_string_equal(reason, "many roots");
   collect(50 * DECISION, 0); /* hardly anything survives */
-  assert_int_equal(heap->nursery.bytes, 2 * BASE);
-  heap->adapt.root_words = 1000000;
+  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
+  heap->young.adapt.root_words = 1000000;
   collect(10 * DECISION, 0);
-  assert_int_equal(heap->nursery.bytes, MOST);
-  heap->adapt.root_words = 10;
+  assert_int_equal(heap->space.nursery.bytes, MOST);
+  heap->young.adapt.root_words = 10;
   collect(100 * DECISION, 0);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
 }
 
 /* The pool had pages for the first nursery and has none when the nursery grows: the nursery keeps those that it had. */
@@ -167,16 +168,16 @@ static void pages_of_the_pool_are_kept(void **state) {
   options.hardware = &hardware;
   cradle_heap *pooled = cradle_heap_new(&options, NULL);
   assert_non_null(pooled);
-  crd_nursery *nursery = &pooled->nursery;
+  crd_nursery *nursery = &pooled->space.nursery;
   size_t before = nursery->committed_bytes;
   nursery->pool_bytes = before; /* as if */
   nursery->backing.pool_page_bytes = (size_t)1 << 60;
-  assert_true(crd_nursery_resize(pooled, before + MIB, "test"));
+  assert_true(crd_nursery_resize(&pooled->young, before + MIB, "test"));
   assert_true(nursery->committed_bytes > before);
   assert_int_equal(nursery->pool_bytes, before);
   sanitize_used(nursery->start, nursery->committed_bytes);
   memset(nursery->start, 1, nursery->committed_bytes);
-  crd_nursery_discard(pooled);
+  crd_nursery_discard(&pooled->young);
   assert_int_equal(nursery->start[before - 1], 1);
   assert_int_equal(nursery->start[before], 0);
   cradle_memory memory;
@@ -204,7 +205,7 @@ CRADLE_UNCHECKED_COLLECTION static void under_stress_all_that_was_filled_is_pois
   assert_non_null(m);
   cradle_push(m, cradle_new(m, 0, 16));
   for (int i = 1; i < COUNT; i++) (void)cradle_new(m, 0, 16);
-  cradle_word *start = words_of(stressed->nursery.start);
+  cradle_word *start = words_of(stressed->space.nursery.start);
   size_t words = (size_t)(words_of(m->free) - start), poisoned = 0;
   assert_int_equal(words, 2 * COUNT);
   cradle_collect(m, CRADLE_COLLECT_MINOR);
@@ -221,14 +222,14 @@ CRADLE_UNCHECKED_COLLECTION static void under_stress_all_that_was_filled_is_pois
 static void a_pool_that_is_empty_is_told_once(void **state) {
   (void)state;
   for (int transparent = 0; transparent < 2; transparent++) {
-    heap->old.arenas.backing.transparent = transparent;
-    heap->old.arenas.pool_refusals = 0;
-    heap->pool_noted = false;
+    heap->space.old.arenas.backing.transparent = transparent;
+    heap->space.old.arenas.pool_refusals = 0;
+    heap->space.nursery.pool_noted = false;
     notes = 0;
-    crd_nursery_hand_out(heap, BASE);
+    crd_nursery_hand_out(&heap->young, BASE);
     assert_int_equal(notes, 0);
-    heap->old.arenas.pool_refusals = 3;
-    for (int i = 0; i < 3; i++) crd_nursery_hand_out(heap, BASE);
+    heap->space.old.arenas.pool_refusals = 3;
+    for (int i = 0; i < 3; i++) crd_nursery_hand_out(&heap->young, BASE);
     assert_int_equal(notes, 1);
     assert_string_equal(last_note.u.note.text, transparent
                                                    ? "the huge-page pool refused arenas: transparent huge pages instead"
@@ -243,11 +244,11 @@ static void in_a_maximum_heap_the_rest_goes_back(void **state) {
   (void)state;
   for (int bounded = 0; bounded < 2; bounded++) {
     heap->options.heap_max_bytes = bounded ? 64 * MIB : 0;
-    assert_true(crd_nursery_resize(heap, MOST, "test"));
-    crd_nursery *nursery = &heap->nursery;
+    assert_true(crd_nursery_resize(&heap->young, MOST, "test"));
+    crd_nursery *nursery = &heap->space.nursery;
     sanitize_used(nursery->start, nursery->committed_bytes);
     memset(nursery->start, 1, MOST);
-    assert_true(crd_nursery_resize(heap, BASE, "test"));
+    assert_true(crd_nursery_resize(&heap->young, BASE, "test"));
     size_t kept = nursery->lead_bytes + BASE; /* whole huge pages, of which the lead is none */
     assert_int_equal(nursery->start[BASE - 1], 1);
     assert_int_equal(nursery->start[kept], !bounded);
@@ -260,7 +261,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_maximum_that_comes_later_has_the_rest_
   (void)state;
   cradle_error error;
   cradle_mutator *mutator = cradle_mutator_new(heap);
-  crd_nursery *nursery = &heap->nursery;
+  crd_nursery *nursery = &heap->space.nursery;
   sanitize_used(nursery->start, nursery->committed_bytes);
   nursery->start[MOST - 1] = 1;
   bool set = cradle_heap_set_max(mutator, 64 * MIB, &error);
@@ -291,8 +292,8 @@ static void a_chosen_size_has_its_share(void **state) {
   size_t chosen = crd_nursery_choose(&options, &machine, &reason);
   assert_true(chosen >= 8 * MIB && chosen * (options.quarantine + 2) <= CRADLE_QUARANTINE_MAX_BYTES);
   heap->options.heap_max_bytes = 8 * BASE;
-  crd_adapt_init(heap);
-  assert_int_equal(heap->adapt.max, BASE);
+  crd_adapt_init(&heap->young);
+  assert_int_equal(heap->young.adapt.max, BASE);
   heap->options.heap_max_bytes = 0;
 }
 
@@ -342,11 +343,11 @@ static void a_size_that_is_asked_for_stays(void **state) {
     heap->options.nursery_bytes = way == 0 ? BASE : 0;
     heap->options.nursery_fixed = way == 1;
     heap->options.quarantine = way == 2 ? 1 : 0;
-    crd_adapt_init(heap);
-    assert_true(heap->adapt.fixed);
-    assert_int_equal(heap->adapt.max, BASE);
+    crd_adapt_init(&heap->young);
+    assert_true(heap->young.adapt.fixed);
+    assert_int_equal(heap->young.adapt.max, BASE);
     collect(100, 500);
-    assert_int_equal(heap->nursery.bytes, BASE);
+    assert_int_equal(heap->space.nursery.bytes, BASE);
   }
   heap->options.quarantine = 0;
 }
@@ -354,15 +355,15 @@ static void a_size_that_is_asked_for_stays(void **state) {
 static void it_grows_while_that_lets_more_die(void **state) {
   (void)state;
   collect(DECISION - 1, 100);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   collect(1, 100);
-  assert_int_equal(heap->nursery.bytes, 2 * BASE); /* a trial */
-  collect(DECISION, 80);                           /* less than nine tenths of it: it stays, and the next begins */
-  assert_int_equal(heap->nursery.bytes, 4 * BASE);
+  assert_int_equal(heap->space.nursery.bytes, 2 * BASE); /* a trial */
+  collect(DECISION, 80); /* less than nine tenths of it: it stays, and the next begins */
+  assert_int_equal(heap->space.nursery.bytes, 4 * BASE);
   collect(DECISION, 60);
   collect(10 * DECISION, 60); /* the most */
-  assert_int_equal(heap->nursery.bytes, 4 * BASE);
-  assert_int_equal(heap->adapt.size_before, 0);
+  assert_int_equal(heap->space.nursery.bytes, 4 * BASE);
+  assert_int_equal(heap->young.adapt.size_before, 0);
 }
 
 /* At once, and up to the most. */
@@ -370,59 +371,59 @@ static void it_grows_where_the_oldest_die(void **state) {
   (void)state;
   the_oldest_live(13, 50); /* 0.81 of the half: as many as make a trial worth it, not growth */
   collect(1, 500);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   the_oldest_live(10, 50); /* 0.63, but of few */
-  heap->adapt.ages = (crd_ages){0, 0, 0, 0};
+  heap->young.adapt.ages = (crd_ages){0, 0, 0, 0};
   collect(1, 500);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   the_oldest_live(7, 50); /* 2.2 deviations below 0.75 */
-  heap->adapt.ages = (crd_ages){0, 0, 0, 0};
+  heap->young.adapt.ages = (crd_ages){0, 0, 0, 0};
   collect(1, 500);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   the_oldest_live(6, 50); /* 2.7 */
-  heap->adapt.ages = (crd_ages){0, 0, 0, 0};
+  heap->young.adapt.ages = (crd_ages){0, 0, 0, 0};
   collect(1, 500);
-  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
   assert_non_null(strstr(reason, "the oldest die"));
   collect(1, 500);
-  assert_int_equal(heap->nursery.bytes, MOST);
+  assert_int_equal(heap->space.nursery.bytes, MOST);
   collect(10, 500);
-  assert_int_equal(heap->nursery.bytes, MOST);
+  assert_int_equal(heap->space.nursery.bytes, MOST);
 }
 
 static void where_all_survives_there_is_no_trial_and_no_larger_size(void **state) {
   (void)state;
   the_oldest_live(32, 100);
   collect(100, 1000);
-  assert_int_equal(heap->nursery.bytes, BASE);
-  assert_true(crd_nursery_resize(heap, MOST, "test"));
+  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_true(crd_nursery_resize(&heap->young, MOST, "test"));
   collect(DECISION, 1000);
-  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
   collect(DECISION, 1000);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   the_oldest_live(0, 50); /* few samples say nothing */
-  heap->nursery.ages.old_seen = 2;
+  heap->space.nursery.ages.old_seen = 2;
   collect(1, 500);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
 }
 
 /* Twice the target is what the oldest that die are worth. */
 static void where_the_oldest_die_pauses_may_be_longer(void **state) {
   (void)state;
   double expected = NS_PER_BYTE * 0.8 * BASE;
-  heap->adapt.max = BASE;
+  heap->young.adapt.max = BASE;
   heap->options.pause_ns = (uint64_t)(expected / 1.9);
   the_oldest_live(4, 80);
   collect(5 * DECISION, 800);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   the_oldest_live(32, 80);
   collect(DECISION, 800);
-  assert_int_equal(heap->nursery.bytes, BASE / 2);
-  heap->adapt.shrink_wait = heap->adapt.shrunk_from = 0;
+  assert_int_equal(heap->space.nursery.bytes, BASE / 2);
+  heap->young.adapt.shrink_wait = heap->young.adapt.shrunk_from = 0;
   heap->options.pause_ns = (uint64_t)(expected / 6);
   the_oldest_live(4, 80);
   collect(1, 800);
-  assert_int_equal(heap->nursery.bytes, BASE / 4);
+  assert_int_equal(heap->space.nursery.bytes, BASE / 4);
 }
 
 enum { LINK, RING };
@@ -472,7 +473,7 @@ CRADLE_UNCHECKED_COLLECTION static size_t run_program(size_t window) {
       }
     }
   }
-  size_t bytes = own->nursery.bytes;
+  size_t bytes = own->space.nursery.bytes;
   cradle_mutator_free(m);
   cradle_heap_free(own);
   return bytes;
@@ -492,14 +493,14 @@ static void ages_are_counted_where_objects_are_allocated(void **state) {
 CRADLE_UNCHECKED_COLLECTION static void each_sample_is_counted(void **state) {
   (void)state;
   static const size_t apart[] = {0, 4 << 10, 16 << 10, 64 << 10};
-  crd_nursery *nursery = &heap->nursery;
+  crd_nursery *nursery = &heap->space.nursery;
   cradle_mutator *m = cradle_mutator_new(heap);
   for (size_t way = 0; way < sizeof apart / sizeof *apart; way++) {
     cradle_collect(m, CRADLE_COLLECT_MINOR);
     nursery->sample_bytes = apart[way];
     nursery->first_looks = 100; /* looks at the first objects one by one, as in a new heap */
     nursery->look = m->free;
-    crd_nursery_set_top(heap);
+    crd_nursery_set_top(&heap->young);
     for (size_t bytes = 0; bytes < BASE / 2; bytes += 16) (void)cradle_new(m, 0, 16);
     uint32_t count = nursery->sample_count, most = apart[way] == 0 ? 0 : (uint32_t)(BASE / 2 / apart[way]);
     if (most > NURSERY_SAMPLES)
@@ -533,35 +534,35 @@ static void a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long(void **st
   (void)state;
   for (int before = DECISION, wait = FIRST_WAIT; wait <= 8 * FIRST_WAIT; before = wait, wait *= 2) {
     collect(before - 1, 100);
-    assert_int_equal(heap->nursery.bytes, BASE);
+    assert_int_equal(heap->space.nursery.bytes, BASE);
     collect(1, 100);
-    assert_int_equal(heap->nursery.bytes, 2 * BASE);
+    assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
     assert_string_equal(reason, "trial: much survives");
     collect(DECISION, 95); /* above nine tenths */
-    assert_int_equal(heap->nursery.bytes, BASE);
+    assert_int_equal(heap->space.nursery.bytes, BASE);
     assert_string_equal(reason, "back: as much survives in the larger nursery");
-    assert_int_equal(heap->adapt.wait, wait);
+    assert_int_equal(heap->young.adapt.wait, wait);
   }
-  heap->adapt.backoff = 4096;
-  heap->adapt.wait = 0;
+  heap->young.adapt.backoff = 4096;
+  heap->young.adapt.wait = 0;
   for (int round = 0; round < 2; round++) { /* that is the longest */
     collect(DECISION, 100);
     collect(DECISION, 95);
-    assert_int_equal(heap->adapt.wait, 4096);
-    heap->adapt.wait = 0;
+    assert_int_equal(heap->young.adapt.wait, 4096);
+    heap->young.adapt.wait = 0;
   }
 }
 
 static void a_trial_that_finds_no_memory_waits(void **state) {
   (void)state;
-  heap->adapt.backoff = 3 * FIRST_WAIT;
-  heap->adapt.max = heap->nursery.reserved_bytes * 4;
-  heap->nursery.bytes = heap->nursery.reserved_bytes; /* twice as much has no place */
+  heap->young.adapt.backoff = 3 * FIRST_WAIT;
+  heap->young.adapt.max = heap->space.nursery.reserved_bytes * 4;
+  heap->space.nursery.bytes = heap->space.nursery.reserved_bytes; /* twice as much has no place */
   collect(DECISION, 100);
-  assert_int_equal(heap->nursery.bytes, heap->nursery.reserved_bytes);
-  assert_int_equal(heap->adapt.wait, 3 * FIRST_WAIT);
-  assert_int_equal(heap->adapt.size_before, 0);
-  heap->nursery.bytes = BASE;
+  assert_int_equal(heap->space.nursery.bytes, heap->space.nursery.reserved_bytes);
+  assert_int_equal(heap->young.adapt.wait, 3 * FIRST_WAIT);
+  assert_int_equal(heap->young.adapt.size_before, 0);
+  heap->space.nursery.bytes = BASE;
 }
 
 static void it_grows_only_where_twice_as_long_is_well_within_the_target(void **state) {
@@ -569,41 +570,41 @@ static void it_grows_only_where_twice_as_long_is_well_within_the_target(void **s
   double expected = NS_PER_BYTE * 0.1 * BASE;
   heap->options.pause_ns = (uint64_t)(expected * 3.2); /* twice as long would be above six tenths */
   collect(DECISION, 100);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   heap->options.pause_ns = (uint64_t)(expected * 3.5);
   collect(DECISION, 100);
-  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
 }
 
 static void what_dies_young_calls_for_no_trial(void **state) {
   (void)state;
   collect(100, 29);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   collect(DECISION, 31);
-  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
 }
 
 static void it_shrinks_to_the_base_when_little_survives(void **state) {
   (void)state;
   collect(DECISION, 100);
   collect(DECISION, 50);
-  assert_int_equal(heap->nursery.bytes, 4 * BASE);
+  assert_int_equal(heap->space.nursery.bytes, 4 * BASE);
   collect(DECISION, 1); /* the second trial succeeds, and hardly anything survives */
-  assert_int_equal(heap->nursery.bytes, 2 * BASE);
-  assert_int_equal(heap->adapt.wait, FIRST_WAIT);
+  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
+  assert_int_equal(heap->young.adapt.wait, FIRST_WAIT);
   collect(FIRST_WAIT - DECISION, 1);
-  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
   collect(DECISION, 1);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   collect(50 * DECISION, 1);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
 }
 
 /* Little survives, so the program will not soon need the half that it gives up. */
 static void shrinking_to_the_base_gives_pages_back(void **state) {
   (void)state;
-  crd_nursery *nursery = &heap->nursery;
-  assert_true(crd_nursery_resize(heap, 2 * BASE, "test"));
+  crd_nursery *nursery = &heap->space.nursery;
+  assert_true(crd_nursery_resize(&heap->young, 2 * BASE, "test"));
   sanitize_used(nursery->start, nursery->committed_bytes);
   memset(nursery->start, 1, 2 * BASE);
   collect(DECISION, 1);
@@ -618,15 +619,15 @@ static void shrinking_to_the_base_gives_pages_back(void **state) {
 static void what_was_asked_for_early_does_not_count(void **state) {
   (void)state;
   collect_of(100, LEAST / 4 * 3 - 8, 100); /* nor about what survives */
-  assert_true(heap->adapt.survival == 0);
+  assert_true(heap->young.adapt.survival == 0);
   collect_of(1, LEAST / 4 * 3, 100);
-  assert_true(heap->adapt.survival > 0.024 && heap->adapt.survival < 0.026);
+  assert_true(heap->young.adapt.survival > 0.024 && heap->young.adapt.survival < 0.026);
   collect_of(100, BASE / 4 * 3 - 8, 100);
-  assert_int_equal(heap->nursery.bytes, BASE);
-  assert_int_equal(heap->adapt.collections, 0);
-  assert_true(heap->adapt.survival > 0.09 && heap->adapt.survival < 0.11);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(heap->young.adapt.collections, 0);
+  assert_true(heap->young.adapt.survival > 0.09 && heap->young.adapt.survival < 0.11);
   collect_of(DECISION, BASE / 4 * 3, 100);
-  assert_int_equal(heap->nursery.bytes, 2 * BASE);
+  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
 }
 
 static void pauses_above_the_target_halve_it_at_once(void **state) {
@@ -634,45 +635,45 @@ static void pauses_above_the_target_halve_it_at_once(void **state) {
   double expected = NS_PER_BYTE * 0.1 * BASE; /* for a nursery of the base */
   heap->options.pause_ns = (uint64_t)(expected / 0.8);
   collect(DECISION - 1, 100);
-  assert_int_equal(heap->nursery.bytes, BASE); /* no more than nine tenths of the target may be */
+  assert_int_equal(heap->space.nursery.bytes, BASE); /* no more than nine tenths of the target may be */
   heap->options.pause_ns = (uint64_t)(expected);
   collect(1, 100);
-  assert_int_equal(heap->nursery.bytes, BASE / 2);
+  assert_int_equal(heap->space.nursery.bytes, BASE / 2);
   collect(10 * DECISION, 100); /* half of it is below nine tenths, but twice as much would not be below six */
-  assert_int_equal(heap->nursery.bytes, BASE / 2);
+  assert_int_equal(heap->space.nursery.bytes, BASE / 2);
   heap->options.pause_ns = 1;
   collect(100, 100);
-  assert_int_equal(heap->nursery.bytes, LEAST);
+  assert_int_equal(heap->space.nursery.bytes, LEAST);
   heap->options.pause_ns = (uint64_t)(expected * 100);
-  uint32_t wait = heap->adapt.wait; /* longer with each halving */
+  uint32_t wait = heap->young.adapt.wait; /* longer with each halving */
   assert_true(wait > 2 * FIRST_WAIT);
   collect((int)wait - DECISION, 20);
-  assert_int_equal(heap->nursery.bytes, LEAST);
+  assert_int_equal(heap->space.nursery.bytes, LEAST);
   for (size_t bytes = LEAST; bytes < BASE; bytes *= 2) {
-    assert_int_equal(heap->nursery.bytes, bytes);
+    assert_int_equal(heap->space.nursery.bytes, bytes);
     collect(DECISION, 20); /* no trial would be worth it, but the base is nearer */
   }
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   collect(10 * DECISION, 20);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
 }
 
 static void no_halving_goes_below_the_least(void **state) {
   (void)state;
-  heap->nursery.bytes = LEAST / 2 * 3;
+  heap->space.nursery.bytes = LEAST / 2 * 3;
   heap->options.pause_ns = 1;
   collect(DECISION, 100);
-  assert_int_equal(heap->nursery.bytes, LEAST / 2 * 3);
-  heap->nursery.bytes = BASE;
+  assert_int_equal(heap->space.nursery.bytes, LEAST / 2 * 3);
+  heap->space.nursery.bytes = BASE;
 }
 
 static void collect_lasting(int count, uint64_t ns) {
   cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};
   for (int i = 0; i < count; i++) {
-    minor.u.minor.nursery_bytes = heap->nursery.bytes;
-    minor.u.minor.promoted_bytes = heap->nursery.bytes / 10;
+    minor.u.minor.nursery_bytes = heap->space.nursery.bytes;
+    minor.u.minor.promoted_bytes = heap->space.nursery.bytes / 10;
     minor.u.minor.duration_ns = ns;
-    crd_adapt_after_minor(heap, &minor);
+    crd_adapt_after_minor(&heap->young, &minor);
   }
 }
 
@@ -680,48 +681,48 @@ static void collect_lasting(int count, uint64_t ns) {
 static void the_time_of_roots_never_makes_it_smaller(void **state) {
   (void)state;
   heap->options.pause_ns = 1000000;
-  heap->adapt.root_words = BASE / 256; /* not so many that it grows */
-  uint64_t roots_ns = 2 * heap->adapt.root_words, promotion_ns = (uint64_t)(NS_PER_BYTE * 0.1 * BASE);
+  heap->young.adapt.root_words = BASE / 256; /* not so many that it grows */
+  uint64_t roots_ns = 2 * heap->young.adapt.root_words, promotion_ns = (uint64_t)(NS_PER_BYTE * 0.1 * BASE);
   collect_lasting(20 * DECISION, promotion_ns + roots_ns);
-  assert_true(heap->adapt.ns_per_promoted_byte < 1.01 * NS_PER_BYTE);
-  double rate = heap->adapt.ns_per_promoted_byte;
-  heap->adapt.root_words = 16000000; /* they take ten times the target and more */
-  size_t least = heap->nursery.bytes;
+  assert_true(heap->young.adapt.ns_per_promoted_byte < 1.01 * NS_PER_BYTE);
+  double rate = heap->young.adapt.ns_per_promoted_byte;
+  heap->young.adapt.root_words = 16000000; /* they take ten times the target and more */
+  size_t least = heap->space.nursery.bytes;
   for (int i = 0; i < 20 * DECISION; i++) {
     collect_lasting(1, 60000000);
-    assert_true(heap->nursery.bytes >= least);
-    least = heap->nursery.bytes;
+    assert_true(heap->space.nursery.bytes >= least);
+    least = heap->space.nursery.bytes;
   }
   assert_int_equal(least, MOST);
-  assert_true(heap->adapt.ns_per_promoted_byte == rate);
-  heap->major.phase = MAJOR_MARKING;
-  heap->major.behind = 8;
-  assert_int_equal(crd_adapt_hand_out(heap), MOST);
-  heap->adapt.root_words = 0;
-  assert_true(crd_adapt_hand_out(heap) < MOST);
-  heap->major.phase = MAJOR_IDLE;
-  heap->major.behind = 0;
+  assert_true(heap->young.adapt.ns_per_promoted_byte == rate);
+  heap->marking.major.phase = MAJOR_MARKING;
+  heap->marking.major.behind = 8;
+  assert_int_equal(crd_adapt_hand_out(&heap->young), MOST);
+  heap->young.adapt.root_words = 0;
+  assert_true(crd_adapt_hand_out(&heap->young) < MOST);
+  heap->marking.major.phase = MAJOR_IDLE;
+  heap->marking.major.behind = 0;
 }
 
 /* The time goes into remembered objects, for example: a smaller nursery only meets them more often. */
 static void halving_that_does_not_shorten_is_undone(void **state) {
   (void)state;
   heap->options.pause_ns = MIB;
-  heap->adapt.wait = 1000000;
+  heap->young.adapt.wait = 1000000;
   collect_lasting(1, 2 * MIB);
   for (int wait = FIRST_WAIT; wait <= 4 * FIRST_WAIT; wait *= 2) {
-    while (heap->nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
-    assert_int_equal(heap->nursery.bytes, BASE / 2);
+    while (heap->space.nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
+    assert_int_equal(heap->space.nursery.bytes, BASE / 2);
     collect_lasting(DECISION - 1, 2 * MIB);
-    assert_int_equal(heap->nursery.bytes, BASE / 2);
+    assert_int_equal(heap->space.nursery.bytes, BASE / 2);
     collect_lasting(1, 2 * MIB);
-    assert_int_equal(heap->nursery.bytes, BASE);
-    assert_int_equal(heap->adapt.shrink_wait, wait);
-    heap->major.phase = MAJOR_MARKING; /* nor is less handed out */
-    assert_int_equal(crd_adapt_hand_out(heap), BASE);
-    heap->major.phase = MAJOR_IDLE;
+    assert_int_equal(heap->space.nursery.bytes, BASE);
+    assert_int_equal(heap->young.adapt.shrink_wait, wait);
+    heap->marking.major.phase = MAJOR_MARKING; /* nor is less handed out */
+    assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
+    heap->marking.major.phase = MAJOR_IDLE;
     collect_lasting(wait - 1, 2 * MIB);
-    assert_int_equal(heap->nursery.bytes, BASE);
+    assert_int_equal(heap->space.nursery.bytes, BASE);
   }
 }
 
@@ -730,15 +731,15 @@ static void halving_that_does_not_shorten_is_undone(void **state) {
 static void halving_that_shortens_somewhat_stays(void **state) {
   (void)state;
   heap->options.pause_ns = 2 * MIB;
-  heap->adapt.wait = 1000000;
-  heap->adapt.shrink_backoff = 4 * FIRST_WAIT;
-  while (heap->nursery.bytes == BASE) collect_lasting(1, 4 * MIB);
+  heap->young.adapt.wait = 1000000;
+  heap->young.adapt.shrink_backoff = 4 * FIRST_WAIT;
+  while (heap->space.nursery.bytes == BASE) collect_lasting(1, 4 * MIB);
   assert_string_equal(reason, "a minor collection takes too much of the pause target");
   heap->options.pause_ns = 1000 * MIB;
   collect_lasting(DECISION, 2 * MIB / 10 * 13); /* 1.3 times as long for a byte */
-  assert_int_equal(heap->nursery.bytes, BASE / 2);
-  assert_int_equal(heap->adapt.shrink_wait, 0);
-  assert_int_equal(heap->adapt.shrink_backoff, FIRST_WAIT);
+  assert_int_equal(heap->space.nursery.bytes, BASE / 2);
+  assert_int_equal(heap->young.adapt.shrink_wait, 0);
+  assert_int_equal(heap->young.adapt.shrink_backoff, FIRST_WAIT);
 }
 
 /* An unusually quick collection is informative; an interrupted one is not. */
@@ -747,37 +748,39 @@ static void long_collections_count_little(void **state) {
   cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};
   minor.u.minor.nursery_bytes = minor.u.minor.promoted_bytes = MIB;
   minor.u.minor.duration_ns = 1000 * MIB;
-  crd_adapt_after_minor(heap, &minor);
+  crd_adapt_after_minor(&heap->young, &minor);
   double after = NS_PER_BYTE + NS_PER_BYTE * 0.5 / 32; /* half more counts, for a 32nd */
-  assert_true(heap->adapt.ns_per_promoted_byte > after * 0.999 && heap->adapt.ns_per_promoted_byte < after * 1.001);
+  assert_true(heap->young.adapt.ns_per_promoted_byte > after * 0.999 &&
+              heap->young.adapt.ns_per_promoted_byte < after * 1.001);
   minor.u.minor.duration_ns = 0;
-  crd_adapt_after_minor(heap, &minor);
+  crd_adapt_after_minor(&heap->young, &minor);
   after *= 0.75;
-  assert_true(heap->adapt.ns_per_promoted_byte > after * 0.999 && heap->adapt.ns_per_promoted_byte < after * 1.001);
+  assert_true(heap->young.adapt.ns_per_promoted_byte > after * 0.999 &&
+              heap->young.adapt.ns_per_promoted_byte < after * 1.001);
   minor.u.minor.promoted_bytes = (8 << 10) - 1; /* too few to tell */
   minor.u.minor.duration_ns = 1000 * MIB;
-  crd_adapt_after_minor(heap, &minor);
-  assert_true(heap->adapt.ns_per_promoted_byte < after * 1.001);
+  crd_adapt_after_minor(&heap->young, &minor);
+  assert_true(heap->young.adapt.ns_per_promoted_byte < after * 1.001);
   minor.u.minor.promoted_bytes = 8 << 10;
-  crd_adapt_after_minor(heap, &minor);
-  assert_true(heap->adapt.ns_per_promoted_byte > after * 1.01);
+  crd_adapt_after_minor(&heap->young, &minor);
+  assert_true(heap->young.adapt.ns_per_promoted_byte > after * 1.01);
 }
 
 /* Several long ones with no quick one between them were not interrupted: the program does something else now. */
 static void sixteen_long_collections_count_in_full(void **state) {
   (void)state;
   double slow = 10 * NS_PER_BYTE * BASE / 10; /* ten times what the tenth that survives took before */
-  heap->adapt.wait = 1000000;
+  heap->young.adapt.wait = 1000000;
   collect_lasting(SLOW - 1, (uint64_t)slow);
-  assert_true(heap->adapt.ns_per_promoted_byte < 1.3 * NS_PER_BYTE);
+  assert_true(heap->young.adapt.ns_per_promoted_byte < 1.3 * NS_PER_BYTE);
   collect_lasting(1, (uint64_t)slow);
-  assert_true(heap->adapt.ns_per_promoted_byte > 9.9 * NS_PER_BYTE);
+  assert_true(heap->young.adapt.ns_per_promoted_byte > 9.9 * NS_PER_BYTE);
   /* A quick one among them, and the average stays what it was, but for the little that a long one counts. */
-  heap->adapt.ns_per_promoted_byte = NS_PER_BYTE;
+  heap->young.adapt.ns_per_promoted_byte = NS_PER_BYTE;
   collect_lasting(SLOW - 1, (uint64_t)slow);
   collect_lasting(1, (uint64_t)(NS_PER_BYTE * BASE / 10));
   collect_lasting(SLOW - 1, (uint64_t)slow);
-  assert_true(heap->adapt.ns_per_promoted_byte < 1.6 * NS_PER_BYTE);
+  assert_true(heap->young.adapt.ns_per_promoted_byte < 1.6 * NS_PER_BYTE);
 }
 
 /* So the pauses of a program that has changed are within the target after sixteen collections of each size. */
@@ -785,47 +788,47 @@ static void after_sixteen_long_collections_it_shrinks(void **state) {
   (void)state;
   double expected = NS_PER_BYTE * 0.1 * BASE;
   heap->options.pause_ns = (uint64_t)(expected * 2);
-  heap->adapt.wait = 1000000;
+  heap->young.adapt.wait = 1000000;
   collect_lasting(10 * DECISION, (uint64_t)expected);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   collect_lasting(SLOW - 1, (uint64_t)(4 * expected));
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   collect_lasting(1, (uint64_t)(4 * expected));
-  assert_int_equal(heap->nursery.bytes, BASE / 2);
+  assert_int_equal(heap->space.nursery.bytes, BASE / 2);
 }
 
 static void while_marking_a_part_is_handed_out(void **state) {
   (void)state;
   double expected = NS_PER_BYTE * 0.1 * BASE;
-  heap->adapt.survival = 0.1;
+  heap->young.adapt.survival = 0.1;
   heap->options.pause_ns = (uint64_t)(expected * 3); /* a quarter of it is for the minor collection */
-  assert_int_equal(crd_adapt_hand_out(heap), BASE);
-  heap->major.phase = MAJOR_MARKING;
-  assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
+  heap->marking.major.phase = MAJOR_MARKING;
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2);
   heap->options.pause_ns = (uint64_t)(expected * 5);
-  assert_int_equal(crd_adapt_hand_out(heap), BASE);
-  heap->major.behind = 2; /* increments fell behind */
-  assert_int_equal(crd_adapt_hand_out(heap), BASE / 4);
-  heap->major.behind = 8;
-  assert_int_equal(crd_adapt_hand_out(heap), LEAST);
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
+  heap->marking.major.behind = 2; /* increments fell behind */
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 4);
+  heap->marking.major.behind = 8;
+  assert_int_equal(crd_adapt_hand_out(&heap->young), LEAST);
   heap->options.pause_ns = 0;
-  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   heap->options.pause_ns = 1;
-  heap->major.behind = 0;
-  assert_int_equal(crd_adapt_hand_out(heap), LEAST);
-  heap->adapt.fixed = true;
-  assert_int_equal(crd_adapt_hand_out(heap), BASE);
-  heap->nursery.bytes = BASE + 8;
-  heap->major.behind = 1;
-  assert_int_equal(crd_adapt_hand_out(heap), BASE / 2); /* whole words */
-  heap->nursery.bytes = BASE;
-  heap->adapt.fixed = false;
-  heap->major.phase = MAJOR_CLEARING;
-  heap->major.behind = 2; /* the heap was above the threshold after two increments of clearing */
-  assert_int_equal(crd_adapt_hand_out(heap), BASE / 4);
+  heap->marking.major.behind = 0;
+  assert_int_equal(crd_adapt_hand_out(&heap->young), LEAST);
+  heap->young.adapt.fixed = true;
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
+  heap->space.nursery.bytes = BASE + 8;
+  heap->marking.major.behind = 1;
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2); /* whole words */
+  heap->space.nursery.bytes = BASE;
+  heap->young.adapt.fixed = false;
+  heap->marking.major.phase = MAJOR_CLEARING;
+  heap->marking.major.behind = 2; /* the heap was above the threshold after two increments of clearing */
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 4);
   heap->options.pause_ns = 0;
-  assert_int_equal(crd_adapt_hand_out(heap), BASE);
-  heap->major.phase = MAJOR_IDLE;
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
+  heap->marking.major.phase = MAJOR_IDLE;
 }
 
 /* --- beside the second core --- */
@@ -837,70 +840,71 @@ static void while_marking_a_part_is_handed_out(void **state) {
 static void beside_the_thread_three_long_collections_cut_what_is_handed_out(void **state) {
   (void)state;
   const crd_major_phase phases[] = {MAJOR_MARKING, MAJOR_SWEEPING};
-  heap->adapt.survival = 0.1;
+  heap->young.adapt.survival = 0.1;
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 2);
   for (int i = 0; i < 2; i++) {
     run_beside(phases[i]);
     collect_lasting(2, (uint64_t)(4 * USUAL_NS));
-    assert_int_equal(crd_adapt_hand_out(heap), BASE);
+    assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
     collect_lasting(1, (uint64_t)(4 * USUAL_NS));
-    assert_int_equal(crd_adapt_hand_out(heap), BASE / 4); /* five eighths of the target are for the minor collection */
+    assert_int_equal(crd_adapt_hand_out(&heap->young),
+                     BASE / 4); /* five eighths of the target are for the minor collection */
     collect_lasting(1, (uint64_t)(2 * USUAL_NS));
-    assert_int_equal(crd_adapt_hand_out(heap), BASE / 4);
+    assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 4);
     collect_lasting(1, (uint64_t)(2 * USUAL_NS));
-    assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
+    assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2);
     collect_lasting(2, (uint64_t)USUAL_NS);
-    assert_int_equal(crd_adapt_hand_out(heap), BASE);
-    heap->adapt.ns_per_promoted_byte = 2 * NS_PER_BYTE; /* but not more than the average allows */
-    assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
-    heap->adapt.ns_per_promoted_byte = NS_PER_BYTE;
+    assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
+    heap->young.adapt.ns_per_promoted_byte = 2 * NS_PER_BYTE; /* but not more than the average allows */
+    assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2);
+    heap->young.adapt.ns_per_promoted_byte = NS_PER_BYTE;
     heap->options.pause_ns = 0;
-    assert_int_equal(crd_adapt_hand_out(heap), BASE);
+    assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
     heap->options.pause_ns = (uint64_t)(USUAL_NS * 2);
   }
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
 }
 
 /* Each phase has its own rates. None are used between major collections or without a thread. */
 static void what_was_slow_in_one_phase_says_nothing_of_another(void **state) {
   (void)state;
-  heap->adapt.survival = 0.1;
+  heap->young.adapt.survival = 0.1;
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 2);
   run_beside(MAJOR_MARKING);
   collect_lasting(3, (uint64_t)(2 * USUAL_NS));
-  assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2);
   run_beside(MAJOR_SWEEPING);
-  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   collect_lasting(3, (uint64_t)(4 * USUAL_NS));
   run_beside(MAJOR_MARKING);
-  assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2);
   run_alone();
-  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 8);
-  heap->major.phase = MAJOR_MARKING;
-  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  heap->marking.major.phase = MAJOR_MARKING;
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   heap->options.pause_ns = 1;
-  heap->major.phase = MAJOR_SWEEPING;
-  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  heap->marking.major.phase = MAJOR_SWEEPING;
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
 }
 
 /* The increments then have most of the target, and the heap grows no further. */
 static void past_the_threshold_sweeping_comes_first(void **state) {
   (void)state;
-  heap->adapt.survival = 0.1;
+  heap->young.adapt.survival = 0.1;
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 2.1);
   run_beside(MAJOR_SWEEPING);
-  heap->pacing.threshold = 1000;
-  heap->external_bytes = 1000 - heap->old.used_bytes;
-  assert_int_equal(crd_adapt_hand_out(heap), BASE);
-  heap->external_bytes++;
-  assert_int_equal(crd_adapt_hand_out(heap), BASE / 2); /* a quarter is for the minor collection */
-  heap->adapt.old_die = true;
-  assert_int_equal(crd_adapt_hand_out(heap), BASE);
-  heap->adapt.old_die = false;
+  heap->marking.pacing.threshold = 1000;
+  heap->marking.external_bytes = 1000 - heap->space.old.used_bytes;
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
+  heap->marking.external_bytes++;
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2); /* a quarter is for the minor collection */
+  heap->young.adapt.old_die = true;
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
+  heap->young.adapt.old_die = false;
   run_beside(MAJOR_MARKING);
-  assert_int_equal(crd_adapt_hand_out(heap), BASE);
-  heap->external_bytes = 0;
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
+  heap->marking.external_bytes = 0;
 }
 
 /* A smaller part would promote more, as a smaller nursery would. */
@@ -908,17 +912,18 @@ static void where_the_oldest_die_more_is_handed_out(void **state) {
   (void)state;
   run_beside(MAJOR_MARKING);
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 1.2);
-  heap->adapt.wait = 1000000;
+  heap->young.adapt.wait = 1000000;
   the_oldest_live(1, 50);
   collect_lasting(12, (uint64_t)USUAL_NS);
-  assert_int_equal(heap->nursery.bytes, BASE);
-  assert_int_equal(crd_adapt_hand_out(heap), BASE);
-  heap->major.behind = 1; /* an increment follows each: a quarter of the target, and half for what fell behind */
-  assert_int_equal(crd_adapt_hand_out(heap), BASE / 8);
-  heap->major.behind = 0;
+  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
+  heap->marking.major.behind =
+      1; /* an increment follows each: a quarter of the target, and half for what fell behind */
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 8);
+  heap->marking.major.behind = 0;
   the_oldest_live(16, 50);
   collect_lasting(1, (uint64_t)USUAL_NS);
-  assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2);
 }
 
 /* After each decision ages are counted anew, and in a small nursery they are few. */
@@ -926,40 +931,40 @@ static void what_is_not_known_changes_nothing(void **state) {
   (void)state;
   run_beside(MAJOR_MARKING);
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 1.2);
-  heap->adapt.wait = 1000000;
+  heap->young.adapt.wait = 1000000;
   the_oldest_live(1, 50);
   collect_lasting(DECISION, (uint64_t)USUAL_NS);
-  assert_true(heap->adapt.old_die);
-  heap->nursery.ages = (crd_ages){.seen = 32, .kept = 16, .old_seen = 8, .old_kept = 8};
+  assert_true(heap->young.adapt.old_die);
+  heap->space.nursery.ages = (crd_ages){.seen = 32, .kept = 16, .old_seen = 8, .old_kept = 8};
   collect_lasting(1, (uint64_t)USUAL_NS);
-  assert_int_equal(crd_adapt_hand_out(heap), BASE);
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   collect_lasting(1, (uint64_t)USUAL_NS);
-  assert_int_equal(crd_adapt_hand_out(heap), BASE / 2);
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2);
 }
 
 /* When a part has been handed out for sixteen collections, the size follows. */
 static void the_size_follows_what_is_handed_out(void **state) {
   (void)state;
   run_beside(MAJOR_MARKING);
-  heap->adapt.survival = 0.1;
-  heap->adapt.wait = 1000000;
+  heap->young.adapt.survival = 0.1;
+  heap->young.adapt.wait = 1000000;
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 2);
   collect_lasting(1, (uint64_t)USUAL_NS);
-  assert_int_equal(heap->adapt.collections, 1);
+  assert_int_equal(heap->young.adapt.collections, 1);
   uint64_t slow = (uint64_t)(4 * USUAL_NS) / 4; /* for a quarter of the nursery */
   cradle_event part = {.kind = CRADLE_EVENT_MINOR_END};
   part.u.minor.nursery_bytes = BASE / 4;
   part.u.minor.promoted_bytes = BASE / 40;
   part.u.minor.duration_ns = slow;
-  for (int i = 0; i < SLOW - 1; i++) crd_adapt_after_minor(heap, &part);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  for (int i = 0; i < SLOW - 1; i++) crd_adapt_after_minor(&heap->young, &part);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   run_alone(); /* a part that was collected on request says nothing */
-  crd_adapt_after_minor(heap, &part);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  crd_adapt_after_minor(&heap->young, &part);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
   run_beside(MAJOR_MARKING);
-  crd_adapt_after_minor(heap, &part);
-  assert_int_equal(heap->nursery.bytes, BASE / 2);
-  assert_int_equal(heap->adapt.collections, 0);
+  crd_adapt_after_minor(&heap->young, &part);
+  assert_int_equal(heap->space.nursery.bytes, BASE / 2);
+  assert_int_equal(heap->young.adapt.collections, 0);
 }
 
 /* What promotes next to nothing takes the time of its roots, so without a thread a smaller nursery has brought
@@ -967,11 +972,11 @@ static void the_size_follows_what_is_handed_out(void **state) {
 static void a_trial_without_a_sample_fails(void **state) {
   (void)state;
   heap->options.pause_ns = MIB;
-  heap->adapt.wait = 1000000;
-  while (heap->nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
+  heap->young.adapt.wait = 1000000;
+  while (heap->space.nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
   heap->options.pause_ns = 1000 * MIB;
   collect(DECISION, 0);
-  assert_int_equal(heap->nursery.bytes, BASE);
+  assert_int_equal(heap->space.nursery.bytes, BASE);
 }
 
 /* What the thread does not slow down counts: marking by the mutator, and sweeping. */
@@ -980,15 +985,15 @@ static void other_trials_of_a_smaller_size_count(void **state) {
   for (int i = 0; i < 2; i++) {
     run_alone();
     heap->options.pause_ns = MIB;
-    heap->adapt.wait = 1000000;
-    while (heap->nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
+    heap->young.adapt.wait = 1000000;
+    while (heap->space.nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
     heap->options.pause_ns = 1000 * MIB;
     if (i == 0)
-      heap->major.phase = MAJOR_MARKING;
+      heap->marking.major.phase = MAJOR_MARKING;
     else
       run_beside(MAJOR_SWEEPING);
     collect_lasting(DECISION, 2 * MIB); /* as long as the whole nursery */
-    assert_int_equal(heap->nursery.bytes, BASE);
+    assert_int_equal(heap->space.nursery.bytes, BASE);
   }
 }
 
@@ -996,14 +1001,14 @@ static void other_trials_of_a_smaller_size_count(void **state) {
 static void trials_of_a_smaller_size_leave_out_what_marking_slowed_down(void **state) {
   (void)state;
   heap->options.pause_ns = MIB;
-  heap->adapt.wait = 1000000;
-  while (heap->nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
+  heap->young.adapt.wait = 1000000;
+  while (heap->space.nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
   heap->options.pause_ns = 1000 * MIB;
   run_beside(MAJOR_MARKING);
   collect_lasting(DECISION, 2 * MIB); /* as long as the whole nursery */
-  assert_int_equal(heap->nursery.bytes, BASE / 2);
-  assert_int_equal(heap->adapt.shrunk_from, 0);
-  assert_int_equal(heap->adapt.shrink_wait, 0);
+  assert_int_equal(heap->space.nursery.bytes, BASE / 2);
+  assert_int_equal(heap->young.adapt.shrunk_from, 0);
+  assert_int_equal(heap->young.adapt.shrink_wait, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_heap, close_heap)

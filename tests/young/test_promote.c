@@ -241,7 +241,7 @@ static void values_are_followed_wherever_the_nursery_lies(void **state) {
       void *below = above ? crd_pages_reserve((size_t)1 << 20, 4096, NULL) : NULL;
       if (space != NULL) (void)crd_pages_unreserve(space, hole);
       open_types(&f, (size_t)1 << 20);
-      lay_above |= f.heap->old.arenas.base < (uintptr_t)f.heap->nursery.start;
+      lay_above |= f.heap->space.old.arenas.base < (uintptr_t)f.heap->space.nursery.start;
       {
         values *items = cradle_new_array(f.m, T_VALUES, ITEMS);
         CRADLE_ROOT(f.m, items);
@@ -254,7 +254,7 @@ static void values_are_followed_wherever_the_nursery_lies(void **state) {
         }
         cradle_collect(f.m, CRADLE_COLLECT_MINOR);
         for (size_t i = 0; i < ITEMS; i += 3) {
-          assert_false(heap_is_young(f.heap, items->item[i]));
+          assert_false(space_is_young(&f.heap->space, items->item[i]));
           assert_int_equal(cradle_type_of((void *)(uintptr_t)items->item[i]), T_PAIR);
           assert_true(items->item[i + 1] == 8 * i + 1);
         }

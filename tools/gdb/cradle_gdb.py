@@ -51,16 +51,17 @@ class Internals:
 
     def __init__(self, heap):
         self.heap = heap
-        self.nursery = heap["nursery"]
-        self.old = heap["old"]
-        self.arenas = heap["old"]["arenas"]
+        self.space = heap["space"]
+        self.nursery = self.space["nursery"]
+        self.old = self.space["old"]
+        self.arenas = self.old["arenas"]
         self.arenas_base = int(self.arenas["base"])
         self.arenas_bytes = int(self.arenas["bytes"])
         self.arena_count = int(self.arenas["used_end"])
         self.nursery_start = int(self.nursery["start"])
         self.nursery_end = int(self.nursery["end"])
         self.nursery_reserved = int(self.nursery["reserved_bytes"])
-        mutator = heap["mutator"]
+        mutator = self.space["mutator"]
         self.mutator = mutator if int(mutator) != 0 else None
         self.nursery_free = int(mutator["public"]["free"]) if self.mutator else self.nursery_start
 
@@ -122,13 +123,13 @@ class Internals:
         return [(free, end) for free, end in runs if free != end]
 
     def stack_length(self, name):
-        return (int(self.heap[name]["top"]) - int(self.heap[name]["base"])) // 8
+        return (int(self.heap["young"][name]["top"]) - int(self.heap["young"][name]["base"])) // 8
 
     def class_bytes(self, size_class):
         return int(self.old["classes"]["of"][size_class]["bytes"])
 
     def encoding(self):
-        encoding = self.heap["encoding"]
+        encoding = self.space["encoding"]
         pairs = [(int(encoding["pairs"][i]["mask"]), int(encoding["pairs"][i]["pattern"]))
                  for i in range(int(encoding["pair_count"]))]
         return pairs, int(encoding["tag_set"]), int(encoding["payload_mask"])
@@ -182,7 +183,7 @@ class Heap:
         self.value = value
         self.inside = Internals(value)
         self.word_at = Words().at
-        table = value["types"]
+        table = value["space"]["types"]
         self.types = [self.read_type(i, table["types"][i], table["item_slots"][i]) for i in range(int(table["count"]))]
         self.pairs, self.tag_set, self.payload_mask = self.inside.encoding()
 
@@ -291,17 +292,17 @@ class Heap:
     def roots(self):
         """(where, word, the object it refers to or None)."""
         options, mutator = self.value["options"], self.inside.mutator
-        for i in range(int(self.value["global_count"])):
-            root = self.value["globals"][i]
+        for i in range(int(self.value["roots"]["global_count"])):
+            root = self.value["roots"]["globals"][i]
             yield (f"global root {int(root['address']):#x}",) + self.slot(int(root["address"]), int(root["kind"]) == 1)[1:]
-        handles = self.value["handles"]
+        handles = self.value["tables"]["handles"]
         for i in range(int(handles["used"])):
             generation = int(handles["entries"][i]["generation"])
             if generation & 1:
                 word = int(handles["entries"][i]["word"])
                 yield f"handle {generation << 32 | i:#x}", word, word or None
-        for i in range(int(self.value["prebuilts"]["written"])):
-            address = int(self.value["prebuilts"]["of"][i]["object"])
+        for i in range(int(self.value["tables"]["prebuilts"]["written"])):
+            address = int(self.value["tables"]["prebuilts"]["of"][i]["object"])
             for where, _, *slot in self.slots(address, self.type_of(self.word_at(address))):
                 yield (f"prebuilt object {address:#x}, {where}", *slot)
         if not mutator:
@@ -474,16 +475,16 @@ class HeapCommand(gdb.Command):
 
     def invoke(self, argument, from_tty):
         heap = current_heap(argument)
-        inside, stats = heap.inside, heap.value["stats"]
-        state = int(heap.value["state"])
+        inside, stats = heap.inside, heap.value["report"]["stats"]
+        state = int(heap.value["report"]["state"])
         print(f"heap {Chosen.heap:#x}: {Internals.HEAP_STATES[state]}")
         print(f"collections: {int(stats['minor_collections'])} minor, {int(stats['major_collections'])} major")
         print(f"nursery: {inside.nursery_start:#x} to {inside.nursery_end:#x}, "
               f"{inside.nursery_free - inside.nursery_start} of {inside.nursery_end - inside.nursery_start} bytes filled")
         print(f"old generation: {int(inside.old['used_bytes'])} bytes, {int(inside.old['large_bytes'])} of them large; "
               f"{len(inside.used_arenas())} arenas of {int(inside.arenas['committed_count'])} committed")
-        print(f"major collection: {Internals.MAJOR_PHASES[int(heap.value['major']['phase'])]}; "
-              f"threshold: {int(heap.value['pacing']['threshold'])} bytes")
+        print(f"major collection: {Internals.MAJOR_PHASES[int(heap.value['marking']['major']['phase'])]}; "
+              f"threshold: {int(heap.value['marking']['pacing']['threshold'])} bytes")
         print(f"remembered objects: {inside.stack_length('remembered')}, "
               f"recorded slots of large arrays: {inside.stack_length('recorded')}")
         if state != 0:

@@ -1,0 +1,45 @@
+/* Prebuilt objects come and go: in the table of them and in the remembered set. */
+#include "gc/heap.h"
+#include "gc/young/remember.h"
+
+/* Registers an object. If it refers into the heap already, it counts as written. */
+bool cradle_prebuilt_add(cradle_heap *heap, void *object) {
+  static const char what[] = "cradle_prebuilt_add";
+  crd_heap_check_thread(heap, what);
+  const char *fault = crd_prebuilt_fault(&heap->tables, object);
+  if (fault != NULL) crd_misuse(heap, "%s: %p: %s", what, object, fault);
+  if (!crd_prebuilts_reserve(&heap->tables.prebuilts)) {
+    crd_out_of_room(&heap->space, what, "prebuilt object");
+    return false;
+  }
+  if (crd_prebuilt_enter(&heap->tables, object)) crd_remember(&heap->young, object);
+  return true;
+}
+
+/* The last entry of the remembered set takes the place of a prebuilt object's. */
+static void forget_remembered(cradle_heap *heap, const crd_prebuilt *prebuilt) {
+  crd_prebuilts *prebuilts = &heap->tables.prebuilts;
+  crd_word_stack *remembered = &heap->young.remembered;
+  size_t place = prebuilt->remembered;
+  if (header_has_barrier(*prebuilt->object)) return;
+  bool is_there = place < word_stack_count(remembered) && object_at(remembered->base[place]) == prebuilt->object;
+  ASSERT(is_there || heap->young.remember_all, "[prebuilt.4] a remembered prebuilt object is not where its entry says");
+  if (!is_there) return; /* the set could not grow */
+  uintptr_t last = remembered->base[place] = word_stack_pop(remembered);
+  uint32_t index = crd_address_map_get(&prebuilts->by_address, last);
+  if (index != ADDRESS_MAP_NONE) prebuilts->of[index].remembered = place;
+}
+
+/* No list of the heap may keep the object's address: afterwards it is plain memory of the program's. */
+void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
+  crd_prebuilts *prebuilts = &heap->tables.prebuilts;
+  crd_heap_check_thread(heap, "cradle_prebuilt_remove");
+  uint32_t index = crd_address_map_get(&prebuilts->by_address, address_of(object));
+  if (index == ADDRESS_MAP_NONE) crd_misuse(heap, "cradle_prebuilt_remove: %p: it is not registered", object);
+  if (header_is_pinned(*words_of(object)))
+    crd_misuse(heap, "cradle_prebuilt_remove: %s at %p: it is pinned",
+               crd_name_type(&heap->space, cradle_type_of(object)).buffer, object);
+  forget_remembered(heap, &prebuilts->of[index]);
+  cradle_word *passed = crd_prebuilt_leave(&heap->tables, index);
+  if (passed != NULL) crd_remember(&heap->young, passed);
+}

@@ -1,0 +1,136 @@
+#include "gc/report/misuse.h"
+
+#include <cradle/inspect.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define CRADLE_WITHOUT_PLACES 1 /* the functions themselves are here */
+#include <cradle/detail/call.h>
+
+#include "gc/base/address.h"
+#include "gc/platform/limits.h"
+
+/* --- places --- */
+
+/* At most so many bytes from the end of a path are reported. */
+#define PLACE_MOST 160
+
+/* The place of the innermost call that runs on this thread. */
+static CRD_THREAD_LOCAL const char *call_place;
+
+/* The calling function's frame, while there is a place. It is not set again when a call that was made for an argument
+ * ends: it is then lower than the outer call's, and tells less, but nothing wrong. */
+static CRD_THREAD_LOCAL const void *call_frame;
+
+const char *cradle_call_begin(const char *place, const void *frame) {
+  const char *outer = call_place;
+  call_place = place;
+  call_frame = frame;
+  return outer;
+}
+
+void cradle_call_end(const char *const *outer) {
+  call_place = outer == NULL ? NULL : *outer;
+}
+
+const char *crd_call_place(void) {
+  return call_place;
+}
+
+uintptr_t crd_call_frame(void) {
+  return call_place == NULL ? 0 : address_of(call_frame);
+}
+
+void crd_forget_frame(void) {
+  call_frame = NULL;
+}
+
+void crd_leave_call(crd_text *text) {
+  const char *place = call_place;
+  call_place = NULL;
+  if (place == NULL) return;
+  size_t length = strlen(place);
+  bool cut = length > PLACE_MOST;
+  crd_text_format(text, "; in the call at %s%s", cut ? "..." : "", cut ? place + length - PLACE_MOST : place);
+}
+
+/* --- misuse and errors --- */
+
+crd_message crd_message_of(const crd_text *first, const crd_text *second, const crd_text *third) {
+  crd_text place = {.length = 0};
+  const crd_text *const parts[] = {first, second, third, &place};
+  crd_message message;
+  size_t length = 0;
+  crd_leave_call(&place);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    if (parts[i] == NULL) continue;
+    memcpy(message.words + length, parts[i]->buffer, parts[i]->length);
+    length += parts[i]->length;
+  }
+  message.words[length] = '\0';
+  return message;
+}
+
+void crd_misuse_with(cradle_heap *heap, const crd_text *text, const crd_text *more,
+                     void (*last)(const cradle_heap *heap)) {
+  /* The message is complete before the handler runs, because the handler may longjmp. */
+  crd_message message = crd_message_of(text, more, NULL);
+  const cradle_options *options = heap == NULL ? NULL : heap_report(heap)->options;
+  if (options != NULL && options->on_misuse != NULL) {
+    options->on_misuse(options->handler_data, message.words);
+    crd_abort("cradle: the misuse handler returned after: ", message.words);
+  }
+  crd_say("cradle: misuse: ", message.words);
+  if (last != NULL) last(heap);
+  crd_abort_here();
+}
+
+void crd_misuse(cradle_heap *heap, const char *format, ...) {
+  crd_text text = {.length = 0};
+  va_list list;
+  va_start(list, format);
+  crd_text_format_list(&text, format, list);
+  va_end(list);
+  crd_misuse_with(heap, &text, NULL, NULL);
+}
+
+void cradle_misuse(cradle_heap *heap, const char *message) {
+  crd_misuse(heap, "%s", message);
+}
+
+/* --- what the system refuses --- */
+
+void crd_text_limit(crd_text *text, size_t bytes) {
+  crd_limit limit = crd_limits_blame(bytes);
+  if (limit.name == NULL)
+    crd_text_format(text, "the system refused it");
+  else if (limit.bytes == 0)
+    crd_text_format(text, "%s (%s)", limit.name, limit.remedy);
+  else
+    crd_text_format(text, "%s is %llu bytes (%s)", limit.name, limit.bytes, limit.remedy);
+}
+
+/* --- errors --- */
+
+bool crd_fail(cradle_error *error, const char *format, ...) {
+  if (error == NULL) return false;
+  crd_text text = {.length = 0};
+  va_list list;
+  va_start(list, format);
+  crd_text_format_list(&text, format, list);
+  va_end(list);
+  _Static_assert(sizeof error->message == sizeof text.buffer, "an error holds a text");
+  *error = (cradle_error){.option = NULL};
+  memcpy(error->message, text.buffer, sizeof error->message);
+  return false;
+}
+
+/* --- words --- */
+
+crd_type_words crd_show_name(const char *name) {
+  enum { NAME_ROOM = 100 }; /* "type 4294967295 ()" stands around it */
+  crd_type_words words;
+  if (name == NULL) name = "without a name";
+  (void)crd_show_text(words.buffer, NAME_ROOM, name, strlen(name));
+  return words;
+}

@@ -1,0 +1,65 @@
+/* What every room may tell of a heap: what it is doing now, its statistics, and to whom events and misuse go.
+ *
+ * The report is the first member of a heap. So whoever has a heap's address can report, and need not know what else a
+ * heap is. Every change of state goes through here, and these changes exist:
+ *
+ *   mutating     -> collecting, verifying, forking, sampling, telling, walking, destroying
+ *   collecting   -> telling, destroying
+ *
+ * and back to what ran before.
+ *
+ *   [state.1] While the state is not HEAP_MUTATING the mutator's top is NULL, so that an allocation where none may be
+ *             takes the slow path and is refused there.
+ */
+#ifndef CRADLE_GC_REPORT_REPORT_H
+#define CRADLE_GC_REPORT_REPORT_H
+
+#include <cradle/statistics.h>
+
+#include "gc/base/check.h"
+#include "gc/platform/pages.h"
+
+/* What runs now. */
+typedef enum crd_state {
+  HEAP_MUTATING = 0,
+  HEAP_COLLECTING,
+  HEAP_VERIFYING,
+  HEAP_FORKING,
+  HEAP_SAMPLING,   /* a callback of the sampler */
+  HEAP_DESTROYING, /* a destructor, an external-size callback or a weak set's function */
+  HEAP_TELLING,    /* a listener or a hook */
+  HEAP_WALKING,
+  HEAP_STATES
+} crd_state;
+
+typedef struct crd_heap_report {
+  crd_state state;
+  const cradle_options *options; /* the listener and the handlers are among them */
+  /* Goes to a state from HEAP_MUTATING, or back: stops and starts what works beside the program, and sets top. */
+  void (*go_to)(cradle_heap *heap, crd_state state);
+  cradle_statistics stats;     /* except what is computed when it is asked for */
+  crd_pause_begin pause_begin; /* of the last pause that somebody listened to */
+} crd_heap_report;
+
+static inline crd_heap_report *heap_report(cradle_heap *heap) {
+  return (crd_heap_report *)heap;
+}
+/* The heap, for what is reported to the embedder. */
+static inline cradle_heap *heap_of(crd_heap_report *report) {
+  return (cradle_heap *)report;
+}
+static inline bool event_wanted(const crd_heap_report *report) {
+  return report->options->listener.function != NULL;
+}
+/* Begins a state. Returns what ran before, for crd_state_leave. */
+crd_state crd_state_enter(crd_heap_report *report, crd_state state);
+void crd_state_leave(crd_heap_report *report, crd_state before);
+
+static inline bool collection_is_off(const cradle_options *options) {
+  return CRADLE_UNLIKELY(options->gc == CRADLE_GC_OFF);
+}
+static inline bool stress_is_on(const cradle_options *options) {
+  return CRADLE_UNLIKELY(options->stress_period != 0);
+}
+
+#endif

@@ -1,0 +1,98 @@
+/* The space of objects: the types that say what an object is, the encoding of references, and the two places where
+ * objects lie, the nursery and the old generation. Every room below the spine gets the space, and what else it works
+ * on. docs/design/collector.md has a table of the parts of a heap, and of who gets which. */
+#ifndef CRADLE_GC_SPACE_H
+#define CRADLE_GC_SPACE_H
+
+#include "gc/death_calls.h"
+#include "gc/mutator.h"
+#include "gc/object/poison.h"
+#include "gc/object/type_table.h"
+#include "gc/old/large.h"
+#include "gc/report/misuse.h"
+#include "gc/young/nursery.h"
+
+typedef struct crd_space {
+  crd_heap_report *report; /* of the heap */
+  const cradle_options *options;
+  cradle_hardware *hardware;
+  unsigned *known_hardware; /* which of its parts were read or given (gc/platform/hardware.h) */
+  crd_type_table types;
+  cradle_encoding encoding;
+  bool plain_encoding;
+  crd_mutator *mutator; /* which fills the nursery; or NULL */
+  crd_nursery nursery;
+  crd_old old;
+  crd_services *services;       /* NULL: no object with services ever existed (gc/death/services.h) */
+  const crd_death_calls *death; /* NULL if services is NULL */
+  uint64_t open_flags;          /* header flags that say that an object counts as dead (gc/death/reach.h); mostly 0 */
+} crd_space;
+
+/* --- objects --- */
+
+static inline const crd_type *space_type(const crd_space *space, uint64_t header) {
+  return &space->types.types[header_type(header)];
+}
+/* The address that a word refers to, or 0: none. The word is a value if value is set, otherwise a plain reference. */
+static inline uintptr_t space_address_in(const crd_space *space, bool value, cradle_word word) {
+  return CRADLE_LIKELY(!value) ? word : value_address(&space->encoding, word);
+}
+static inline bool space_is_young(const crd_space *space, uintptr_t address) {
+  return address - address_of(space->nursery.start) < space->nursery.reserved_bytes;
+}
+/* Whether a young object, large ones included, is at an address. The address may be any word. */
+static inline bool space_holds_young(const crd_space *space, uintptr_t address) {
+  return space_is_young(space, address) || old_is_young_large(&space->old, address);
+}
+/* Whether an old object's header is open. Until it closes, the object counts as dead, although it was reached. */
+static inline bool space_has_open(const crd_space *space, const cradle_word *object) {
+  return CRADLE_UNLIKELY(space->open_flags != 0) && header_has(object[0], space->open_flags);
+}
+/* Of a type or an object in a message: "type 3 (vector) at 0x7f0012345678". What the embedder gives may be no object
+ * at all. */
+crd_type_words crd_name_type(const crd_space *space, uint32_t type);
+crd_type_words crd_name_object(const crd_space *space, const void *object);
+
+/* --- memory --- */
+
+static inline uint64_t nursery_filled(const crd_space *space) {
+  return space->mutator == NULL ? space->nursery.kept_bytes
+                                : (uint64_t)(space->mutator->public.free - space->nursery.start);
+}
+/* Bytes in objects: old ones, rounded up to size classes, and the filled nursery. */
+static inline uint64_t space_used_bytes(const crd_space *space) {
+  return space->old.used_bytes - crd_old_unfilled_bytes(&space->old) + nursery_filled(space);
+}
+/* Called when much may be in use: notes a new peak. */
+void crd_space_note_used(crd_space *space);
+
+/* How many arenas a maximum heap allows beside the nursery; max 0: there is no maximum. */
+size_t crd_space_arenas_within(const crd_space *space, size_t max);
+/* Whether a nursery of so many bytes leaves enough of the maximum for what the old generation has committed, and for
+ * its promotion. */
+bool crd_space_nursery_fits(const crd_space *space, size_t nursery_bytes);
+/* Limits the arenas to the maximum minus the nursery. */
+void crd_space_limit_arenas(crd_space *space);
+
+/* Calls the heap's out-of-memory handler with the size and a message. If the heap has no handler, prints the message
+ * and aborts. what: the public function that found no memory. size: of the object that was asked for, in bytes.
+ *
+ * The handler may longjmp. So the caller must not have changed anything yet. The handler may also return. Then this
+ * function returns, and the public function returns NULL, 0 or false. */
+CRADLE_COLD void crd_out_of_memory(crd_space *space, const char *what, size_t size);
+/* The same for memory beside the objects. thing: what there is no room for, such as "pin". */
+CRADLE_COLD void crd_out_of_room(crd_space *space, const char *what, const char *thing);
+
+/* --- instruments --- */
+
+/* Whether to poison memory that died or moved. Only for instruments that look for poison: it takes time. */
+static inline bool space_poisons(const crd_space *space) {
+  return CRADLE_UNLIKELY(stress_is_on(space->options) || space->options->quarantine != 0 || space->options->verify);
+}
+static inline crd_remains space_remains(const crd_space *space, bool swept) {
+  uint64_t poison = swept ? POISON_SWEPT : POISON_NURSERY;
+  uint64_t collection = space->report->stats.minor_collections + !swept; /* the running one is not counted yet */
+  return (crd_remains){space_poisons(space) ? poison : 0, collection, swept};
+}
+
+#endif

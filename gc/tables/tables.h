@@ -1,0 +1,37 @@
+/* What is kept beside objects, and the parts that it works on. */
+#ifndef CRADLE_GC_TABLES_TABLES_H
+#define CRADLE_GC_TABLES_TABLES_H
+
+#include "gc/object/visit.h"
+#include "gc/space.h"
+#include "gc/tables/handle.h"
+#include "gc/tables/identity.h"
+#include "gc/tables/pin.h"
+#include "gc/tables/prebuilt.h"
+
+struct crd_tables {
+  crd_space *space;
+  crd_marking *marking;
+  crd_handles handles;
+  crd_pins pins;
+  crd_prebuilts prebuilts;
+  crd_ids ids;
+};
+
+/* Handles, and the slots of prebuilt objects that were written to. The minor collection looks only at those that
+ * changed, and marking at a piece at a time. These two functions are for phases that stop everything. */
+CRD_ALWAYS_INLINE void visit_handles(crd_tables *tables, uint32_t first, uint32_t last, crd_slot_function visit,
+                                     void *context) {
+  for (uint32_t i = first; i < last; i++)
+    if (handle_is_open(&tables->handles.entries[i])) visit(context, false, &tables->handles.entries[i].word);
+}
+CRD_ALWAYS_INLINE void visit_prebuilts(crd_tables *tables, uint32_t first, uint32_t last, crd_slot_function visit,
+                                       void *context) {
+  for (uint32_t i = first; i < last; i++) {
+    cradle_word *object = tables->prebuilts.of[i].object;
+    ASSERT(header_type(object[0]) < tables->space->types.count, "a prebuilt object's header was overwritten");
+    visit_object(&tables->space->types, object, visit, context);
+  }
+}
+
+#endif

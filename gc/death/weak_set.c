@@ -3,8 +3,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include <cradle/weak_set.h>
-
 #include "gc/base/grow.h"
 #include "gc/death/services.h"
 #include "gc/death/weak.h"
@@ -22,25 +20,10 @@
 /* So many places are looked at before the clock is. */
 #define PIECE_PLACES LIMIT(256, 8)
 
-typedef struct place {
+typedef struct crd_weak_place {
   uint64_t hash;
   cradle_word object;
 } place;
-
-struct cradle_weak_set {
-  crd_ring ring;    /* first */
-  crd_ring changed; /* in the ring of changed sets, or alone */
-  crd_services *services;
-  cradle_weak_swept_function swept;
-  void *data;
-  place *places;
-  size_t capacity, count, used;
-  size_t *young;
-  uint32_t young_count, young_capacity;
-  size_t removed;   /* by collections; the swept function was not told yet */
-  uint64_t changes; /* additions and removals by the program */
-  size_t bytes;     /* of places and young, as they are counted in the sum of all sets */
-};
 
 /* --- the rings --- */
 

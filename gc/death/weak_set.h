@@ -14,6 +14,8 @@
 #ifndef CRADLE_GC_DEATH_WEAK_SET_H
 #define CRADLE_GC_DEATH_WEAK_SET_H
 
+#include <cradle/weak_set.h>
+
 #include "gc/base/ring.h"
 #include "gc/death/list.h"
 
@@ -23,6 +25,21 @@ typedef struct crd_weak_sets {
   size_t cleared;     /* so many of its places were looked at */
   size_t bytes;       /* of memory, in all sets */
 } crd_weak_sets;
+
+struct cradle_weak_set {
+  crd_ring ring;    /* first */
+  crd_ring changed; /* in the ring of changed sets, or alone */
+  crd_services *services;
+  cradle_weak_swept_function swept;
+  void *data;
+  struct crd_weak_place *places;
+  size_t capacity, count, used;
+  size_t *young;
+  uint32_t young_count, young_capacity;
+  size_t removed;   /* by collections; the swept function was not told yet */
+  uint64_t changes; /* additions and removals by the program */
+  size_t bytes;     /* of places and young, as they are counted in the sum of all sets */
+};
 
 void crd_weak_sets_init(crd_weak_sets *sets);
 /* Takes dead objects out of the sets: in a minor collection, and in increments of a major one. */

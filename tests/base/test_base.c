@@ -11,25 +11,12 @@
 
 #include "gc/base/address_map.h"
 #include "gc/base/bits.h"
+#include "gc/base/grow.h"
 #include "gc/base/prefix.h"
 #include "gc/base/random.h"
 #include "gc/base/text.h"
 #include "gc/base/word_stack.h"
 #include "gc/platform/pages.h"
-
-static void *may_calloc(size_t count, size_t bytes) {
-  return granted-- > 0 ? calloc(count, bytes) : NULL;
-}
-#define calloc may_calloc
-#include "gc/base/address_map.c"
-#undef calloc
-static size_t reservable = SIZE_MAX; /* the most bytes that the address space has */
-static void *may_reserve(size_t size, size_t alignment, void *hint) {
-  return size <= reservable ? crd_pages_reserve(size, alignment, hint) : NULL;
-}
-#define crd_pages_reserve may_reserve
-#include "gc/base/word_stack.c"
-#undef crd_pages_reserve
 
 /* --- texts --- */
 
@@ -113,15 +100,15 @@ static void refused_memory_leaves_an_array_as_it_was(void **state) {
   (void)state;
   uint64_t *first = NULL, *second = NULL;
   uint32_t capacity = 0;
-  granted = 0;
+  granted_reallocs = 0;
   assert_false(GROW(first, 0u, capacity));
   assert_null(first);
   assert_int_equal(capacity, 0);
-  granted = INT_MAX;
+  granted_reallocs = INT_MAX;
   assert_true(GROW(first, 0u, capacity));
   for (uint32_t i = 0; i < capacity; i++) first[i] = i;
   uint64_t *before = first;
-  granted = 0;
+  granted_reallocs = 0;
   assert_false(GROW(first, capacity, capacity));
   assert_ptr_equal(first, before);
   assert_int_equal(capacity, GROW_FIRST);
@@ -130,7 +117,7 @@ static void refused_memory_leaves_an_array_as_it_was(void **state) {
   free(first);
   first = NULL;
   capacity = 0;
-  for (granted = 1; granted >= 0; granted = INT_MAX) {
+  for (granted_reallocs = 1; granted_reallocs >= 0; granted_reallocs = INT_MAX) {
     uint32_t copy = capacity;
     bool grown = GROW(first, 0u, copy) && GROW(second, 0u, capacity);
     assert_int_equal(capacity, grown ? GROW_FIRST : 0);
@@ -256,17 +243,17 @@ static void a_map_that_ends_leaves_no_memory(void **state) {
 static void refused_memory_leaves_a_map_as_it_was(void **state) {
   (void)state;
   crd_address_map map = {NULL, 0, 0};
-  granted = 0;
+  granted_callocs = 0;
   assert_false(crd_address_map_reserve(&map));
   assert_null(map.entries);
-  granted = INT_MAX;
+  granted_callocs = INT_MAX;
   for (uint32_t i = 1; i <= 48; i++) {
     assert_true(crd_address_map_reserve(&map));
     crd_address_map_insert(&map, 8 * (uintptr_t)i, i);
   }
-  granted = 0;
+  granted_callocs = 0;
   assert_false(crd_address_map_reserve(&map));
-  granted = INT_MAX;
+  granted_callocs = INT_MAX;
   assert_int_equal(map.capacity, 64);
   for (uint32_t i = 1; i <= 48; i++) assert_int_equal(crd_address_map_get(&map, 8 * (uintptr_t)i), i);
   crd_address_map_fini(&map);

@@ -1,26 +1,8 @@
 /* Memory for the collector's own tables is refused. Each function must call the out-of-memory handler with a message
  * that names the function. If the handler returns, the function must return NULL, 0 or false. Afterwards both the
  * function and the heap must work. */
-#include "tests/support/allocated.h"
+#include "tests/support/granted.h"
 #include "tests/support/heap_fixture.h"
-
-/* The library's growing arrays, maps, weak sets and services, compiled here so that the test can refuse them memory. */
-static bool refusing;
-static void *may_realloc(void *memory, size_t bytes) {
-  return refusing ? NULL : realloc(memory, bytes);
-}
-static int granted; /* so many calls of calloc are not refused */
-static void *may_calloc(size_t count, size_t bytes) {
-  return refusing && granted-- <= 0 ? NULL : calloc(count, bytes);
-}
-#define realloc may_realloc
-#define calloc may_calloc
-#include "gc/base/address_map.c"
-#include "gc/base/grow.c"
-#include "gc/death/registry.c"
-#include "gc/death/weak_set.c"
-#undef realloc
-#undef calloc
 
 static fixture f;
 static void *object;
@@ -28,6 +10,11 @@ static cradle_weak_set *set;
 static pair prebuilt[200];
 static uint64_t globals[200];
 static size_t next; /* of these */
+
+static void grant(int reallocs, int callocs) {
+  granted_reallocs = reallocs;
+  granted_callocs = callocs;
+}
 
 static bool returns; /* the handler does; otherwise it lands */
 static jmp_buf landing;
@@ -138,12 +125,12 @@ static const struct {
 static int call_until_refused(bool (*call)(void)) {
   enum { MOST = 130 };
   volatile int end = 0;
-  refusing = true;
+  grant(0, 0);
   if (setjmp(landing) != 0)
     end = 2;
   else
     for (int i = 0; i < MOST && end == 0; i++) end = call() ? 0 : 1;
-  refusing = false;
+  grant(INT_MAX, INT_MAX);
   return end;
 }
 
@@ -196,14 +183,12 @@ static void a_set_without_places_is_not_made(void **state) {
   assert_true(make_set());
   size_t before = allocated_bytes();
   for (int i = 0; i < 1000; i++) {
-    refusing = true;
-    granted = 1;
+    grant(0, 1);
     cradle_weak_set *made = cradle_weak_set_new(f.m, NULL, NULL);
-    refusing = false;
+    assert_int_equal(granted_callocs, -1);
+    grant(INT_MAX, INT_MAX);
     assert_null(made);
-    assert_int_equal(granted, -1);
   }
-  granted = 0;
   assert_true(allocated_bytes() < before + ((size_t)8 << 10));
   assert_true(make_set());
   returns = false;

@@ -341,11 +341,11 @@ static void a_type_is_not_added_without_memory(void **state) {
   crd_type_table table = {NULL, NULL, NULL, 0, 0, 0};
   cradle_type type = {.name = "some", .size = 16, .references = 2};
   for (int grants = 0; grants < 3; grants++) {
-    granted = grants;
+    granted_reallocs = grants;
     assert_null(crd_type_table_add(&table, &type, false));
     assert_int_equal(table.count | table.capacity, 0);
   }
-  granted = INT_MAX;
+  granted_reallocs = INT_MAX;
   assert_non_null(crd_type_table_add(&table, &type, false));
   table.count = CRADLE_TYPE_ID_END;
   assert_null(crd_type_table_add(&table, &type, false)); /* ids ran out */

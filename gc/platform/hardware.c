@@ -24,8 +24,6 @@
 
 #define L2_DEFAULT_BYTES ((size_t)1 << 20)
 #define PAGE_DEFAULT_BYTES ((size_t)4096)
-#define PATH_BYTES 512
-#define FILE_BYTES 8192
 #define CACHE_INDEXES 16
 
 static size_t from_sysconf(int name) {
@@ -40,16 +38,16 @@ static size_t from_sysconf(int name) {
  * Paths and numbers without stdio and malloc: the collector uses no stdio, and reading the machine allocates
  * nothing. */
 
-/* A path that did not fit names no file: its length is PATH_BYTES. */
+/* A path that did not fit names no file: its length is HARDWARE_PATH_BYTES. */
 typedef struct path {
-  char text[PATH_BYTES];
+  char text[HARDWARE_PATH_BYTES];
   size_t length;
 } path;
 
 static void path_add(path *p, const char *words) {
   size_t length = strlen(words);
-  if (length >= PATH_BYTES - p->length) {
-    p->length = PATH_BYTES;
+  if (length >= HARDWARE_PATH_BYTES - p->length) {
+    p->length = HARDWARE_PATH_BYTES;
     return;
   }
   memcpy(p->text + p->length, words, length + 1);
@@ -80,7 +78,7 @@ static path path_of(const char *root, const char *rest) {
 
 /* The start of a file, terminated. false: it cannot be read, or is empty. */
 static bool read_file(const path *p, char *buffer, size_t size) {
-  int file = p->length < PATH_BYTES ? open(p->text, O_RDONLY | O_CLOEXEC) : -1;
+  int file = p->length < HARDWARE_PATH_BYTES ? open(p->text, O_RDONLY | O_CLOEXEC) : -1;
   if (file < 0) return false;
   size_t held = 0;
   ssize_t got;
@@ -231,7 +229,7 @@ static size_t meminfo(const char *text, const char *name, const char *unit) {
 
 static void read_pool(cradle_hardware *hardware, const char *root) {
   path file = path_of(root, "proc/meminfo");
-  char text[FILE_BYTES];
+  char text[HARDWARE_FILE_BYTES];
   if (!read_file(&file, text, sizeof text)) return;
   size_t kib = meminfo(text, "Hugepagesize:", " kB\n");
   if (kib <= SIZE_MAX >> 10) hardware->pool_page_bytes = power_of_two_or_0(kib << 10);
@@ -324,7 +322,7 @@ static int lower_to_line(size_t *least, const char *root, const group_limits *li
 /* Looks at each line of /proc/self/cgroup. Returns the versions whose limits they led to. */
 static int lower_to_list(size_t *least, const char *root, const group_limits *limits) {
   path file = path_of(root, "proc/self/cgroup");
-  char text[FILE_BYTES];
+  char text[HARDWARE_FILE_BYTES];
   int seen = 0;
   if (!read_file(&file, text, sizeof text)) return 0;
   char *line = text;
@@ -437,7 +435,8 @@ size_t crd_hardware_memory(const cradle_hardware *hardware) {
   return hardware->memory_bytes != 0 ? hardware->memory_bytes : physical_memory(hardware->page_bytes);
 }
 
-static void read_parts(cradle_hardware *hardware, const char *root, unsigned parts) {
+void crd_hardware_read_under(cradle_hardware *hardware, const char *root, unsigned parts) {
+  KEEP_ERRNO;
   if (parts & HARDWARE_L2 && strcmp(root, "/") == 0) ask_quick_l2(hardware);
   if (parts & HARDWARE_MEMORY) hardware->memory_bytes = physical_memory(hardware->page_bytes);
   if (parts & HARDWARE_PROCESSORS) hardware->processors = online_processors();
@@ -448,17 +447,11 @@ static void read_parts(cradle_hardware *hardware, const char *root, unsigned par
 void crd_hardware_learn(cradle_hardware *hardware, unsigned *known, unsigned parts) {
   parts &= ~*known;
   if (parts == 0) return;
-  KEEP_ERRNO;
-  read_parts(hardware, "/", parts);
+  crd_hardware_read_under(hardware, "/", parts);
   *known |= parts;
 }
 
-void crd_hardware_detect_under(cradle_hardware *hardware, const char *root) {
-  KEEP_ERRNO;
-  crd_hardware_init(hardware);
-  read_parts(hardware, root, HARDWARE_ALL);
-}
-
 void crd_hardware_detect(cradle_hardware *hardware) {
-  crd_hardware_detect_under(hardware, "/");
+  crd_hardware_init(hardware);
+  crd_hardware_read_under(hardware, "/", HARDWARE_ALL);
 }

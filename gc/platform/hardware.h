@@ -45,8 +45,11 @@ void crd_hardware_learn(cradle_hardware *hardware, unsigned *known, unsigned par
 size_t crd_hardware_memory(const cradle_hardware *hardware);
 /* Begins a description and reads all parts. */
 void crd_hardware_detect(cradle_hardware *hardware);
-/* The same with the files under root, which ends with a slash, in place of "/": tests give a folder with sys/ and
- * proc/. sysconf and prctl still answer for the real machine, so even the L2 is looked for in sysfs first. */
-void crd_hardware_detect_under(cradle_hardware *hardware, const char *root);
+/* For tests: reads the parts from the files under root, which ends with a slash, in place of "/". sysconf and prctl
+ * still answer for the real machine, so even the L2 is looked for in sysfs first. Not on Windows. */
+void crd_hardware_read_under(cradle_hardware *hardware, const char *root, unsigned parts);
+/* A path longer than that names no file, and so much of a file is read; both with the terminating zero. */
+#define HARDWARE_PATH_BYTES 512
+#define HARDWARE_FILE_BYTES 8192
 
 #endif

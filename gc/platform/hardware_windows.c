@@ -130,13 +130,8 @@ void crd_hardware_learn(cradle_hardware *hardware, unsigned *known, unsigned par
   *known |= parts;
 }
 
-void crd_hardware_detect_under(cradle_hardware *hardware, const char *root) {
+void crd_hardware_detect(cradle_hardware *hardware) {
   unsigned known = 0;
-  (void)root; /* there is no such tree */
   crd_hardware_init(hardware);
   crd_hardware_learn(hardware, &known, HARDWARE_ALL);
-}
-
-void crd_hardware_detect(cradle_hardware *hardware) {
-  crd_hardware_detect_under(hardware, "");
 }

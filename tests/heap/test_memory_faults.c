@@ -1,8 +1,8 @@
-/* Runs a whole heap and makes each of its system calls fail in turn. This test compiles the Linux pages with their seam
- * open and uses them instead of the library's. Ordinary memory replaces the reserved pool, and a variable replaces the
- * clock. The seam checks that addresses and sizes suit a base page larger than this machine's. */
+/* Runs a whole heap and makes each of its system calls fail in turn (memory_faults_calls.h says which). A variable
+ * replaces the clock. Addresses and sizes must suit a base page larger than this machine's. */
 #if defined(__linux__)
 
+#include "tests/heap/memory_faults_calls.h"
 #include "tests/support/heap_fixture.h"
 
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include "gc/heap.h"
 #include "gc/old/arena_memory.h"
 #include "gc/old/closed.h"
+#include "gc/platform/pages.h"
 
 /* --- the seam --- */
 
@@ -27,7 +28,7 @@ static uint64_t clock_ns = 1;
 static void suit(const void *address, size_t size) {
   if ((uintptr_t)address % unit_bytes != 0 || size % unit_bytes != 0) unsuited++;
 }
-static void *seam_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) {
+void *seam_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) {
   suit(address, size);
   if (size > largest) largest = size;
   if (address != NULL) return mmap(address, size, protection, flags, file, offset);
@@ -39,39 +40,23 @@ static void *seam_mmap(void *address, size_t size, int protection, int flags, in
   munmap(start + size, (size_t)(mapped + unit_bytes - start));
   return start;
 }
-static int seam_munmap(void *address, size_t size) {
+int seam_munmap(void *address, size_t size) {
   suit(address, size);
   return munmap(address, size);
 }
-static int seam_mprotect(void *address, size_t size, int protection) {
+int seam_mprotect(void *address, size_t size, int protection) {
   suit(address, size);
   return mprotect(address, size, protection);
 }
-static int seam_madvise(void *address, size_t size, int advice) {
+int seam_madvise(void *address, size_t size, int advice) {
   suit(address, size);
   return madvise(address, size, advice);
 }
-static int seam_clock_gettime(clockid_t clock, struct timespec *now) {
+int seam_clock_gettime(clockid_t clock, struct timespec *now) {
   (void)clock;
   *now = (struct timespec){(time_t)(clock_ns / 1000000000u), (long)(clock_ns % 1000000000u)};
   return 0;
 }
-
-#undef MAP_HUGETLB
-#define MAP_HUGETLB 0
-#define mmap seam_mmap
-#define munmap seam_munmap
-#define mprotect seam_mprotect
-#define madvise seam_madvise
-#define clock_gettime seam_clock_gettime
-#define CRADLE_FAULT_INJECTION 1
-#include "gc/platform/pages.c"
-#include "gc/platform/pages_linux.c"
-#undef mmap
-#undef munmap
-#undef mprotect
-#undef madvise
-#undef clock_gettime
 
 #define MIB ((size_t)1 << 20)
 
@@ -83,6 +68,7 @@ static struct {
   bool leaks; /* a refused call would have given memory or a file back */
 } fault;
 
+bool crd_fault_should_fail(const char *call, int *error);
 bool crd_fault_should_fail(const char *call, int *error) {
   if (!fault.open) return false;
   if (fault.only != NULL && strcmp(call, fault.only) != 0) return false;

@@ -2,6 +2,11 @@
 
 #include <stdint.h>
 
+#include "tests/model/fuzz_calls.h"
+
+#include "gc/instruments/history.h"
+#include "gc/instruments/verify.h"
+
 static uint64_t state;
 static bool all;
 
@@ -31,19 +36,8 @@ bool sample_end_is_due(void) {
   return one_in(END_SAMPLE_OF);
 }
 
-/* The verifier and its history of where heaps were right, which costs a backtrace each time. Their headers declare them
- * by their own names. */
-#include "gc/instruments/history.h"
-#include "gc/instruments/verify.h"
-bool verify_whole(cradle_heap *heap, crd_text *text);
-void note_right(cradle_heap *heap, bool before);
-#define crd_verify verify_whole
-#include "gc/instruments/verify.c"
-#undef crd_verify
-#define crd_history_right note_right
-#include "gc/instruments/history.c"
-#undef crd_history_right
-
+/* The verifier and its history of where heaps were right, which costs a backtrace each time. fuzz_calls.h has given
+ * both other names. */
 static bool was_verified;
 
 bool crd_verify(cradle_heap *heap, crd_text *text) {

@@ -1,6 +1,7 @@
 #include "tests/model/fuzz_system.h"
 
 #if defined(__linux__)
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -10,6 +11,8 @@
 #include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tests/model/fuzz_calls.h"
 
 #include "gc/heap.h"
 
@@ -22,7 +25,7 @@ long long system_clock_ns(void) {
   return clock_ns;
 }
 
-static int ticking_gettime(clockid_t clock, struct timespec *now) {
+int ticking_gettime(clockid_t clock, struct timespec *now) {
   (void)clock;
   long long ns = __atomic_add_fetch(&clock_ns, TICK_NS, __ATOMIC_RELAXED);
   *now = (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
@@ -194,35 +197,35 @@ static int keeping_madvise(void *address, size_t size, int advice) {
   return 0;
 }
 
-static void *locked_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) {
+void *locked_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) {
   pthread_mutex_lock(&lock);
   void *mapped = counting_mmap(address, size, protection, flags, file, offset);
   pthread_mutex_unlock(&lock);
   return mapped;
 }
 
-static int locked_munmap(void *address, size_t size) {
+int locked_munmap(void *address, size_t size) {
   pthread_mutex_lock(&lock);
   int status = counting_munmap(address, size);
   pthread_mutex_unlock(&lock);
   return status;
 }
 
-static void *locked_mremap(void *from, size_t size, size_t new_size, int flags, void *to) {
+void *locked_mremap(void *from, size_t size, size_t new_size, int flags, void *to) {
   pthread_mutex_lock(&lock);
   void *moved = counting_mremap(from, size, new_size, flags, to);
   pthread_mutex_unlock(&lock);
   return moved;
 }
 
-static int locked_mprotect(void *address, size_t size, int protection) {
+int locked_mprotect(void *address, size_t size, int protection) {
   pthread_mutex_lock(&lock);
   int status = keeping_mprotect(address, size, protection);
   pthread_mutex_unlock(&lock);
   return status;
 }
 
-static int locked_madvise(void *address, size_t size, int advice) {
+int locked_madvise(void *address, size_t size, int advice) {
   pthread_mutex_lock(&lock);
   int status = keeping_madvise(address, size, advice);
   pthread_mutex_unlock(&lock);
@@ -234,16 +237,6 @@ void system_await_round(const cradle_heap *heap) {
   if (!marker->going) return;
   for (int i = 0; i < 1000 && __atomic_load_n(&marker->word, __ATOMIC_RELAXED) == ROUND_OFFERED; i++) sched_yield();
 }
-
-#define mprotect locked_mprotect
-#define madvise locked_madvise
-#define clock_gettime ticking_gettime
-#define mmap locked_mmap
-#define munmap locked_munmap
-#define mremap locked_mremap
-#define CRADLE_FAULT_INJECTION 1
-#include "gc/platform/pages.c"
-#include "gc/platform/pages_linux.c"
 
 /* munmap is never refused: a mapping that is not given back would be missing for every later input. */
 bool crd_fault_should_fail(const char *call, int *error) {

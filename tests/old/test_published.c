@@ -3,13 +3,9 @@
  * unmarked [marker.3]. Both sides run on the test's own thread. That stores and loads also keep this order on a
  * processor with weakly ordered memory is shown by tests/spin/second_core.pml, not here. */
 
-/* The library's functions that read or write these bits, compiled here so that the test can act between accesses. */
-static void accessed(const void *word);
-#define __atomic_load_n(word, order) (accessed(word), __atomic_load_n(word, order))
-#define __atomic_store_n(word, value, order) (__atomic_store_n(word, value, order), accessed(word))
-#include "gc/old/mark_beside.c"
-#include "gc/old/large.c"
-#include "gc/old/span.c"
+#include "tests/old/published_calls.h"
+
+#include "gc/old/mark_loop.h"
 #undef __atomic_load_n
 #undef __atomic_store_n
 
@@ -20,7 +16,7 @@ static void accessed(const void *word);
 static void (*act)(const void *word); /* after a store, before a load; NULL: nothing */
 static int accesses, act_at;          /* act_at: act only at this access; 0: at each */
 
-static void accessed(const void *word) {
+void accessed(const void *word) {
   void (*acts)(const void *) = act;
   if (acts == NULL || (++accesses != act_at && act_at != 0)) return;
   act = NULL; /* it has accesses of its own */

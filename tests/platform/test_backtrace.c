@@ -1,5 +1,5 @@
-/* Tests the commands that a backtrace is written as. The module is compiled into this test, and what it asks the
- * system is answered here: which files are loaded, which calls are under way and what the program's file holds. */
+/* Tests the commands that a backtrace is written as. What the module asks the system is answered here:
+ * which files are loaded, which calls are under way and what the program's file holds (backtrace_calls.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,14 +13,13 @@
 #include "gc/platform/backtrace.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <elf.h>
-#include <execinfo.h>
-#include <fcntl.h>
-#include <link.h>
-#include <sys/auxv.h>
 #endif
+
+#include "tests/platform/backtrace_calls.h"
 
 /* --- what was written --- */
 
@@ -37,7 +36,7 @@ static struct {
   int error;                   /* their errno */
 } out;
 
-static ssize_t stub_write(int file, const void *words, size_t length) {
+ssize_t stub_write(int file, const void *words, size_t length) {
   out.calls++;
   if (file != STDERR_FILENO) {
     errno = EBADF;
@@ -72,8 +71,6 @@ static const char *written(const crd_backtrace *trace) {
   return out.text;
 }
 
-#define write(file, words, length) stub_write(file, words, length)
-
 #ifdef __GLIBC__
 
 /* --- the system --- */
@@ -97,7 +94,7 @@ static struct {
   int depth;                               /* what backtrace() finds: calls that return to 0x101, 0x102 and so on */
 } machine;
 
-static int stub_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, void *data), void *data) {
+int stub_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, void *data), void *data) {
   struct dl_phdr_info files[] = {{.dlpi_addr = PROGRAM, .dlpi_name = ""},
                                  {.dlpi_addr = LIBRARY, .dlpi_name = machine.library},
                                  {.dlpi_addr = OTHER, .dlpi_name = "/lib/other.so"}};
@@ -111,12 +108,12 @@ static int stub_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, voi
   return 0;
 }
 
-static unsigned long stub_entry(unsigned long name) {
+unsigned long stub_entry(unsigned long name) {
   assert_int_equal(name, AT_ENTRY);
   return ENTRY;
 }
 
-static ssize_t stub_readlink(const char *path, char *buffer, size_t size) {
+ssize_t stub_readlink(const char *path, char *buffer, size_t size) {
   assert_string_equal(path, "/proc/self/exe");
   machine.paths++;
   if (machine.program == NULL) return -1;
@@ -126,38 +123,20 @@ static ssize_t stub_readlink(const char *path, char *buffer, size_t size) {
   return (ssize_t)length;
 }
 
-static int stub_open(const char *path, int flags) {
+int stub_open(const char *path, int flags) {
   assert_string_equal(path, "/proc/self/exe");
   assert_int_equal(flags, O_RDONLY | O_CLOEXEC);
   machine.files++;
   return machine.file == NULL ? -1 : dup(fileno(machine.file));
 }
 
-/* What is read must fit into where it is read. */
-#define FITS(buffer, size) assert_true((size) <= __builtin_object_size(buffer, 0))
-
-static int stub_backtrace(void **returns, int most) {
+int stub_backtrace(void **returns, int most) {
   assert_int_equal(most, 1 + BACKTRACE_MOST);
   machine.traces++;
   int depth = machine.depth < most ? machine.depth : most;
   for (int i = 0; i < depth; i++) returns[i] = (void *)(uintptr_t)(0x101 + i);
   return depth;
 }
-
-#define dl_iterate_phdr(visit, data) stub_iterate(visit, data)
-#define getauxval(name) stub_entry(name)
-#define readlink(path, buffer, size) stub_readlink(path, buffer, size)
-#define open(path, flags) stub_open(path, flags)
-#define backtrace(returns, most) stub_backtrace(returns, most)
-#define pread(file, buffer, size, at) (FITS(buffer, size), (pread)(file, buffer, size, at))
-#include "gc/platform/backtrace.c"
-#undef pread
-#undef open
-#undef readlink
-#undef backtrace
-#undef getauxval
-#undef dl_iterate_phdr
-#undef write
 
 static int reset_machine(void **state) {
   memset(&machine, 0, sizeof machine);
@@ -429,9 +408,6 @@ static void refused_words_are_lost_in_silence(void **state) {
 }
 
 #else
-
-#include "gc/platform/backtrace.c"
-#undef write
 
 static int reset_machine(void **state) {
   return reset(state);

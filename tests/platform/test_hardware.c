@@ -1,5 +1,5 @@
-/* Hardware detection under trees that each test writes: complete, missing, garbled and limited. The module is compiled
- * into this test, which answers some of its system calls. */
+/* Hardware detection under trees that each test writes: complete, missing, garbled and limited. The test
+ * answers the system calls of hardware_calls.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,6 +21,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/platform/hardware_calls.h"
+
+#include "gc/platform/hardware.h"
+
 /* --- the system, where it is not the machine's own --- */
 
 static struct {
@@ -39,7 +43,7 @@ static struct {
   size_t left;
 } before;
 
-static int stub_getaffinity(pid_t process, size_t size, cpu_set_t *allowed) {
+int stub_getaffinity(pid_t process, size_t size, cpu_set_t *allowed) {
   assert_int_equal(process, 0); /* this one */
   if (machine.refuses_affinity) return errno = EINVAL, -1;
   if (machine.allowed == NULL) return sched_getaffinity(process, size, allowed);
@@ -47,21 +51,21 @@ static int stub_getaffinity(pid_t process, size_t size, cpu_set_t *allowed) {
   return 0;
 }
 
-static int stub_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
+int stub_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d) {
   return machine.thp_disabled == INT_MIN ? prctl(option, a, b, c, d) : machine.thp_disabled;
 }
 
-static long stub_sysconf(int name) {
+long stub_sysconf(int name) {
   return name == machine.name ? machine.value : sysconf(name);
 }
 
-static int stub_open(const char *path, int flags) {
+int stub_open(const char *path, int flags) {
   before.next = NULL;
   return open(path, flags);
 }
 
 /* A read goes on where the one before ended. Buffers are powers of two long, and the last byte is for the zero. */
-static ssize_t stub_read(int file, void *buffer, size_t size) {
+ssize_t stub_read(int file, void *buffer, size_t size) {
   if (before.next != NULL) {
     assert_int_equal(file, before.file);
     assert_ptr_equal(buffer, before.next);
@@ -74,19 +78,6 @@ static ssize_t stub_read(int file, void *buffer, size_t size) {
   before.left = size - (size_t)(got > 0 ? got : 0);
   return got;
 }
-
-#include "gc/platform/hardware.h"
-#define sched_getaffinity(process, size, allowed) stub_getaffinity(process, size, allowed)
-#define prctl(option, a, b, c, d) stub_prctl(option, a, b, c, d)
-#define sysconf(name) stub_sysconf(name)
-#define open(path, flags) stub_open(path, flags)
-#define read(file, buffer, size) stub_read(file, buffer, size)
-#include "gc/platform/hardware.c"
-#undef sched_getaffinity
-#undef prctl
-#undef sysconf
-#undef open
-#undef read
 
 #define MIB ((size_t)1 << 20)
 #define CPU "sys/devices/system/cpu/cpu"
@@ -165,13 +156,18 @@ static int remove_root(void **state) {
   return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+static void detect_into(cradle_hardware *hardware) {
+  crd_hardware_init(hardware);
+  crd_hardware_read_under(hardware, root, HARDWARE_ALL);
+}
+
 static cradle_hardware detect(void) {
   cradle_hardware hardware;
   memset(&hardware, 0xA5, sizeof hardware);
   int next = dup(0);
   close(next);
   errno = 77;
-  crd_hardware_detect_under(&hardware, root);
+  detect_into(&hardware);
   assert_int_equal(errno, 77);
   assert_int_equal(dup(0), next); /* every file was closed */
   close(next);
@@ -326,8 +322,6 @@ static void garbled_cache_sizes_tell_nothing(void **state) {
   have_processors(1);
   put_cpus("", "");
   for (size_t i = 0; i < sizeof garbled / sizeof *garbled; i++) {
-    size_t bytes = 5;
-    assert_true(!parse_bytes(garbled[i], &bytes) || bytes == 0);
     put(CPU "0/cache/index2/size", garbled[i]);
     put(CPU "0/cache/index3/size", garbled[i]);
     cradle_hardware hardware = detect();
@@ -360,23 +354,18 @@ static void a_cache_without_a_level_is_the_last(void **state) {
 
 /* --- paths --- */
 
-/* Leaves other bytes than zeros where the next call has its variables. */
-static __attribute__((__noinline__)) void use_the_stack(void) {
-  volatile char bytes[512];
-  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = '8';
-}
-
 static void numbers_in_paths_are_decimal(void **state) {
   (void)state;
-  static const unsigned numbers[] = {0, 7, 9, 10, 11, 99, 100, 101, 4096, 999999999, 1000000000, UINT32_MAX};
+  static const unsigned numbers[] = {0, 7, 9, 10, 11, 99, 100, 101, 999, 1000, CPU_SETSIZE - 1};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-    char expected[16];
-    path p = {.length = 0};
-    use_the_stack();
-    path_number(&p, numbers[i]);
-    snprintf(expected, sizeof expected, "%u", numbers[i]);
-    assert_string_equal(p.text, expected);
-    assert_int_equal(p.length, strlen(expected));
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(numbers[i], &one);
+    machine.allowed = &one;
+    char size[16];
+    snprintf(size, sizeof size, "%zuK\n", i + 1);
+    put_cache(numbers[i], 0, "2\n", "Unified\n", size);
+    assert_int_equal(detect().l2_bytes, (i + 1) << 10);
   }
 }
 
@@ -405,7 +394,8 @@ static void root_too_long_for_a_path_gives_defaults(void **state) {
   put_cpus("123K\n", "123K\n");
   put("sys/fs/cgroup/memory.max", "4096\n");
   assert_int_equal(chdir(root), 0);
-  crd_hardware_detect_under(&hardware, longer);
+  crd_hardware_init(&hardware);
+  crd_hardware_read_under(&hardware, longer, HARDWARE_ALL);
   assert_int_equal(chdir(here), 0);
   assert_caches_without_sysfs(&hardware);
   assert_int_equal(hardware.memory_bytes, physical_bytes());
@@ -455,7 +445,7 @@ static int thp_modes_of_a_child(unsigned long flags, cradle_thp_mode wished) {
   if (child == 0) {
     if (prctl(PR_SET_THP_DISABLE, 1ul, flags, 0ul, 0ul) != 0) _exit(2);
     cradle_hardware hardware;
-    crd_hardware_detect_under(&hardware, root);
+    detect_into(&hardware);
     _exit(hardware.thp_mode != wished);
   }
   int status;
@@ -523,7 +513,7 @@ static void files_are_read_piece_by_piece(void **state) {
   for (size_t at = 99; at < sizeof text - 1; at += 100) text[at] = '\n';
   static const char told[] = "\nHugepagesize: 2048 kB\nHugePages_Free: 7\n";
   /* what fits is used to the last byte, which is the last but one of the buffer */
-  memcpy(text + FILE_BYTES - 1 - (sizeof told - 1), told, sizeof told - 1);
+  memcpy(text + HARDWARE_FILE_BYTES - 1 - (sizeof told - 1), told, sizeof told - 1);
   put("proc/meminfo", text);
   put_cpus("1280K\n", "24M\n");
   put(THP "enabled", "always [madvise] never\n");
@@ -544,7 +534,7 @@ static void a_process_may_have_no_standard_input(void **state) {
   int input = dup(0);
   cradle_hardware hardware;
   close(0);
-  crd_hardware_detect_under(&hardware, root);
+  detect_into(&hardware);
   dup2(input, 0);
   close(input);
   assert_int_equal(hardware.l2_bytes, 1280 << 10);
@@ -675,7 +665,7 @@ static void a_group_with_too_long_a_path_is_left_out(void **state) {
     snprintf(name, sizeof name, "sys/fs/cgroup%s/memory.max", group);
     snprintf(text, sizeof text, "0::%s\n", group);
     put("proc/self/cgroup", text);
-    bool fits = strlen(root) + strlen(name) < PATH_BYTES;
+    bool fits = strlen(root) + strlen(name) < HARDWARE_PATH_BYTES;
     put(name, "1048576\n");
     assert_int_equal(detect().memory_bytes, fits ? MIB : physical_bytes());
     *(fits ? &fitting : &others) += 1;
@@ -794,14 +784,14 @@ static void caches_are_learnt_without_an_l2_and_with_one(void **state) {
   cradle_hardware hardware;
   put_cpus("1280K\n", "24M\n");
   crd_hardware_init(&hardware);
-  read_parts(&hardware, root, HARDWARE_L2);
+  crd_hardware_read_under(&hardware, root, HARDWARE_L2);
   assert_int_equal(hardware.l2_bytes, 1280 << 10);
   crd_hardware_init(&hardware);
   hardware.l2_bytes = 5; /* known from elsewhere */
-  read_parts(&hardware, root, HARDWARE_L2);
+  crd_hardware_read_under(&hardware, root, HARDWARE_L2);
   assert_int_equal(hardware.l2_bytes, 5);
   assert_int_equal(hardware.l3_bytes, 0);
-  read_parts(&hardware, root, HARDWARE_CACHES);
+  crd_hardware_read_under(&hardware, root, HARDWARE_CACHES);
   assert_int_equal(hardware.l2_bytes, 5);
   assert_int_equal(hardware.l3_bytes, 24 * MIB);
 }

@@ -1,9 +1,6 @@
-/* A nursery in Windows' large pages, where they are given. The pages of Windows are compiled into this test and stand
- * in for the library's; functions of this file stand in for those of Windows that give a privilege and large pages. */
-#include "gc/platform/windows.h"
-#define PSAPI_VERSION 2
-#include <psapi.h>
-
+/* A nursery in Windows' large pages, where they are given. Functions of this file stand in for those of Windows that
+ * give a privilege and large pages (large_pages_calls.h). */
+#include "tests/platform/large_pages_calls.h"
 #include "tests/support/heap_fixture.h"
 
 #include "gc/heap.h"
@@ -15,18 +12,17 @@ static struct {
   int enabled, large;
 } windows;
 
-static SIZE_T large_page_minimum(void) {
+SIZE_T large_page_minimum(void) {
   return 2 * MIB;
 }
-static BOOL lookup_privilege(LPCSTR system, LPCSTR name, LUID *found) {
+BOOL lookup_privilege(LPCSTR system, LPCSTR name, LUID *found) {
   assert_null(system);
   assert_string_equal(name, "SeLockMemoryPrivilege");
   *found = (LUID){.LowPart = 4};
   return TRUE;
 }
 /* Succeeds in any case, and says by its error whether all was given. */
-static BOOL adjust_privileges(HANDLE token, BOOL none, TOKEN_PRIVILEGES *wanted, DWORD size, void *before,
-                              void *length) {
+BOOL adjust_privileges(HANDLE token, BOOL none, TOKEN_PRIVILEGES *wanted, DWORD size, void *before, void *length) {
   assert_non_null(token);
   assert_true(!none && size == 0 && before == NULL && length == NULL && wanted->PrivilegeCount == 1);
   assert_int_equal(wanted->Privileges[0].Luid.LowPart, 4);
@@ -35,7 +31,7 @@ static BOOL adjust_privileges(HANDLE token, BOOL none, TOKEN_PRIVILEGES *wanted,
   SetLastError(windows.account_has_privilege ? ERROR_SUCCESS : ERROR_NOT_ALL_ASSIGNED);
   return TRUE;
 }
-static void *alloc(void *address, SIZE_T size, DWORD kind, DWORD protection) {
+void *alloc_pages(void *address, SIZE_T size, DWORD kind, DWORD protection) {
   if (!(kind & MEM_LARGE_PAGES)) return VirtualAlloc(address, size, kind, protection);
   assert_int_equal(kind, MEM_RESERVE | MEM_COMMIT | MEM_LARGE_PAGES);
   assert_null(address);
@@ -48,12 +44,6 @@ static void *alloc(void *address, SIZE_T size, DWORD kind, DWORD protection) {
   VirtualFree(larger, 0, MEM_RELEASE);
   return VirtualAlloc(aligned, size, MEM_RESERVE | MEM_COMMIT, protection);
 }
-
-#define GetLargePageMinimum large_page_minimum
-#define LookupPrivilegeValueA lookup_privilege
-#define AdjustTokenPrivileges adjust_privileges
-#define VirtualAlloc alloc
-#include "gc/platform/pages_windows.c"
 
 static char notes[2000];
 

@@ -1,27 +1,38 @@
-/* Makes every system call of the Linux pages fail, one at a time. The module is compiled into this test with its seam
- * open. Ordinary memory replaces the reserved pool, so that the pool's steps run on a machine that has none. */
+/* Makes every system call of the Linux pages fail, one at a time; pages_faults_calls.h says which calls are its own. */
 #if defined(__linux__)
 
+#include "tests/platform/pages_faults_calls.h"
 #include "tests/support/machine.h"
 
-#undef MAP_HUGETLB
-#define MAP_HUGETLB 0
-#define CRADLE_FAULT_INJECTION 1
+#include <errno.h>
 
-#include <sys/ioctl.h>
+#include "gc/platform/calls.h"
+#include "gc/platform/pages.h"
 
-/* What the kernel answers, where it is not asked itself. */
-static int answer_scan(int file, unsigned long request, void *arguments);
-static ssize_t answer_write(int file, const void *text, size_t length);
-static void *answer_mmap(void *address, size_t size, int access, int flags, int file, off_t offset);
-#define ioctl(file, request, arguments) answer_scan(file, request, arguments)
-#define write(file, text, length) answer_write(file, text, length)
-#define mmap(address, size, access, flags, file, offset) answer_mmap(address, size, access, flags, file, offset)
-#include "gc/platform/pages.c"
-#include "gc/platform/pages_linux.c"
-#undef ioctl
-#undef write
-#undef mmap
+/* The kernel's interface (PAGEMAP_SCAN). */
+struct scan_region {
+  uint64_t start, end, categories;
+};
+struct scan_arguments {
+  uint64_t size, flags, start, end, walk_end, vector, vector_length, max_pages;
+  uint64_t category_inverted, category_mask, category_any, return_mask;
+};
+#define SCAN_REQUEST ((int)_IOWR('f', 16, struct scan_arguments))
+#define SCAN_PRESENT (UINT64_C(1) << 3)
+#define SCAN_HUGE (UINT64_C(1) << 6)
+#define SCAN_REGIONS 64 /* so many the library asks for at a time */
+
+bool crd_fault_should_fail(const char *call, int *error);
+
+static FILE *smaps; /* read in place of the kernel's, which has no PAGEMAP_SCAN then; NULL: the kernel's own */
+
+int answer_open(const char *path, int flags) {
+  if (smaps == NULL) return open(path, flags);
+  if (strcmp(path, "/proc/self/smaps") != 0) return errno = ENOENT, -1;
+  fflush(smaps);
+  assert_int_equal(lseek(fileno(smaps), 0, SEEK_SET), 0);
+  return dup(fileno(smaps));
+}
 
 static struct {
   int (*answer)(struct scan_arguments *arguments); /* NULL: the kernel's own */
@@ -39,13 +50,13 @@ static struct {
   bool odd;      /* places what may lie anywhere at an odd number of pages */
 } maps;
 
-static ssize_t answer_write(int file, const void *text, size_t length) {
+ssize_t answer_write(int file, const void *text, size_t length) {
   writes.count++;
   if (writes.takes_none) return errno = EINTR, 0;
   return write(file, text, writes.at_once != 0 && writes.at_once < length ? writes.at_once : length);
 }
 
-static void *answer_mmap(void *address, size_t size, int access, int flags, int file, off_t offset) {
+void *answer_mmap(void *address, size_t size, int access, int flags, int file, off_t offset) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   if (maps.anywhere && address != NULL && (flags & MAP_FIXED) == 0)
     return mmap(NULL, size, access, flags & ~MAP_FIXED_NOREPLACE, file, offset);
@@ -57,10 +68,10 @@ static void *answer_mmap(void *address, size_t size, int access, int flags, int 
   return skipped ? base + page : base;
 }
 
-static int answer_scan(int file, unsigned long request, void *arguments) {
+int answer_scan(int file, unsigned long request, void *arguments) {
   scans.count++;
   assert_int_equal((int)request, SCAN_REQUEST);
-  return scans.answer != NULL ? scans.answer(arguments) : (ioctl)(file, request, arguments);
+  return scans.answer != NULL ? scans.answer(arguments) : ioctl(file, request, arguments);
 }
 
 /* --- the injector --- */
@@ -84,7 +95,7 @@ bool crd_fault_should_fail(const char *call, int *error) {
   if (fault.call == NULL || strcmp(call, fault.call) != 0) return false;
   fault.count++;
   if (fault.count < fault.from || fault.count > fault.to) return false;
-  if (fault.hole != NULL) (munmap)(fault.hole, HUGE_BYTES);
+  if (fault.hole != NULL) munmap(fault.hole, HUGE_BYTES);
   *error = fault.error;
   return true;
 }
@@ -116,6 +127,7 @@ static int no_fault(void **state) {
   memset(&scans, 0, sizeof scans);
   memset(&writes, 0, sizeof writes);
   memset(&maps, 0, sizeof maps);
+  smaps = NULL;
   return 0;
 }
 
@@ -413,42 +425,57 @@ static int report_too_many(struct scan_arguments *arguments) {
   return SCAN_REGIONS + 1;
 }
 
+/* What the scan says of a range; false: it says nothing. The range is not mapped, so that smaps would say 0 bytes, and
+ * cannot be opened. */
+static bool scanned(size_t size, crd_pages_backing *backing) {
+  fault.call = "open";
+  fault.from = fault.to = 2;
+  fault.count = 0;
+  bool found = crd_pages_backing_of((void *)UINT64_C(0x100000000), size, backing);
+  fault.call = NULL;
+  return found;
+}
+
 static void scanned_regions_are_added_up(void **state) {
   (void)state;
-  const uintptr_t start = UINT64_C(0x100000000);
-  int pagemap = -1;
-  crd_pages_backing backing = {0, 0};
+  crd_pages_backing backing;
   scans.answer = report_regions;
-  assert_true(scan(pagemap, start, start + 4 * 200 * UNIT, &backing));
+  assert_true(scanned(4 * 200 * UNIT, &backing));
   assert_int_equal(scans.count, 4); /* of at most 64 regions */
   assert_int_equal(backing.resident_bytes, 200 * 3 * UNIT);
   assert_int_equal(backing.huge_bytes, 25 * 3 * UNIT);
-  assert_true(scan(pagemap, start, start, &backing)); /* nothing */
+  assert_true(scanned(0, &backing)); /* nothing */
   assert_int_equal(scans.count, 4);
-  backing = (crd_pages_backing){0, 0};
-  assert_true(scan(pagemap, start, start + 4 * UNIT, &backing));
+  assert_int_equal(backing.resident_bytes, 0);
+  assert_true(scanned(4 * UNIT, &backing));
   assert_int_equal(backing.resident_bytes, 3 * UNIT);
   assert_int_equal(backing.huge_bytes, 0);
   scans.answer = report_nothing;
   scans.count = 0;
-  assert_true(scan(pagemap, start, start + UNIT, &backing));
-  assert_int_equal(backing.resident_bytes, 3 * UNIT);
+  assert_true(scanned(UNIT, &backing));
+  assert_int_equal(backing.resident_bytes, 0);
   assert_int_equal(scans.count, 1);
   scans.answer = stand_still;
-  assert_false(scan(pagemap, start, start + UNIT, &backing));
+  assert_false(scanned(UNIT, &backing));
   scans.answer = report_too_many;
-  assert_false(scan(pagemap, start, start + UNIT, &backing));
+  assert_false(scanned(UNIT, &backing));
 }
 
-/* The figures of the range 0x10000 to 0x20000. */
-static crd_pages_backing backing_in_text(const char *text) {
-  char copy[2048];
-  crd_pages_backing backing = {0, 0};
-  smaps_walk walk = {.start = 0x10000, .end = 0x20000, .backing = &backing};
-  assert_true(strlen(text) < sizeof copy);
-  strcpy(copy, text);
-  assert_string_equal(take_lines(&walk, copy), "rest");
+/* The figures of the range 0x10000 to 0x20000, as the file says them. */
+static crd_pages_backing backing_in_file(FILE *file) {
+  crd_pages_backing backing;
+  smaps = file;
+  assert_true(crd_pages_backing_of((void *)UINT64_C(0x10000), 0x10000, &backing));
+  smaps = NULL;
+  fclose(file);
   return backing;
+}
+
+static crd_pages_backing backing_in_text(const char *text) {
+  FILE *file = tmpfile();
+  assert_non_null(file);
+  fputs(text, file);
+  return backing_in_file(file);
 }
 
 static void mappings_of_smaps_are_added_up(void **state) {
@@ -491,30 +518,15 @@ static void mappings_of_smaps_are_added_up(void **state) {
 static void smaps_is_read_in_pieces(void **state) {
   (void)state;
   for (size_t length = 3900; length < 13000; length += length < 4200 ? 1 : 1000) {
-    crd_pages_backing backing = {0, 0};
-    smaps_walk walk = {.start = 0x10000, .end = 0x20000, .backing = &backing};
     FILE *file = tmpfile();
     assert_non_null(file);
     fprintf(file, "00010000-00020000 rw-p 00000000 00:00 0\nRss: 4 kB\nName: %0*d\n", (int)length, 0);
     fprintf(file, "Private_Hugetlb: 8 kB\n00020000-00030000 rw-p 00000000 00:00 0 %0*d\nRss: 4 kB\n", (int)length, 0);
     fprintf(file, "0001f000-00020000 rw-p 00000000 00:00 0\nRss: 2 kB\n");
-    fflush(file);
-    assert_int_equal(lseek(fileno(file), 0, SEEK_SET), 0);
-    assert_true(walk_smaps(&walk, fileno(file)));
+    crd_pages_backing backing = backing_in_file(file);
     assert_int_equal(backing.resident_bytes, (4 + 8 + 2) << 10);
     assert_int_equal(backing.huge_bytes, 8 << 10);
-    fclose(file);
   }
-}
-
-static crd_pages_backing backing_in_file(FILE *file) {
-  crd_pages_backing backing = {0, 0};
-  smaps_walk walk = {.start = 0x10000, .end = 0x20000, .backing = &backing};
-  fflush(file);
-  assert_int_equal(lseek(fileno(file), 0, SEEK_SET), 0);
-  assert_true(walk_smaps(&walk, fileno(file)));
-  fclose(file);
-  return backing;
 }
 
 /* Leaves lines where the next call has its variables. */
@@ -580,8 +592,8 @@ static void smaps_that_breaks_off_is_unknown(void **state) {
   crd_pages_backing backing = {0, 0};
   for (unsigned time = 1; time <= 2; time++) {
     refuse_between("read", time, UINT32_MAX, EIO);
-    assert_false(read_smaps((uintptr_t)base, (uintptr_t)base + HUGE_BYTES, &backing));
-    errno = 77; /* an internal function, which may change errno */
+    scans.answer = stand_still;
+    assert_false(crd_pages_backing_of(base, HUGE_BYTES, &backing));
     heal();
   }
   give_back(base, HUGE_BYTES);

@@ -34,12 +34,6 @@
 /* A pause gives back at most this many arenas, unless it makes a full collection. Each costs about 0.01 ms, or 0.13 ms
  * if it has base pages. */
 #define GIVEN_BACK_MOST 16
-/* When the second core has nothing left to trace, an increment marks at least so many bytes. Otherwise handles
- * and other tables, which only increments look at, would be marked late. */
-#define BESIDE_MIN_BYTES ((uint64_t)256 << 10)
-/* The deadline of an increment limited only by bytes. (With UINT64_MAX, step_if_due goes on until the collection is
- * over.) */
-#define NO_TARGET_DEADLINE (UINT64_MAX - 1)
 /* If minor collections promote less than this, on average, it is not worth having an arena ready. */
 #define PREPARE_MIN_BYTES ((uint64_t)64 << 10)
 
@@ -268,7 +262,7 @@ static uint64_t large_since_start(const cradle_heap *heap) {
  *   otherwise                                what is needed beyond the second core's work; if that was enough, only
  *                                            the objects that were put aside
  */
-static crd_budget increment_budget(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
+crd_budget crd_collect_budget(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
   const crd_pacing *pacing = &heap->marking.pacing;
   uint64_t used = crd_major_counted_bytes(&heap->marking), target = heap->options.pause_ns;
   bool grows = has_marker(heap) && !heap->marking.marker.takes_turns && heap->options.stress_period == 0;
@@ -330,7 +324,7 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   if (begins) begin_major(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
   bool beside = marks_beside(heap);
   if (begins && beside && !stress) return; /* the roots are marked; the thread does the rest */
-  crd_budget budget = increment_budget(heap, begin, promoted);
+  crd_budget budget = crd_collect_budget(heap, begin, promoted);
   uint64_t marked = heap->marking.major.bytes;
   /* The thread did enough, and nothing waits for the mutator: this pause marks nothing. */
   if (beside && budget.aside && word_stack_is_empty(&heap->marking.marker.aside)) {

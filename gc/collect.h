@@ -19,6 +19,8 @@
 
 #include <cradle/heap.h>
 
+#include "gc/old/major.h"
+
 /* A minor collection that is not counted as a pause. The caller then ends the mutator or prepares a fork. */
 void crd_collect_minor(cradle_heap *heap, cradle_cause cause) CRADLE_MAY_COLLECT;
 /* The used bytes, external memory included, at which a major collection is to begin. */
@@ -27,5 +29,13 @@ uint64_t crd_collect_due_at(cradle_heap *heap);
 void crd_collect(cradle_heap *heap, cradle_cause cause) CRADLE_MAY_COLLECT;
 /* A complete major collection: any kind but CRADLE_COLLECT_MINOR. */
 void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_kind kind) CRADLE_MAY_COLLECT;
+/* What an increment may do in a pause that began at begin, when so many bytes were promoted since the last one. */
+crd_budget crd_collect_budget(cradle_heap *heap, uint64_t begin, uint64_t promoted);
+/* When the second core has nothing left to trace, an increment marks at least so many bytes. Otherwise handles
+ * and other tables, which only increments look at, would be marked late. */
+#define BESIDE_MIN_BYTES ((uint64_t)256 << 10)
+/* The deadline of an increment limited only by bytes. (With UINT64_MAX, a pause goes on until the collection is
+ * over.) */
+#define NO_TARGET_DEADLINE (UINT64_MAX - 1)
 
 #endif

@@ -1,11 +1,10 @@
-/* What the increment of a pause may do: line by line the table above increment_budget. The collector's file is compiled
- * into this test, which sets the figures that the table asks for. Also what a pause leaves to the second core, and what
- * stress counts. */
+/* What the increment of a pause may do: line by line the table above crd_collect_budget. The test sets the figures that
+ * the table asks for. Also what a pause leaves to the second core, and what stress counts. */
 #include "tests/support/one_heap.h"
 
-#define collect_minor its_collect_minor /* the fixture has one of this name */
-#include "gc/collect.c"
-#undef collect_minor
+#include "gc/collect.h"
+#include "gc/heap.h"
+#include "gc/platform/pages.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define TARGET_NS UINT64_C(8000000)
@@ -51,7 +50,7 @@ static crd_budget budget_for(figures all) {
   heap->marking.external_bytes = all.external;
   old->used_bytes = all.used;
   if (!all.nothing_left) assert_true(word_stack_push(&heap->marking.mark_stack, 8));
-  crd_budget budget = increment_budget(heap, all.late ? 0 : BEGIN_NS, all.promoted);
+  crd_budget budget = crd_collect_budget(heap, all.late ? 0 : BEGIN_NS, all.promoted);
   if (!all.nothing_left) (void)word_stack_pop(&heap->marking.mark_stack);
   old->used_bytes = used;
   old->large_bytes = large;

@@ -198,35 +198,40 @@ static void find_near(crd_minor *context) {
 }
 
 static crd_minor begin(crd_young *young) {
-  return (crd_minor){.nursery_start = address_of(young->space->nursery.start),
-                     .nursery_bytes = young->space->nursery.reserved_bytes,
-                     .allocators = young->space->old.allocators,
-                     .types = young->space->types.types,
+  crd_space *space = young->space;
+  return (crd_minor){.nursery_start = address_of(space->nursery.start),
+                     .nursery_bytes = space->nursery.reserved_bytes,
+                     .allocators = space->old.allocators,
+                     .types = space->types.types,
                      .pending = NULL,
                      .pending_large = PAGE_NONE,
-                     .has_young_large = young->space->old.young_large != PAGE_NONE,
+                     .has_young_large = space->old.young_large != PAGE_NONE,
                      .marking = young->marking->major.phase == MAJOR_MARKING,
                      .young = young,
-                     .old = &young->space->old,
-                     .encoding = young->space->encoding};
+                     .old = &space->old,
+                     .encoding = space->encoding};
 }
 
 static void trace_roots(crd_minor *context) {
   crd_young *young = context->young;
-  crd_event_simple(young->space->report, CRADLE_EVENT_ROOTS_BEGIN);
+  crd_heap_report *report = young->space->report;
+  bool wanted = event_wanted(report);
+  if (CRADLE_UNLIKELY(wanted)) crd_event_simple(report, CRADLE_EVENT_ROOTS_BEGIN);
   /* Words of the shadow stack below the watermark are left out: they were looked at by an earlier collection, and
    * refer to nothing young [mutator.6]. */
   uint64_t root_words = visit_changed_roots(young->roots, promote_slot, context);
   root_words += visit_callback_roots(young->roots, promote_slot_only, context);
   if (CRADLE_UNLIKELY(young->tables->handles.young != HANDLE_LIST_END)) root_words += trace_young_handles(context);
-  if (event_wanted(young->space->report))
-    crd_event_send(young->space->report, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});
+  if (CRADLE_UNLIKELY(wanted))
+    crd_event_send(report, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});
   young->adapt.root_words = root_words;
   trace_pending(context);
 }
 
 void crd_minor_run(crd_young *young, cradle_event *event) {
-  ASSERT(young->space->report->state == HEAP_COLLECTING, "[heap.4] a minor collection while the mutator runs");
+  const crd_space *space = young->space;
+  crd_marking *marking = young->marking;
+  ASSERT(space->report->state == HEAP_COLLECTING, "[heap.4] a minor collection while the mutator runs");
   crd_minor context = begin(young);
   context.self = &context;
   find_near(&context);
@@ -237,9 +242,9 @@ void crd_minor_run(crd_young *young, cradle_event *event) {
    * stored right after their allocation are then copied almost in the order of their allocation. */
   trace_recorded(&context);
   trace_remembered(&context);
-  if (CRADLE_UNLIKELY(young->marking->marker.going)) (void)crd_marker_stop(young->marking);
-  if (CRADLE_UNLIKELY(young->marking->major.again != 0)) crd_mark_listed(young->marking);
-  bool has_services = CRADLE_UNLIKELY(young->space->death != NULL);
+  if (CRADLE_UNLIKELY(marking->marker.going)) (void)crd_marker_stop(marking);
+  if (CRADLE_UNLIKELY(marking->major.again != 0)) crd_mark_listed(marking);
+  bool has_services = CRADLE_UNLIKELY(space->death != NULL);
   uint64_t freed = has_services ? settle_services(&context, remembered) : settle_plain(&context);
   ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.2] an object was not traced");
   ASSERT(word_stack_is_empty(&young->remembered) && word_stack_is_empty(&young->recorded),

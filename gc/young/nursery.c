@@ -338,15 +338,16 @@ static char *lowest_of(const crd_nursery *nursery, uintptr_t point) {
 }
 
 void crd_nursery_set_top(crd_young *young) {
-  if (young->space->mutator == NULL) return;
-  cradle_mutator *mutator = &young->space->mutator->public;
+  const crd_space *space = young->space;
+  if (space->mutator == NULL) return;
+  cradle_mutator *mutator = &space->mutator->public;
+  uintptr_t stress = young->stress->point, sample = young->sampling->point;
   /* A stress point of 0 wants the next allocation. */
-  uintptr_t point = young->stress->point < young->sampling->point ? young->stress->point : young->sampling->point;
-  if (young->space->report->state != HEAP_MUTATING || mutator->no_collect_depth != 0 || young->stress->point == 0) {
+  if (space->report->state != HEAP_MUTATING || mutator->no_collect_depth != 0 || stress == 0) {
     __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
     return;
   }
-  __atomic_store_n(&mutator->top, lowest_of(&young->space->nursery, point), __ATOMIC_SEQ_CST);
+  __atomic_store_n(&mutator->top, lowest_of(&space->nursery, stress < sample ? stress : sample), __ATOMIC_SEQ_CST);
   /* A request from another thread stores its flag before it lowers top. Whichever store to top came last, the flag
    * is seen here, so no request is lost. */
   if (__atomic_load_n(&young->pending_request, __ATOMIC_SEQ_CST))

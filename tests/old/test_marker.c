@@ -80,7 +80,7 @@ void crd_thread_set(crd_thread *set, uint32_t *word, uint32_t value) {
 }
 
 static crd_marker *marker_of_thread(void) {
-  return &((cradle_heap *)thread.data)->marking.marker;
+  return &((crd_marking *)thread.data)->marker;
 }
 
 /* The thread does what there is to do, and sleeps; or returns. */

@@ -21,7 +21,8 @@ typedef struct thing {
 } thing;
 
 static uint64_t destroyed;
-static void destroy(void *object) {
+static void destroy(void *user, void *object) {
+  (void)user;
   (void)object;
   destroyed++;
 }

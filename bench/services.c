@@ -40,7 +40,8 @@ typedef struct array {
 } array;
 
 static uint64_t destroyed;
-static void destroy(void *object) {
+static void destroy(void *user, void *object) {
+  (void)user;
   (void)object;
   destroyed++;
 }

@@ -30,7 +30,8 @@ typedef struct thing {
   void *first, *second;
 } thing;
 
-static void destroy(void *object) {
+static void destroy(void *user, void *object) {
+  (void)user;
   (void)object;
 }
 

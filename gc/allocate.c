@@ -273,14 +273,6 @@ void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array
   return end_array(mutator, type, object, count, what);
 }
 
-void *cradle_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
-  const char *what = "CRADLE_NEW_WITH";
-  crd_mutator_check(mutator, what);
-  void *object = new_any(mutator, type, crd_check_registered_size(mutator->heap, type, size, what), 0);
-  if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(&mutator->heap->space, what, size);
-  return object;
-}
-
 void *cradle_new_with(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
                       uint32_t flags) {
   const char *what = "cradle_new_with";

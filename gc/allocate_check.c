@@ -55,11 +55,6 @@ void crd_check_size(cradle_heap *heap, uint32_t type, size_t size, const char *w
   check_fixed_size(heap, type, size, what);
 }
 
-size_t crd_check_registered_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
-  (void)check_type(heap, type, what);
-  return check_fixed_size(heap, type, size, what);
-}
-
 static const crd_type *check_items(cradle_heap *heap, uint32_t type, const char *what) {
   const crd_type *descriptor = check_type(heap, type, what);
   if (CRADLE_UNLIKELY(descriptor->items == CRADLE_ITEMS_NONE))

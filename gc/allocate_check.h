@@ -9,8 +9,6 @@
 void crd_check_size(cradle_heap *heap, uint32_t type, size_t size, const char *what);
 /* Misuse unless the type has no services. */
 void crd_check_unregistered(cradle_heap *heap, uint32_t type, const char *what);
-/* Misuse unless objects of the type have the size. Returns the bytes of the object. what: the public function. */
-size_t crd_check_registered_size(cradle_heap *heap, uint32_t type, size_t size, const char *what);
 /* Misuse unless the type has items. Returns the bytes of an object of the length, 0 if they overflow. */
 size_t crd_check_array(cradle_heap *heap, uint32_t type, size_t length, const char *what);
 /* Misuse unless the layout is the descriptor's, or of zeros, and the type has items where count is not 0. Returns the

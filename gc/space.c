@@ -80,7 +80,7 @@ static CRADLE_COLD void tell_shortage(crd_space *space, size_t size, const crd_t
   crd_message message = crd_message_of(text, &held, &limit);
   if (space->options->on_out_of_memory == NULL) crd_abort("cradle: ", message.words);
   cradle_mutator *mutator = space->mutator == NULL ? NULL : &space->mutator->public;
-  space->options->on_out_of_memory(space->options->handler_data, mutator, size, message.words);
+  space->options->on_out_of_memory(space->options->user, mutator, size, message.words);
 }
 
 void crd_out_of_memory(crd_space *space, const char *what, size_t size) {
@@ -109,7 +109,7 @@ static crd_type_words type_words(const crd_text *text) {
 
 crd_type_words crd_name_type(const crd_space *space, uint32_t type) {
   crd_text text = {.length = 0};
-  const char *name = type < space->types.count ? space->types.types[type].name : NULL;
+  const char *name = type < space->types.count ? space->types.services[type].name : NULL;
   crd_text_format(&text, name == NULL ? "type %u" : "type %u (%s)", type,
                   name == NULL ? NULL : crd_show_name(name).buffer);
   return type_words(&text);

@@ -11,6 +11,7 @@ static bool add(cradle_heap *heap, const cradle_type *type) {
          "[marker.7] the type table grows in a round");
   crd_type *entry = crd_type_table_add(&heap->space.types, type, heap->space.plain_encoding);
   if (entry == NULL) return false;
+  entry->user = heap->options.user;
   if (entry->size == 0 || entry->items != CRADLE_ITEMS_NONE || entry->size > SMALL_MAX_BYTES) return true;
   entry->size_class = (uint8_t)old_class_of(&heap->space.old, entry->size);
   entry->class_bytes = heap->space.old.classes.of[entry->size_class].bytes;

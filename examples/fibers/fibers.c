@@ -40,7 +40,7 @@ typedef struct tree {
 } tree;
 
 enum { FIBER, NUMBER, TREE, TYPES };
-static void free_fiber(void *object);
+static void free_fiber(void *user, void *object);
 static const cradle_type types[TYPES] = {
     [FIBER] = {.name = "fiber",
                .size = sizeof(fiber),
@@ -102,7 +102,8 @@ static fiber *new_fiber(void (*body)(void *argument), void *argument) CRADLE_MAY
 }
 
 /* The fiber may be in the middle of its work: its open scopes go with its root stack. */
-static void free_fiber(void *object) {
+static void free_fiber(void *user, void *object) {
+  (void)user;
   coroutine *c = ((fiber *)object)->coroutine;
   cradle_root_stack_free(c->roots);
   free(c);

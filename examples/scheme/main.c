@@ -130,7 +130,7 @@ CRADLE_UNCHECKED_COLLECTION static bool start(scheme *s, size_t stack_bytes) {
   options.shadow_stack = CRADLE_KIND_VALUE;
   options.shadow_stack_bytes = stack_bytes + 2 * ARGUMENTS_MAX * sizeof(value);
   options.on_out_of_memory = memory_ran_out;
-  options.handler_data = s;
+  options.user = s;
   options.stack = (cradle_stack){profiled_frames, s};
   cradle_error error;
   s->heap = cradle_heap_new_from_environment(&options, &error);

@@ -250,7 +250,7 @@ void vm_start(vm *vm) {
   options.encoding = cradle_encoding_of(REFERENCE, REFERENCE, 1 << 0);
   options.heap_max_bytes = HEAP_MAX_BYTES;
   options.on_out_of_memory = out_of_memory;
-  options.handler_data = vm;
+  options.user = vm;
   options.stack = (cradle_stack){profiled_frames, vm};
   vm->heap = cradle_heap_new_from_environment(&options, &error);
   if (vm->heap == NULL) raise_error(vm, "%s", error.message);

@@ -9,13 +9,13 @@
 static void destroy(crd_services *services, cradle_word *object) {
   ASSERT(services->space->report->state == HEAP_DESTROYING, "a destructor is called in another state");
   cradle_destructor_function destructor = space_services_of(services->space, object[0])->destructor;
-  if (destructor != NULL) destructor(object);
+  if (destructor != NULL) destructor(services->space->options->user, object);
 }
 
 static uint64_t size_of(crd_services *services, cradle_word *object) {
   ASSERT(services->space->report->state == HEAP_DESTROYING, "an external size is asked for in another state");
   cradle_external_size_function external_size = space_services_of(services->space, object[0])->external_size;
-  return external_size == NULL ? 0 : external_size(object);
+  return external_size == NULL ? 0 : external_size(services->space->options->user, object);
 }
 
 /* Destroys objects that died young before they were listed. */

@@ -11,7 +11,7 @@ cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *o
   const crd_type *type = space_type(&heap->space, object[0]);
   uintptr_t address = address_of(object);
   cradle_object_info info = {.object = memory_at(address),
-                             .type_name = type->name,
+                             .type_name = heap->space.types.services[header_type(object[0])].name,
                              .bytes = type_object_bytes(type, object),
                              .type = header_type(object[0]),
                              .is_young = space_is_young(&heap->space, address)};

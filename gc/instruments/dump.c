@@ -79,7 +79,7 @@ static uint32_t put_range_names(dump_context *context, const cradle_root_range *
 static void put_names(dump_context *context) {
   const cradle_heap *heap = context->heap;
   for (uint32_t i = 0; i < heap->space.types.count; i++)
-    put_name(context, DUMP_TYPES, i, heap->space.types.types[i].name);
+    put_name(context, DUMP_TYPES, i, heap->space.types.services[i].name);
   if (heap->space.mutator == NULL) return;
   uint32_t number = 0;
   for (int ring = ROOT_STACKS_RAN; ring < ROOT_STACKS_RINGS; ring++)

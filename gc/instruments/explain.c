@@ -58,7 +58,7 @@ const char *crd_outside_fault(const cradle_heap *heap, uintptr_t address, bool t
 }
 
 static void add_stale(crd_text *text, const cradle_heap *heap, uint32_t type) {
-  const char *name = type < heap->space.types.count ? heap->space.types.types[type].name : NULL;
+  const char *name = type < heap->space.types.count ? heap->space.types.services[type].name : NULL;
   if (name != NULL)
     crd_text_format(text, "stale reference to a %s", crd_show_name(name).buffer);
   else

@@ -94,7 +94,7 @@ void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_
   sampling->point = address_of(mutator->free) + distance;
   if (points != 0) {
     cradle_sample sample = {.object = object,
-                            .type_name = type < heap->space.types.count ? heap->space.types.types[type].name : NULL,
+                            .type_name = type < heap->space.types.count ? heap->space.types.services[type].name : NULL,
                             .bytes = bytes,
                             .weight_bytes = points * sampling->interval,
                             .type = type,

@@ -105,7 +105,8 @@ static void set_services(crd_type *entry, crd_type_services *services, const cra
                                   .ephemerons = type->ephemerons,
                                   .values = type->weak_values && !plain_encoding,
                                   .destructor = type->destructor,
-                                  .external_size = type->external_size};
+                                  .external_size = type->external_size,
+                                  .name = type->name};
   /* Tracing must not keep the objects of weak items and pairs alive: for it these items are bytes. */
   if (type->items >= CRADLE_ITEMS_WEAK) {
     services->items = (uint8_t)type->items;
@@ -159,8 +160,7 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
                       .length_offset = type->length_offset,
                       .items = (uint8_t)type->items,
                       .queue = (uint8_t)type->finalizer,
-                      .trace = type->trace,
-                      .name = type->name};
+                      .trace = type->trace};
   *slots = item_slots_of(type, plain_encoding);
   if (plain_encoding) {
     /* The verifier must still know that such a slot may hold a tagged word. */

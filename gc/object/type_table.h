@@ -44,12 +44,12 @@ typedef struct crd_type {
   uint8_t folded;       /* [type.2]: some reference slots were declared as values, so they may hold tagged words */
   uint8_t recording;    /* RECORDING_...: how stores into its large old arrays are remembered */
   cradle_trace_function trace;
-  const char *name;
+  void *user; /* options.user, for trace */
 } crd_type;
 
 _Static_assert(sizeof(crd_type) == 64, "a line, so that an index is a shift");
 
-/* What only the services need, apart from crd_type so that this stays one line of the cache. Tracing takes weak
+/* What only the services and messages need, apart from crd_type so that this stays one line of the cache. Tracing takes weak
  * items for bytes. */
 typedef struct crd_type_services {
   uint64_t weak, ephemerons; /* bitmaps of words */
@@ -57,6 +57,7 @@ typedef struct crd_type_services {
   bool values;               /* these words hold values in the encoding */
   cradle_destructor_function destructor;
   cradle_external_size_function external_size;
+  const char *name;
 } crd_type_services;
 
 /* The slots of an item that is a structure. Apart from crd_type, because few types have any. */

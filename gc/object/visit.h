@@ -83,7 +83,7 @@ CRD_ALWAYS_INLINE void visit_structures(const crd_type *type, const crd_item_slo
 static inline void visit_by_callback(const crd_type *type, cradle_word *object, crd_slot_function visit,
                                      void *context) {
   cradle_visitor visitor = {visit, context, 0};
-  type->trace(object, &visitor);
+  type->trace(type->user, object, &visitor);
 }
 
 /* Everything except items: the fixed slots and what the trace callback reports. */

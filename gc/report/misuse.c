@@ -77,7 +77,7 @@ void crd_misuse_with(cradle_heap *heap, const crd_text *text, const crd_text *mo
   crd_message message = crd_message_of(text, more, NULL);
   const cradle_options *options = heap == NULL ? NULL : heap_report(heap)->options;
   if (options != NULL && options->on_misuse != NULL) {
-    options->on_misuse(options->handler_data, message.words);
+    options->on_misuse(options->user, message.words);
     crd_abort("cradle: the misuse handler returned after: ", message.words);
   }
   crd_say("cradle: misuse: ", message.words);

@@ -4,11 +4,7 @@
  * Events are sent on the mutator's thread, in the order in which things happen. Some come in pairs (BEGIN and END).
  * Ignore unknown kinds: later versions may add some.
  *
- * The collector calls the listener in the middle of its work, and objects may move between one event and the next. So
- * a listener must not allocate, store references or call the library about this heap. It may read cradle/statistics.h
- * until the heap is destroyed, set variables of the program, and call cradle_safepoint_request. A call that may
- * collect is refused, by clang's -Wthread-safety and at run time; do not declare a listener CRADLE_MAY_COLLECT. If a VM
- * lets its users add callbacks, it calls them from its own listener.
+ * A listener is a callback (cradle/base.h); objects may move between one event and the next.
  */
 #ifndef CRADLE_EVENT_H
 #define CRADLE_EVENT_H

@@ -16,11 +16,8 @@
  *
  * Destructors (cradle_type.destructor) free what a dead object owns outside the heap: a malloc'ed buffer, a FILE. They
  * run within collections, and for all objects that are left when the heap is freed. A destructor may read and write its
- * object's own raw words and nothing else of the heap, because the objects that it refers to may be gone. It must not
- * longjmp, and must not call this library about this heap. Calls that would change the heap are refused with a message,
- * except three inline ones that cannot refuse: the barrier's test of a flag (cradle/barrier.h), an initialising store,
- * and a push on the shadow stack. CRADLE_NEW_FAST returns NULL. Calls that only read do answer: statistics, memory
- * reports, cradle_describe_address.
+ * object's own raw words and nothing else of the heap, because the objects that it refers to may be gone. It is a
+ * callback (cradle/base.h).
  *   Order: after all finalizers' objects are queued, in no particular order. An object that a finalizer brought back is
  *   alive.
  *   Cost: 8 bytes for each object, and the call.
@@ -44,8 +41,7 @@ CRADLE_BEGIN_DECLS
 #define CRADLE_FINALIZER_QUEUES 7
 
 /* Lets any object come back in a queue when it dies, whatever its type's descriptor says. An object that is registered
- * several times comes back as many times. When memory for the registration runs out the out-of-memory handler is
- * called, and false is returned if that returns. */
+ * several times comes back as many times. false: memory ran out. */
 CRADLE_API bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue);
 /* Takes the next object out of a queue and returns it; NULL: the queue is empty. */
 CRADLE_API void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t queue);

@@ -32,8 +32,7 @@ typedef struct cradle_handle {
   uint64_t number; /* 0: none */
 } cradle_handle;
 
-/* Opens a handle for the object, or for NULL. When memory runs out the out-of-memory handler is called; if that
- * returns, the result's number is 0. */
+/* Opens a handle for the object, or for NULL. Number 0: memory ran out. */
 CRADLE_API CRADLE_RESULT_MATTERS cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object);
 /* The handle's object; stale, like every reference, after the next call that may collect. */
 CRADLE_API void *cradle_handle_get(cradle_mutator *mutator, cradle_handle handle);

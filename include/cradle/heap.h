@@ -22,8 +22,7 @@ CRADLE_API cradle_heap *cradle_heap_new(const cradle_options *options, cradle_er
 CRADLE_API void cradle_heap_free(cradle_heap *heap);
 
 /* Adds a type and returns its id, which is the number of types before it. A contradictory descriptor is misuse, and so
- * is a call from a callback. When memory or ids run out, the out-of-memory handler is called, and
- * CRADLE_TYPE_ID_END is returned if that returns. Does not collect. */
+ * is a call from a callback. CRADLE_TYPE_ID_END: memory or ids ran out. Does not collect. */
 CRADLE_API uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type);
 
 /* What a collection on request does. Each kind does what those before it do, and more. */

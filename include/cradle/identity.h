@@ -33,8 +33,7 @@ CRADLE_INLINE uint32_t cradle_identity_hash(cradle_mutator *mutator, void *objec
 /* Returns the object's id: the same number at every call, which no other object of this heap has or will have. Ids
  * count up from small numbers. An id costs about 50 bytes beside the heap until the object dies. A minor collection
  * looks at each id that was given to a young object since the last one; a major collection looks at all ids, in
- * increments. When memory for the id runs out, the out-of-memory handler is called, and 0 is returned if that returns.
- * A NULL object is misuse. */
+ * increments. 0: memory ran out. A NULL object is misuse. */
 CRADLE_API uint64_t cradle_id(cradle_mutator *mutator, void *object);
 
 /* Returns the object that has the id. NULL: the object is dead, or a finalizer is about to bring it back, or no object

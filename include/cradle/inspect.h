@@ -18,8 +18,7 @@
  * holes where reservations were not filled, which hold the headers of earlier objects.) So a young object is not found
  * if only a C variable refers to it, or if only a finalizer would bring it back.
  *
- * The callbacks must not use the heap. They may call cradle_describe_address and cradle_type_of; allocation, stores and
- * other calls about this heap are refused or undefined.
+ * The functions that a walk calls are callbacks (cradle/base.h).
  */
 #ifndef CRADLE_INSPECT_H
 #define CRADLE_INSPECT_H

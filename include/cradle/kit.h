@@ -65,7 +65,7 @@ typedef struct cradle_kit {
 /* Fills *kit; data becomes NULL. Does not fail. */
 CRADLE_API void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32_t first_type);
 /* Adds the kit's types to the heap with cradle_type_add and returns the first id. CRADLE_TYPE_ID_END: memory or ids ran
- * out, and the handler returned; types that were added by then stay. */
+ * out; types that were added by then stay. */
 CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_kit_add_types(cradle_heap *heap);
 
 /* --- hashes --- */
@@ -118,7 +118,7 @@ typedef struct cradle_kit_list {
 
 /* An empty list with room for capacity items. */
 CRADLE_API cradle_kit_list *cradle_kit_list_new(const cradle_kit *kit, size_t capacity) CRADLE_MAY_COLLECT;
-/* Appends a value. false: memory ran out, and the handler returned. */
+/* Appends a value. false: memory ran out. */
 CRADLE_INLINE bool cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list *list, cradle_value value)
     CRADLE_MAY_COLLECT {
   uint64_t length = list->length;
@@ -145,8 +145,7 @@ CRADLE_INLINE cradle_value cradle_kit_list_pop(cradle_kit_list *list) {
   *last = 0; /* needs no barrier: a zero word is no reference */
   return value;
 }
-/* Inserts value before the item at index. It is misuse unless index <= list->length. false: memory ran out, and
- * the handler returned. */
+/* Inserts value before the item at index. It is misuse unless index <= list->length. false: memory ran out. */
 CRADLE_API bool cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value)
     CRADLE_MAY_COLLECT;
 /* Removes the item at index and returns it; later items move down. It is misuse unless index < list->length. */
@@ -233,7 +232,7 @@ CRADLE_INLINE cradle_value cradle_kit_map_get(const cradle_kit *kit, const cradl
   return entry == CRADLE_KIT_MAP_NONE ? absent : cradle_kit_map_value_at(map, entry);
 }
 /* Sets the value of a key. A key that is in the map already keeps its place, and the map goes on holding its first key
- * object. More than CRADLE_KIT_MAP_MAX keys are out of memory. false: memory ran out, and the handler returned. */
+ * object. More than CRADLE_KIT_MAP_MAX keys are out of memory. false: memory ran out. */
 CRADLE_API bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, cradle_value key, cradle_value value)
     CRADLE_MAY_COLLECT;
 /* Removes a key. false: the map does not have it. */

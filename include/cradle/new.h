@@ -2,9 +2,6 @@
  * hand use the macros of cradle/typed.h; programs whose types are made at run time have no C structures and call these
  * functions. docs/jit.md shows what generated code does. Every function here may collect.
  *
- * When memory runs out, each calls the out-of-memory handler (cradle/options.h). If that returns, the function returns
- * NULL and has done nothing; without a handler the program ends.
- *
  * In a loop, CRADLE_NEW_UNINITIALIZED compiles to: load free, add, compare with top, branch, store the header, store
  * free. docs/design/fast-path.md shows the machine code and its cost; a test counts its instructions.
  *
@@ -58,8 +55,8 @@ CRADLE_API void *cradle_new_with(cradle_mutator *mutator, uint32_t type, cradle_
 /* Reserves room for objects of size bytes in all, with one check. size is at most CRADLE_NURSERY_OBJECT_MAX_BYTES; more
  * is misuse. Carve the objects with CRADLE_NEW_RESERVED and CRADLE_NEW_RESERVED_ARRAY (cradle/typed.h). The next call
  * that may collect ends the reservation. You need not use all of it: the rest is lost until the nursery is emptied.
- * Keep the reservation in a local variable: the compiler then holds it in registers. If memory ran out and the handler
- * returned, its free is NULL. */
+ * Keep the reservation in a local variable: the compiler then holds it in registers. If memory ran out, its free is
+ * NULL. */
 CRADLE_INLINE cradle_reservation cradle_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_reserve_slow(mutator, size);
   cradle_reservation reservation = {mutator->free, mutator->free + ((size + 7) & ~(size_t)7), mutator};

@@ -51,18 +51,14 @@ typedef enum cradle_items {
 } cradle_items;
 
 /* Reports the slots of an object that no declaration covers, such as those in a malloc'ed buffer that the object owns,
- * with cradle_visit. It may run at any collection, must report the same slots each time for unchanged
- * contents, and must not allocate, store references or call anything else of this library. clang's -Wthread-safety
- * refuses a call that may collect in it. Do not declare the function CRADLE_MAY_COLLECT: clang does not see the mark
- * where the library calls through the pointer, so the mark would only silence the check. At run time a call that may
- * collect is misuse with a message either way. All this holds for root callbacks, destructors and external sizes,
- * too. */
-typedef void (*cradle_trace_function)(void *object, cradle_visitor *visitor);
+ * with cradle_visit, and the same slots each time for unchanged contents. The three are callbacks (cradle/base.h); user
+ * is options.user. */
+typedef void (*cradle_trace_function)(void *user, void *object, cradle_visitor *visitor);
 
 /* Frees what a dead object owns outside the heap; see cradle/finalizer.h. */
-typedef void (*cradle_destructor_function)(void *object);
+typedef void (*cradle_destructor_function)(void *user, void *object);
 /* Bytes that a live object owns outside the heap; see cradle/finalizer.h. */
-typedef size_t (*cradle_external_size_function)(const void *object);
+typedef size_t (*cradle_external_size_function)(void *user, const void *object);
 
 /* A type descriptor. In each field zero means "none of it". A row of options.types that is all zero is an unused id;
  * allocating it is misuse. The collector copies the descriptor; the name must stay valid as long as the heap. */

@@ -118,14 +118,14 @@ typedef enum cradle_fault_report {
  * standard error and aborts. A handler may longjmp out; the refused call did nothing, unless its documentation says
  * otherwise. If the handler returns, the library aborts. Never longjmp out of a callback of the library (of a
  * collection, a walk, a dump, an event): the heap is then in the middle of its work, and refuses every later use. */
-typedef void (*cradle_misuse_function)(void *data, const char *message);
+typedef void (*cradle_misuse_function)(void *user, const char *message);
 /* Called when memory runs out: after a full collection, for an object of size bytes (SIZE_MAX: its length overflows
  * every size); or, with size 0, for something beside the objects, such as a pin or a type. message names the function,
  * what it asked for and what holds the memory. mutator: the heap's, or NULL when it has none. The heap is consistent,
  * and the refused call did nothing. So a handler may longjmp out, or return: then the call returns what its header
  * says, which is NULL, 0 or false in most cases. A handler may let go of what the program can spare, but must not call
  * what may collect. The default writes the message and aborts. */
-typedef void (*cradle_out_of_memory_function)(void *data, cradle_mutator *mutator, size_t size, const char *message);
+typedef void (*cradle_out_of_memory_function)(void *user, cradle_mutator *mutator, size_t size, const char *message);
 
 typedef struct cradle_options {
   uint32_t version; /* CRADLE_VERSION of the embedder's headers; set by cradle_options_init */
@@ -213,7 +213,9 @@ typedef struct cradle_options {
 
   cradle_misuse_function on_misuse;               /* NULL: the default */
   cradle_out_of_memory_function on_out_of_memory; /* NULL: the default */
-  void *handler_data;                             /* first argument of both */
+  /* the program's own pointer, such as its VM: the first argument of both handlers, and of the trace callbacks,
+   * destructors and external sizes of types. Every other callback's first argument is the data that was given with it */
+  void *user;
 } cradle_options;
 
 /* Sets every field to its default, and passes the version and the sizes that the embedder was compiled with. Does not

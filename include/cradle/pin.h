@@ -22,9 +22,8 @@ CRADLE_BEGIN_DECLS
 #define CRADLE_PINNED_BIT 37
 
 /* Pins the object and returns its address, which stays valid until the object was unpinned as often as it was pinned.
- * May collect if the object is young: object itself need not be rooted, all other references must be. When memory for
- * the pin runs out, nothing is done and nothing collected: the out-of-memory handler is called, and NULL is returned if
- * that returns. A NULL object is misuse. */
+ * May collect if the object is young: object itself need not be rooted, all other references must be. NULL: memory for
+ * the pin ran out, and nothing was collected. A NULL object is misuse. */
 CRADLE_API CRADLE_RESULT_MATTERS void *cradle_pin(cradle_mutator *mutator, void *object) CRADLE_MAY_COLLECT;
 /* Takes one pin back. It is misuse if the object is not pinned. Does not collect. */
 CRADLE_API void cradle_unpin(cradle_mutator *mutator, void *object);

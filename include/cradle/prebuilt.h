@@ -22,8 +22,7 @@ CRADLE_BEGIN_DECLS
 /* Registers the object. Its slots may refer into the heap already; fill them with plain stores, because before the
  * registration CRADLE_CHECKED refuses cradle_store. It is misuse if the object is registered already or lies in the
  * heap's own memory, if its header is not exactly a type id of the heap, or if its type has weak slots, ephemerons, a
- * finalizer, a destructor or an external size. When memory runs out the out-of-memory handler is called, and
- * false is returned if that returns. */
+ * finalizer, a destructor or an external size. false: memory ran out. */
 CRADLE_API bool cradle_prebuilt_add(cradle_heap *heap, void *object);
 /* Ends the registration: the object is plain memory again, its header is the type id, and slots that led into the heap
  * are zero. Objects of the heap and roots must no longer refer to it. It is misuse if the object is not registered or

@@ -25,9 +25,8 @@ typedef struct cradle_frame {
 } cradle_frame;
 
 typedef struct cradle_stack {
-  /* Fills in up to capacity frames, the innermost first, and returns how many the stack has, which may be more. It runs
-   * in the middle of an allocation of this mutator. So it must not call the library about this heap; it may read the
-   * heap's objects where they are. */
+  /* Fills in up to capacity frames, the innermost first, and returns how many the stack has, which may be more. It is a
+   * callback (cradle/base.h) that runs in the middle of an allocation, and may read the heap's objects. */
   size_t (*frames)(void *data, cradle_mutator *mutator, cradle_frame *frames, size_t capacity);
   void *data;
 } cradle_stack;

@@ -2,9 +2,7 @@
  *
  * A reference in a C local, register or global that is not rooted is stale after the next call that may collect. There
  * are five ways to root a reference. When its object moves, the collector updates the root. No function here collects.
- * Use none of them in a callback, which runs in the middle of a collection: registrations are refused there with a
- * message. The inline push, pop and scopes are not refused, but it is undefined whether the collection sees their
- * roots.
+ * Use none of them in a callback (cradle/base.h): it is undefined whether the collection sees what is pushed there.
  *
  *   shadow stack    push before the call, reload after it: for generated code and careful VMs; cheapest
  *   scoped roots    CRADLE_ROOT(mutator, variable): for C written by hand; released at the end of the scope
@@ -80,7 +78,10 @@ CRADLE_API void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_
 /* Roots a local pointer variable until the end of its scope. Until then the variable must always hold a valid reference
  * or NULL. A variable that is no pointer does not compile. The stack of scoped roots grows up to
  * options.shadow_stack_bytes; more is misuse with a message. In a switch, give each case that roots a variable its own
- * braces: otherwise a jump to a later case skips CRADLE_ROOT and still ends its scope, and gcc does not warn. */
+ * braces: otherwise a jump to a later case skips CRADLE_ROOT and still ends its scope, and gcc does not warn.
+ *
+ * A binding in another language opens and closes scopes with the functions behind the macro, cradle_scope_open and
+ * cradle_scope_close (cradle/detail/roots.h). Scopes must end in the reverse order. */
 #define CRADLE_ROOT(mutator, variable) \
   CRADLE_STATIC_ASSERT_(CRADLE_IS_POINTER_(variable), "CRADLE_ROOT: " #variable " is not a pointer variable"); \
   CRADLE_SCOPED_(mutator, variable, CRADLE_KIND_REFERENCE, #variable, CRADLE_JOIN(cradle_root_, __COUNTER__))
@@ -154,15 +155,14 @@ CRADLE_API cradle_root_stack *cradle_root_stack_switch(cradle_mutator *mutator, 
 
 /* Register the address of an 8-byte variable until it is removed or the heap is freed; both take constant time. It is
  * misuse to add an address twice, an address that is NULL or not a multiple of 8, or an unknown kind, and to remove an
- * address that is not registered. When memory for the registration runs out the out-of-memory handler is called,
- * and false is returned if that returns. */
+ * address that is not registered. false: memory ran out. */
 CRADLE_API bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind);
 CRADLE_API void cradle_global_root_remove(cradle_heap *heap, void *address);
 
 /* --- root callback --- */
 
-/* A root callback is called at every collection and reports further roots with cradle_visit. It follows
- * the rules of a trace callback (cradle/object.h). A heap has one; NULL removes it. */
+/* A root callback is called at every collection and reports further roots with cradle_visit (cradle/object.h). A heap
+ * has one; NULL removes it. */
 typedef void (*cradle_root_function)(void *data, cradle_visitor *visitor);
 CRADLE_API void cradle_root_callback_set(cradle_heap *heap, cradle_root_function function, void *data);
 

@@ -38,7 +38,7 @@ typedef enum cradle_fate {
   CRADLE_FATE_UNKNOWN, /* a reservation, or there was no memory to remember the sample */
 } cradle_fate;
 
-/* Both functions run on the mutator's thread, must not call the library about this heap and must not longjmp. sampled
+/* Both functions are callbacks (cradle/base.h). sampled
  * runs within the allocation, while no collection runs, so it may look at the program's stack; its result becomes the
  * sample's tag. settled runs at the end of the minor collection that decides the fate. (An unknown fate may be reported
  * earlier.) */

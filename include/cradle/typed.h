@@ -15,8 +15,7 @@
  * allocations take it, and later at least one in each MiB. With CRADLE_CHECKED=1 every allocation is checked. Objects
  * that are carved out of a reservation have no slow path: only CRADLE_CHECKED=1 checks them.
  *
- * When memory runs out, each calls the out-of-memory handler (cradle/options.h); if that returns, the result is NULL.
- * Arguments are evaluated once.
+ * NULL: memory ran out. Arguments are evaluated once.
  */
 #ifndef CRADLE_TYPED_H
 #define CRADLE_TYPED_H

@@ -8,9 +8,8 @@
  * sixteenth are taken, the next addition makes the set smaller. A minor collection looks only at the entries that were
  * added since the last one; a major collection looks at all entries, in increments.
  *
- * Order. Dead objects disappear when weak slots are cleared, before finalizers. The function swept is called at the end
- * of the order of death, within the collection: it must not use the library, and must not longjmp. It is not called
- * when the set is freed.
+ * Order. Dead objects disappear when weak slots are cleared, before finalizers. The function swept, a callback
+ * (cradle/base.h), is called at the end of the order of death. It is not called when the set is freed.
  *
  * No function here collects, unless equal does; equal must not.
  */
@@ -29,8 +28,7 @@ typedef bool (*cradle_weak_equal_function)(const void *object, const void *key);
 /* Reports how many objects died and were removed since the last call; never 0. */
 typedef void (*cradle_weak_swept_function)(void *data, size_t removed);
 
-/* Makes an empty set of the heap. swept may be NULL. When memory runs out the out-of-memory handler is called, and NULL
- * is returned if that returns. */
+/* Makes an empty set of the heap. swept may be NULL. NULL: memory ran out. */
 CRADLE_API cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data);
 /* Frees the set, which must come before cradle_heap_free. NULL is ignored. */
 CRADLE_API void cradle_weak_set_free(cradle_weak_set *set);
@@ -38,8 +36,7 @@ CRADLE_API void cradle_weak_set_free(cradle_weak_set *set);
 /* Returns the object with this hash for which equal returns true, or NULL. */
 CRADLE_API void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equal_function equal,
                                       const void *key);
-/* Adds an object that is not in the set. When memory runs out nothing changes: the out-of-memory handler is called, and
- * false is returned if that returns. */
+/* Adds an object that is not in the set. false: memory ran out. */
 CRADLE_API bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object);
 /* Removes the object. false: it is not in the set. */
 CRADLE_API bool cradle_weak_set_remove(cradle_weak_set *set, uint64_t hash, const void *object);

@@ -173,12 +173,14 @@ typedef struct owner {
 } owner;
 static int traced_destroyed;
 
-static void free_memory(void *object) {
+static void free_memory(void *user, void *object) {
+  (void)user;
   owner *o = object;
   free(o->memory);
   o->memory = NULL;
 }
-static void trace_memory(void *object, cradle_visitor *visitor) {
+static void trace_memory(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   owner *o = object;
   if (o->memory != NULL)
     cradle_visit(visitor, o->memory, CRADLE_KIND_REFERENCE);

@@ -105,7 +105,8 @@ static void do_it(void) {
   if (what != NULL) what();
 }
 
-static void acting_trace(void *object, cradle_visitor *visitor) {
+static void acting_trace(void *user, void *object, cradle_visitor *visitor) {
+  assert_ptr_equal(user, &f); /* options.user */
   (void)object, (void)visitor;
   do_it();
 }
@@ -113,11 +114,13 @@ static void acting_root(void *data, cradle_visitor *visitor) {
   (void)data, (void)visitor;
   do_it();
 }
-static void acting_destructor(void *object) {
+static void acting_destructor(void *user, void *object) {
+  assert_ptr_equal(user, &f); /* options.user */
   (void)object;
   do_it();
 }
-static size_t acting_size(const void *object) {
+static size_t acting_size(void *user, const void *object) {
+  assert_ptr_equal(user, &f); /* options.user */
   (void)object;
   do_it();
   return 0;

@@ -366,7 +366,8 @@ static void typing_listener(void *data, const cradle_event *event) {
 
 static bool armed; /* the trace callback allocates from now on */
 
-CRADLE_UNCHECKED_COLLECTION static void allocating_trace(void *object, cradle_visitor *visitor) {
+CRADLE_UNCHECKED_COLLECTION static void allocating_trace(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   cradle_visit(visitor, (void **)object + 1, CRADLE_KIND_REFERENCE);
   if (armed) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
 }
@@ -378,7 +379,8 @@ static void arm(void *data, const cradle_event *event) {
 
 /* Destructors run while a listener is told of the collection around them: each is refused with its own words. */
 static bool destructors_allocate; /* in child processes only */
-CRADLE_UNCHECKED_COLLECTION static void destroy_doomed(void *object) {
+CRADLE_UNCHECKED_COLLECTION static void destroy_doomed(void *user, void *object) {
+  (void)user;
   (void)object;
   if (destructors_allocate) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
 }

@@ -50,7 +50,6 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_new", COLLECTS, cradle_new_slow, (void)cradle_new_slow(f.m, T_PAIR, sizeof(pair))) \
   ROW("cradle_reserve", COLLECTS, cradle_reserve_slow, (void)cradle_reserve_slow(f.m, 16)) \
   ROW("CRADLE_NEW_ARRAY", COLLECTS, cradle_new_items_slow, (void)cradle_new_items_slow(f.m, T_VECTOR, layout, 1)) \
-  ROW("CRADLE_NEW_WITH", COLLECTS, cradle_new_registered_slow, (void)cradle_new_registered_slow(f.m, T_PAIR, 24)) \
   ROW("cradle_new_with", COLLECTS, cradle_new_with, (void)cradle_new_with(f.m, T_VECTOR, layout, 1, CRADLE_PINNED)) \
   ROW("cradle_pin", COLLECTS, cradle_pin, (void)!cradle_pin(f.m, kept)) \
   ROW("cradle_unpin", CHECKS, cradle_unpin, cradle_unpin(f.m, kept)) \

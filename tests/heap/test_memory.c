@@ -116,7 +116,7 @@ static bool is_sound(cradle_heap *heap) {
 
 static void open_heap(fixture *f, cradle_options *options) {
   options->on_misuse = fixture_misuse;
-  options->handler_data = f;
+  options->user = f;
   fixture_open_with(f, options);
   cradle_push(f->m, NULL);
   f->checkpoint = cradle_checkpoint_save(f->m);

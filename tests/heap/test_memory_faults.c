@@ -114,7 +114,7 @@ static void life_options(fixture *f, cradle_options *options, cradle_hugepages p
   options->hugepages_nursery = options->hugepages_arenas = policy;
   options->on_misuse = fixture_misuse;
   options->on_out_of_memory = fixture_shortage;
-  options->handler_data = f;
+  options->user = f;
 }
 
 /* A list of vectors, the word on the shadow stack; false when memory ran out. */
@@ -489,7 +489,8 @@ CRADLE_UNCHECKED_COLLECTION static void a_heap_gives_back_by_its_clock(void **st
 
 static uint64_t files_closed;
 
-static void close_file(void *file) {
+static void close_file(void *user, void *file) {
+  (void)user;
   (void)file;
   files_closed++;
 }

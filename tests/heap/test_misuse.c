@@ -63,7 +63,7 @@ static void reservations_that_cannot_be(void **state) {
   ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
   uint32_t weak = cradle_type_add(f.heap, &(cradle_type){.name = "weak", .size = 16, .weak = 1 << 1});
   room = cradle_reserve_slow(f.m, 64);
-  (void)cradle_new_registered_slow(f.m, weak, 16);
+  (void)cradle_new_array(f.m, weak, 0);
   ASSERT_MISUSE(&f, "the reservation is over", cradle_check_reserved(&room, T_PAIR, sizeof(pair)));
   room = cradle_reserve_slow(f.m, 64);
   /* a call that may collect ends the reservation, even if it does not collect */
@@ -265,7 +265,7 @@ static void remove_range(cradle_mutator *m) {
 static const cradle_array_layout no_layout = {0, 0, 0};
 static cradle_reservation reserved;
 WRONG(new, (void)cradle_new_slow(m, T_PAIR, 1000))
-WRONG(new_registered, (void)cradle_new_registered_slow(m, T_PAIR, 1000))
+WRONG(new_registered, (void)cradle_new_registered(m, T_PAIR, 100000))
 WRONG(new_pinned, (void)cradle_new_with(m, T_PAIR, cradle_array_layout_of(1000, 0, 0), 0, CRADLE_PINNED))
 WRONG(new_array, (void)cradle_new_array(m, T_PAIR, 1))
 WRONG(new_pinned_array, (void)cradle_new_with(m, T_PAIR, cradle_array_layout_of(0, 0, 0), 1, CRADLE_PINNED))
@@ -294,7 +294,7 @@ CRADLE_UNCHECKED_COLLECTION static void another_thread(void **state) {
               {remove_range, "cradle_root_range_remove"},
               {cradle_safepoint_slow, "cradle_safepoint"},
               {new_wrong, "cradle_new"},
-              {new_registered_wrong, "CRADLE_NEW_WITH"},
+              {new_registered_wrong, "cradle_new_with"},
               {new_pinned_wrong, "cradle_new_with"},
               {new_array_wrong, "cradle_new_with"},
               {new_pinned_array_wrong, "cradle_new_with"},

@@ -36,7 +36,8 @@ typedef struct buffer {
 #define LARGE_BYTES (CRADLE_NURSERY_OBJECT_MAX_BYTES + 8)
 #define ODD_BYTES 21
 
-static void trace_buffer(void *object, cradle_visitor *visitor) {
+static void trace_buffer(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   buffer *list = object;
   for (size_t i = 0; i < list->count; i++) cradle_visit(visitor, &list->items[i], CRADLE_KIND_REFERENCE);
 }

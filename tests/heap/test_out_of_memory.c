@@ -147,7 +147,7 @@ static const struct {
 } says[] = {
     {new_pair_in, "cradle_new: out of memory: 24 bytes asked for; old objects "},
     {reserve_in, "cradle_reserve: out of memory: 32768 bytes asked for; "},
-    {new_registered_in, "CRADLE_NEW_WITH: out of memory: 24 bytes asked for; "},
+    {new_registered_in, "cradle_new_with: out of memory: 24 bytes asked for; "},
     {new_pinned_in, "cradle_new_with: out of memory: 24 bytes asked for; "},
     {new_array_in, "cradle_new_with: out of memory: an array whose size overflows was asked for; "},
     {new_registered_array_in, "cradle_new_with: out of memory: an array whose size overflows was asked for; "},

@@ -32,7 +32,7 @@ static void plain_options(cradle_options *options) {
 
 static void open_heap(fixture *f, cradle_options *options) {
   options->on_misuse = fixture_misuse;
-  options->handler_data = f;
+  options->user = f;
   fixture_open_with(f, options);
   cradle_push(f->m, NULL);
 }

@@ -344,7 +344,8 @@ typedef struct owner {
   cradle_root_stack *stack;
 } owner;
 static unsigned freed;
-static void free_owned(void *object) {
+static void free_owned(void *user, void *object) {
+  (void)user;
   cradle_root_stack_free(((owner *)object)->stack);
   freed++;
 }

@@ -557,7 +557,8 @@ static void what_comes_back_leads_to_nothing_dead(void **state) {
 }
 
 static void *buffer[3]; /* a traced object's own */
-static void trace_buffer(void *object, cradle_visitor *visitor) {
+static void trace_buffer(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   cradle_visit(visitor, (void **)object + 1, CRADLE_KIND_REFERENCE);
   for (size_t i = 0; i < 3; i++) cradle_visit(visitor, &buffer[i], CRADLE_KIND_REFERENCE);
 }

@@ -924,7 +924,8 @@ static void broken_objects_are_named_with_their_holder(void **state) {
 }
 
 static void *beside; /* an object's own, outside of it */
-static void trace_beside(void *object, cradle_visitor *visitor) {
+static void trace_beside(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   (void)object;
   cradle_visit(visitor, &beside, CRADLE_KIND_REFERENCE);
 }

@@ -445,7 +445,7 @@ static void what_memory_fails_stays_whole(void **state) {
   options.encoding = encoding_of(0);
   options.heap_max_bytes = (size_t)12 << 20;
   options.on_out_of_memory = land;
-  options.handler_data = &k;
+  options.user = &k;
   fixture_unstress(&options); /* megabytes of objects */
   fixture_open_with(&k.f, &options);
   cradle_kit_init(&k.kit, k.f.m, cradle_kit_add_types(k.f.heap));

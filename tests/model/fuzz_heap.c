@@ -173,7 +173,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   options.hugepages_nursery = options.hugepages_arenas = CRADLE_HUGEPAGES_OFF;
   options.gc_threads = threads;
   options.on_out_of_memory = end_step;
-  options.handler_data = &w;
+  options.user = &w;
   open_world(&w, data[2] % 3, &options);
   w.choice = data + 4;
   w.choices_end = data + size;

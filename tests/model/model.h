@@ -58,12 +58,14 @@ typedef struct traced { /* its slots are reported by a callback */
   void *slot[NODE_SLOTS];
 } traced;
 
-static void trace_traced(void *object, cradle_visitor *visitor) {
+static void trace_traced(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   for (size_t i = 0; i < NODE_SLOTS; i++) cradle_visit(visitor, &((traced *)object)->slot[i], CRADLE_KIND_REFERENCE);
 }
 
-static void destroy_file(void *file);
-static size_t file_bytes(const void *file) {
+static void destroy_file(void *user, void *file);
+static size_t file_bytes(void *user, const void *file) {
+  (void)user;
   return ((const object *)file)->identity % 1000;
 }
 
@@ -273,7 +275,8 @@ static void *word_for(world *w, uint32_t type, uint64_t i, const void *real) {
   return (void *)(w->encoding.pairs[0].pattern | tag | (uintptr_t)real);
 }
 
-static void destroy_file(void *file) {
+static void destroy_file(void *user, void *file) {
+  (void)user;
   the_world->objects[((object *)file)->identity].destroyed++;
 }
 

@@ -107,7 +107,11 @@ static void the_bounds_of_structures_are_exact(void **state) {
   }
 }
 
-static void no_trace(void *object, cradle_visitor *visitor) {
+static void no_destructor(void *user, void *object) {
+  (void)user, (void)object;
+}
+static void no_trace(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   (void)object, (void)visitor;
 }
 
@@ -123,7 +127,7 @@ static void a_row_is_unused_if_all_of_it_is_zero(void **state) {
   assert_false(crd_type_is_unused(TYPE(.weak = 2)));
   assert_false(crd_type_is_unused(TYPE(.ephemerons = 2)));
   assert_false(crd_type_is_unused(TYPE(.finalizer = 1)));
-  assert_false(crd_type_is_unused(TYPE(.destructor = free)));
+  assert_false(crd_type_is_unused(TYPE(.destructor = no_destructor)));
   assert_false(crd_type_is_unused(TYPE(.external_size = (cradle_external_size_function)(uintptr_t)8)));
 }
 
@@ -142,9 +146,9 @@ static void services_put_objects_on_lists(void **state) {
       {ITEMS(CRADLE_ITEMS_WEAK, 8, .name = ""), WEAK, CRADLE_ITEMS_BYTES, CRADLE_ITEMS_WEAK},
       {ITEMS(CRADLE_ITEMS_EPHEMERONS, 16, .name = ""), EPHEMERON, CRADLE_ITEMS_BYTES, CRADLE_ITEMS_EPHEMERONS},
       {TYPE(.size = 16, .finalizer = 1), FINALIZER, 0, 0},
-      {TYPE(.size = 16, .destructor = free), DESTRUCTOR, 0, 0},
+      {TYPE(.size = 16, .destructor = no_destructor), DESTRUCTOR, 0, 0},
       {TYPE(.size = 16, .external_size = (cradle_external_size_function)(uintptr_t)8), DESTRUCTOR, 0, 0},
-      {TYPE(.size = 40, .weak = 2, .ephemerons = 4, .finalizer = 3, .destructor = free),
+      {TYPE(.size = 40, .weak = 2, .ephemerons = 4, .finalizer = 3, .destructor = no_destructor),
        WEAK | EPHEMERON | FINALIZER | DESTRUCTOR, 0, 0},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -189,7 +193,7 @@ static void an_entry_knows_how_stores_are_recorded(void **state) {
       {ITEMS(CRADLE_ITEMS_STRUCTURES, 16, .item_references = 3), RECORDING_REFERENCES},
       {ITEMS(CRADLE_ITEMS_STRUCTURES, 16, .item_values = 3), RECORDING_VALUES},
       {ITEMS(CRADLE_ITEMS_STRUCTURES, 16, .item_references = 1, .item_values = 2), RECORDING_STRUCTURES},
-      {ITEMS(CRADLE_ITEMS_REFERENCES, 8, .finalizer = 1, .destructor = free), RECORDING_REFERENCES},
+      {ITEMS(CRADLE_ITEMS_REFERENCES, 8, .finalizer = 1, .destructor = no_destructor), RECORDING_REFERENCES},
       {ITEMS(CRADLE_ITEMS_REFERENCES, 8, .trace = no_trace), RECORDING_OBJECT},
       {TYPE(.size = 24, .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, .length_offset = 8, .references = 4),
        RECORDING_REFERENCES},
@@ -413,7 +417,8 @@ static void assert_visited(int count, ...) {
   visited.count = 0;
 }
 
-static void report_two(void *object, cradle_visitor *visitor) {
+static void report_two(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   cradle_word *words = object;
   visitor->visit(visitor->context, false, words + 5);
   visitor->visit(visitor->context, true, words + 4);

@@ -60,7 +60,8 @@ typedef struct headed {
   uint64_t header, reference, raw, value, length, item[];
 } headed;
 
-static inline void trace_first(void *traced, cradle_visitor *visitor) {
+static inline void trace_first(void *user, void *traced, cradle_visitor *visitor) {
+  (void)user;
   cradle_visit(visitor, &((object *)traced)->word[0], CRADLE_KIND_REFERENCE);
 }
 

@@ -39,7 +39,8 @@ typedef struct traced {
 static pthread_t program;
 static uint64_t traces;
 
-static void trace_inside(void *object, cradle_visitor *visitor) {
+static void trace_inside(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   if (!pthread_equal(pthread_self(), program)) fail_msg("a trace callback runs on the collector's thread [marker.6]");
   traces++;
   cradle_visit(visitor, &((traced *)object)->inside, CRADLE_KIND_REFERENCE);

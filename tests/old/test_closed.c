@@ -27,7 +27,7 @@ static void prepare(void) {
   options.hugepages_arenas = CRADLE_HUGEPAGES_OFF;
   options.on_misuse = fixture_misuse;
   options.on_out_of_memory = fixture_shortage;
-  options.handler_data = &f;
+  options.user = &f;
 }
 
 static void open_quarantined(size_t max) {

@@ -15,7 +15,8 @@ typedef struct items {
   cradle_word word[];
 } items;
 
-static void trace_values(void *object, cradle_visitor *visitor) {
+static void trace_values(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   for (int i = 0; i < 4; i++) cradle_visit(visitor, &((holder *)object)->word[i], CRADLE_KIND_VALUE);
 }
 

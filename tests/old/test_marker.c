@@ -138,7 +138,7 @@ typedef struct cell {
   uint64_t header;
   struct cell *next, *other;
 } cell;
-static void trace_next(void *traced, cradle_visitor *visitor);
+static void trace_next(void *user, void *traced, cradle_visitor *visitor);
 typedef struct array {
   uint64_t header, length;
   cell *item[];
@@ -166,7 +166,8 @@ static cradle_event note; /* the last one about the thread */
 static int in_walks;      /* calls of trace_next by a walk over all old objects */
 static int in_rounds;     /* how many of these while a round went on */
 
-static void trace_next(void *traced, cradle_visitor *visitor) {
+static void trace_next(void *user, void *traced, cradle_visitor *visitor) {
+  (void)user;
   cradle_visit(visitor, &((cell *)traced)->next, CRADLE_KIND_REFERENCE);
   if (heap->young.remember_all) in_walks++, in_rounds += marker()->going;
 }

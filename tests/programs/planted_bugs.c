@@ -447,7 +447,8 @@ static NOINLINE void freed_global_root(void) {
 /* --- rules are broken --- */
 
 static bool trace_allocates;
-static CRADLE_UNCHECKED_COLLECTION void eager_trace(void *object, cradle_visitor *visitor) {
+static CRADLE_UNCHECKED_COLLECTION void eager_trace(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   if (trace_allocates) (void)new_pair(1); /* mistake; stops */
   cradle_visit(visitor, &((traced *)object)->inside, CRADLE_KIND_REFERENCE);
 }
@@ -469,7 +470,8 @@ static NOINLINE void allocation_in_a_root_callback(void) {
 
 /* What the destructor of all owners does; each of the mistakes below sets its own. */
 static void (*destroy)(owner *dead);
-static void destroy_owner(void *dead) {
+static void destroy_owner(void *user, void *dead) {
+  (void)user;
   if (destroy != NULL) destroy(dead); /* stops */
 }
 static NOINLINE void make_garbage_owner(void (*destructor)(owner *)) {

@@ -158,18 +158,22 @@ static void visit_table(cradle_visitor *visitor, Table *table) {
     cradle_visit(visitor, &entry->value, CRADLE_KIND_VALUE);
   }
 }
-static void trace_function(void *object, cradle_visitor *visitor) {
+static void trace_function(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   ObjFunction *function = object;
   for (int i = 0; i < function->chunk.constant_count; i++)
     cradle_visit(visitor, &function->chunk.constants[i], CRADLE_KIND_VALUE);
 }
-static void trace_class(void *object, cradle_visitor *visitor) {
+static void trace_class(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   visit_table(visitor, &((ObjClass *)object)->methods);
 }
-static void trace_instance(void *object, cradle_visitor *visitor) {
+static void trace_instance(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   visit_table(visitor, &((ObjInstance *)object)->fields);
 }
-static void trace_list(void *object, cradle_visitor *visitor) {
+static void trace_list(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   ObjList *list = (ObjList *)object;
   for (int i = 0; i < list->count; i++) cradle_visit(visitor, &list->items[i], CRADLE_KIND_VALUE);
 }

@@ -38,10 +38,12 @@ static void visit_table(cradle_visitor *visitor, table *t) {
     cradle_visit(visitor, &e->found, CRADLE_KIND_VALUE);
   }
 }
-static void trace_class(void *object, cradle_visitor *visitor) {
+static void trace_class(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   visit_table(visitor, &((class *)object)->methods);
 }
-static void trace_list(void *object, cradle_visitor *visitor) {
+static void trace_list(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   list *l = object;
   for (int i = 0; i < l->count; i++) cradle_visit(visitor, &l->items[i], CRADLE_KIND_VALUE);
 }

@@ -26,7 +26,8 @@ typedef struct owner {
 } owner;
 
 enum { T_BOX, T_LIST, T_TABLE, T_OWNER, TYPES };
-static void trace_owner(void *object, cradle_visitor *visitor) {
+static void trace_owner(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   cradle_visit(visitor, &((owner *)object)->items[0], CRADLE_KIND_VALUE);
 }
 const cradle_type types[TYPES] = {

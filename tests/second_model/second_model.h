@@ -355,8 +355,8 @@ void walk_settled(world *w, bool is_full);
 void world_open(world *w, uint64_t seed, uint32_t number);
 void world_close(world *w);
 world *world_of_serial(uint64_t serial);
-void destroy_object(void *object);
-size_t external_size(const void *object);
-void trace_buffer(void *object, cradle_visitor *visitor);
+void destroy_object(void *user, void *object);
+size_t external_size(void *user, const void *object);
+void trace_buffer(void *user, void *object, cradle_visitor *visitor);
 
 #endif

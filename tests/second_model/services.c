@@ -197,7 +197,8 @@ void finalizer_order(world *w) {
 
 /* --- destructors and external sizes --- */
 
-void destroy_object(void *object) {
+void destroy_object(void *user, void *object) {
+  (void)user;
   const cradle_word *words = object;
   world *w = world_of_serial(words[1]);
   node *n = node_of_serial(w, words[1]);
@@ -210,7 +211,8 @@ void destroy_object(void *object) {
   n->outside_count = 0;
 }
 
-size_t external_size(const void *object) {
+size_t external_size(void *user, const void *object) {
+  (void)user;
   return (size_t)((const cradle_word *)object)[2];
 }
 

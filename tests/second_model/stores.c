@@ -116,7 +116,8 @@ void store_outside(world *w) {
   cradle_write_barrier(w->m, object);
 }
 
-void trace_buffer(void *object, cradle_visitor *visitor) {
+void trace_buffer(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   cradle_word *words = object;
   uint64_t *buffer = (uint64_t *)(uintptr_t)words[2];
   for (uint64_t i = 0; buffer != NULL && i < words[3]; i++) cradle_visit(visitor, &buffer[i], CRADLE_KIND_REFERENCE);

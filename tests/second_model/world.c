@@ -172,7 +172,7 @@ void world_open(world *w, uint64_t seed, uint32_t number) {
   options.listener = (cradle_listener){listen, w};
   options.on_misuse = misuse;
   options.on_out_of_memory = out_of_memory;
-  options.handler_data = w;
+  options.user = w;
   w->heap = make_heap(w, &options);
   w->m = cradle_mutator_new(w->heap);
   EXPECT(w, w->m != NULL, "no mutator");

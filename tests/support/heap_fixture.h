@@ -121,7 +121,7 @@ static inline void fixture_options(fixture *f, cradle_options *options) {
   options->verify = true;
   options->on_misuse = fixture_misuse;
   options->on_out_of_memory = fixture_shortage;
-  options->handler_data = f;
+  options->user = f;
   crd_options_from_environment(options); /* the suite runs again under stress */
   f->stressed = options->stress_period != 0;
 }

@@ -43,11 +43,13 @@ typedef struct file {
   size_t bytes;
 } file;
 
-static inline void close_file(void *object) {
+static inline void close_file(void *user, void *object) {
+  (void)user;
   file *f = object;
   if (f->closed != NULL) ++*f->closed;
 }
-static inline size_t file_bytes(const void *object) {
+static inline size_t file_bytes(void *user, const void *object) {
+  (void)user;
   return ((const file *)object)->bytes;
 }
 

@@ -300,10 +300,12 @@ static void many_of_them(void **state) {
       assert_int_equal(cradle_type_of(pairs[i].first), T_PAIR);
 }
 
-static void close_nothing(void *object) {
+static void close_nothing(void *user, void *object) {
+  (void)user;
   (void)object;
 }
-static size_t no_bytes(const void *object) {
+static size_t no_bytes(void *user, const void *object) {
+  (void)user;
   (void)object;
   return 0;
 }

@@ -60,13 +60,13 @@ SNIPPETS = [
     ("a new maximum that is not declared", "requires holding",
      "bool f(cradle_mutator *m) { return cradle_heap_set_max(m, 0, 0); }"),
     ("an allocation in a trace callback", "requires holding",
-     "cradle_mutator *m; void trace(void *object, cradle_visitor *v) { (void)object; (void)v; cradle_new(m, 0, 16); }"),
+     "cradle_mutator *m; void trace(void *user, void *object, cradle_visitor *v) { (void)user; (void)object; (void)v; cradle_new(m, 0, 16); }"),
     ("an allocation in a root callback", "requires holding",
      "void roots(void *data, cradle_visitor *v) { (void)v; cradle_new((cradle_mutator *)data, 0, 16); }"),
     ("an allocation in a listener", "requires holding",
      "void listen(void *data, const cradle_event *e) { (void)e; cradle_new((cradle_mutator *)data, 0, 16); }"),
     ("an allocation in a destructor", "requires holding",
-     "cradle_mutator *m; void destroy(void *object) { (void)object; cradle_new(m, 0, 16); }"),
+     "cradle_mutator *m; void destroy(void *user, void *object) { (void)user; (void)object; cradle_new(m, 0, 16); }"),
     ("a collection in a no-collection region", "requires holding",
      "void f(cradle_mutator *m) CRADLE_MAY_COLLECT { cradle_no_collect_begin(m); cradle_collect(m, CRADLE_COLLECT_FULL); "
      "cradle_no_collect_end(m); }"),
@@ -116,7 +116,7 @@ UNSEEN = [
     ("a call through a pointer",
      "typedef void *(*maker)(cradle_mutator *m); void f(cradle_mutator *m, maker g) { g(m); }"),
     ("an allocation in a callback that is declared to collect, where it is given to the heap",
-     "cradle_mutator *m; void destroy(void *object) CRADLE_MAY_COLLECT { (void)object; cradle_new(m, 0, 16); } "
+     "cradle_mutator *m; void destroy(void *user, void *object) CRADLE_MAY_COLLECT { (void)user; (void)object; cradle_new(m, 0, 16); } "
      "cradle_type type = {.size = 16, .destructor = destroy};"),
     ("a reference that is not rooted",
      "void f(cradle_mutator *m, void **a) CRADLE_MAY_COLLECT { cradle_collect(m, CRADLE_COLLECT_MINOR); a[1] = NULL; }"),

@@ -323,7 +323,8 @@ static void single_stores_beyond_the_object(void **state) {
 }
 
 static void *outside[2];
-static void trace_outside(void *object, cradle_visitor *visitor) {
+static void trace_outside(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   (void)object;
   cradle_visit(visitor, &outside[1], CRADLE_KIND_REFERENCE);
 }

@@ -27,7 +27,8 @@ typedef struct owner {
 
 static int callbacks_open, callbacks;
 
-static void trace_owner(void *object, cradle_visitor *visitor) {
+static void trace_owner(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   assert_int_equal(callbacks_open++, 0); /* no callback runs inside another */
   cradle_visit(visitor, ((owner *)object)->slot, CRADLE_KIND_REFERENCE);
   callbacks_open--;
@@ -441,7 +442,8 @@ typedef struct many {
   uint64_t count;
 } many;
 
-static void trace_many(void *object, cradle_visitor *visitor) {
+static void trace_many(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
   const many *m = object;
   for (uint64_t i = 0; i < m->count; i++) cradle_visit(visitor, &m->slots[i], CRADLE_KIND_REFERENCE);
 }

@@ -184,12 +184,12 @@ class Heap:
         self.inside = Internals(value)
         self.word_at = Words().at
         table = value["space"]["types"]
-        self.types = [self.read_type(i, table["types"][i], table["item_slots"][i]) for i in range(int(table["count"]))]
+        self.types = [self.read_type(i, table["types"][i], table["item_slots"][i], table["services"][i]) for i in range(int(table["count"]))]
         self.pairs, self.tag_set, self.payload_mask = self.inside.encoding()
 
     @staticmethod
-    def read_type(number, entry, item_slots):
-        name = name_at(int(entry["name"])) if int(entry["name"]) else f"type {number}"
+    def read_type(number, entry, item_slots, services):
+        name = name_at(int(services["name"])) if int(services["name"]) else f"type {number}"
         numbers = (int(entry[field]) for field in ("size", "items", "item_size", "length_offset"))
         return Type(number, name, slots_of(entry), slots_of(item_slots), *numbers, int(entry["trace"]) != 0)
 

@@ -11,7 +11,7 @@
 
 CRADLE_BEGIN_DECLS
 
-/* The partner: returns zeroed memory with header and length. NULL: memory ran out, and the handler returned. */
+/* The partner: returns zeroed memory with header and length. NULL: memory ran out. */
 CRADLE_API CRADLE_COLD void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout,
                                                    size_t count) CRADLE_MAY_COLLECT;
 /* With CRADLE_CHECKED: reports misuse unless the layout is the descriptor's and allocation is allowed here. */
@@ -63,11 +63,33 @@ CRADLE_INLINE cradle_array_layout cradle_array_layout_of(size_t size, size_t ite
 CRADLE_INLINE void *cradle_new_array(cradle_mutator *mutator, uint32_t type, size_t length) CRADLE_MAY_COLLECT {
   return cradle_new_with(mutator, type, cradle_array_layout_of(0, 0, 0), length, 0);
 }
+/* Allocates an object of a type with services and adds it to those that the next minor collection looks at. NULL: the
+ * slow path must do it. */
+CRADLE_INLINE char *cradle_registered_place(cradle_mutator *mutator, uint32_t type, size_t size) {
+  if (CRADLE_CHECKED || CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
+  size_t bytes = cradle_object_bytes(size);
+  char *object = mutator->free, *next = object + bytes;
+  cradle_word *entry = mutator->registered;
+  if (CRADLE_UNLIKELY(next > cradle_top(mutator) || entry == mutator->registered_end)) return NULL;
+  CRADLE_UNPOISON(mutator, object, bytes);
+  *(cradle_word *)(void *)object = type;
+  *entry = (uintptr_t)object;
+  mutator->registered = entry + 1;
+  mutator->free = next;
+  return object;
+}
+
 /* CRADLE_NEW_WITH. */
 CRADLE_INLINE void *cradle_new_flagged(cradle_mutator *mutator, uint32_t type, size_t size, uint32_t flags)
     CRADLE_MAY_COLLECT {
-  if (flags == 0) return cradle_new_registered(mutator, type, size);
-  return cradle_new_with(mutator, type, cradle_array_layout_of(size, 0, 0), 0, flags);
+  char *object = flags == 0 ? cradle_registered_place(mutator, type, size) : NULL;
+  if (CRADLE_UNLIKELY(object == NULL))
+    return cradle_new_with(mutator, type, cradle_array_layout_of(size, 0, 0), 0, flags);
+  memset(object + 8, 0, cradle_object_bytes(size) - 8);
+  return object;
+}
+CRADLE_INLINE void *cradle_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
+  return cradle_new_flagged(mutator, type, size, 0);
 }
 
 /* CRADLE_NEW_ARRAY. */

@@ -10,12 +10,9 @@
 
 CRADLE_BEGIN_DECLS
 
-/* The partners of the inline functions. They return zeroed memory with its header; or NULL, if memory ran out and the
- * handler returned. */
+/* The partners of the inline functions. They return zeroed memory with its header. NULL: memory ran out. */
 CRADLE_API CRADLE_COLD void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT;
 CRADLE_API CRADLE_COLD cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT;
-CRADLE_API CRADLE_COLD void *cradle_new_registered_slow(cradle_mutator *mutator, uint32_t type, size_t size)
-    CRADLE_MAY_COLLECT;
 
 /* With CRADLE_CHECKED: report misuse unless type and size agree with a descriptor and allocation is allowed here. */
 CRADLE_API void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size);
@@ -33,22 +30,6 @@ CRADLE_INLINE const char *cradle_top(const cradle_mutator *mutator) {
 #else
   return mutator->top;
 #endif
-}
-
-/* Allocates an object of a type with services and adds it to those that the next minor collection looks at. NULL: the
- * slow path must do it. */
-CRADLE_INLINE char *cradle_registered_place(cradle_mutator *mutator, uint32_t type, size_t size) {
-  if (CRADLE_CHECKED || CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
-  size_t bytes = cradle_object_bytes(size);
-  char *object = mutator->free, *next = object + bytes;
-  cradle_word *entry = mutator->registered;
-  if (CRADLE_UNLIKELY(next > cradle_top(mutator) || entry == mutator->registered_end)) return NULL;
-  CRADLE_UNPOISON(mutator, object, bytes);
-  *(cradle_word *)(void *)object = type;
-  *entry = (uintptr_t)object;
-  mutator->registered = entry + 1;
-  mutator->free = next;
-  return object;
 }
 
 /* CRADLE_NEW_UNINITIALIZED: objects above CRADLE_NURSERY_OBJECT_MAX_BYTES do not take the fast path, and are zeroed. */
@@ -76,14 +57,6 @@ CRADLE_INLINE void *cradle_new_fast(cradle_mutator *mutator, uint32_t type, size
   CRADLE_UNPOISON(mutator, object, bytes);
   *(cradle_word *)(void *)object = type;
   mutator->free = next; /* last: docs/design/fast-path.md */
-  return object;
-}
-
-/* CRADLE_NEW_WITH without flags. */
-CRADLE_INLINE void *cradle_new_registered(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
-  char *object = cradle_registered_place(mutator, type, size);
-  if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_registered_slow(mutator, type, size);
-  memset(object + 8, 0, cradle_object_bytes(size) - 8);
   return object;
 }
 

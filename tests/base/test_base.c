@@ -9,14 +9,7 @@
 #include <sys/wait.h>
 #endif
 
-#include "gc/base/address_map.h"
-#include "gc/base/bits.h"
-#include "gc/base/grow.h"
-#include "gc/base/prefix.h"
-#include "gc/base/random.h"
-#include "gc/base/text.h"
-#include "gc/base/word_stack.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 /* --- texts --- */
 

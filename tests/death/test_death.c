@@ -3,9 +3,7 @@
 #include "tests/support/services.h"
 #include "tests/support/waiting.h"
 
-#include "gc/platform/pages.h"
-#include "gc/death/services.h"
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 /* Without a pause target, so that all finalizers that fit may be young together. */
 static void large_nursery(cradle_options *options) {
@@ -21,7 +19,7 @@ static size_t resident_in(const crd_word_stack *stack) {
 
 /* The stacks that finalizers use. */
 static size_t resident_in_all(const fixture *f) {
-  const crd_services *s = f->heap->space.services;
+  const crd_services *s = inside_services(f->heap);
   const crd_word_stack *stacks[] = {&s->fresh,
                                     &s->lists[REGISTERED_FINALIZER].words,
                                     &s->queues[QUEUE - 1].words,
@@ -48,7 +46,7 @@ static void lists_give_their_memory_back(void **state) {
       if (i < KEPT) cradle_store(f.m, keep, &keep->item[i], object);
     }
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-    const crd_word_stack *candidates = &f.heap->space.services->minor.candidates.entries;
+    const crd_word_stack *candidates = &inside_services(f.heap)->minor.candidates.entries;
     size_t full = resident_in_all(&f);
     bool told = resident_in(candidates) != SIZE_MAX;
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
@@ -140,7 +138,7 @@ static void many_finalizers_are_due_over_many_increments(void **state) {
     }
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     due = NULL;
-    const crd_services *services = f.heap->space.services;
+    const crd_services *services = inside_services(f.heap);
     const crd_candidates *candidates = &services->major.candidates;
     size_t candidate = 0, numbered = 0, waiting = 0, steps[STAGE_NONE + 1] = {0};
     const crd_queue *queue = &services->queues[QUEUE - 1];
@@ -209,11 +207,11 @@ static void what_was_destroyed_is_not_traced(void **state) {
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     owners = NULL;
     traced_destroyed = 0;
-    const crd_services *services = f.heap->space.services;
+    const crd_services *services = inside_services(f.heap);
     bool complete = false, between = false;
     while (!complete) {
       complete = cradle_collect_step(f.m, 0);
-      if (f.heap->marking.major.phase != MAJOR_CLEARING || services->stage != STAGE_DESTRUCTORS) continue;
+      if (inside_major(f.heap)->phase != MAJOR_CLEARING || services->stage != STAGE_DESTRUCTORS) continue;
       assert_heap_sound(f.heap);
       f.heap->young.remember_all = true;
       cradle_collect(f.m, CRADLE_COLLECT_MINOR);
@@ -285,10 +283,10 @@ static void an_array_becomes_shorter_between_increments(void **state) {
       uint64_t plain[] = {ways[way].type == T_WEAKS ? (uintptr_t)dead : 0, (uintptr_t)dead};
       for (size_t i = 0; i < WORDS; i++) next->item[i] = plain[i % 2];
       dead = NULL;
-      const crd_services *services = f.heap->space.services;
+      const crd_services *services = inside_services(f.heap);
       bool complete = false;
       while (!complete &&
-             !(f.heap->marking.major.phase == ways[way].phase && services->major.item + 1 == ways[way].items))
+             !(inside_major(f.heap)->phase == ways[way].phase && services->major.item + 1 == ways[way].items))
         complete = cradle_collect_step(f.m, 0);
       assert_false(complete);
       w->length = 10;
@@ -317,7 +315,7 @@ static void all_that_a_collection_queues_appears_at_once(void **state) {
     }
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     due = NULL;
-    const crd_services *services = f.heap->space.services;
+    const crd_services *services = inside_services(f.heap);
     size_t between = 0, young = 0, seen = 0;
     while (seen == 0) {
       (void)cradle_collect_step(f.m, 0);
@@ -357,7 +355,7 @@ static void finalizers_are_registered_while_others_are_on_their_way(void **state
     }
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     due = NULL;
-    const crd_services *services = f.heap->space.services;
+    const crd_services *services = inside_services(f.heap);
     while (candidates_count(&services->major.candidates) < DUE) assert_false(cradle_collect_step(f.m, 0));
     pair *p = new_pair(&f, NULL);
     CRADLE_ROOT(f.m, p);
@@ -419,13 +417,13 @@ static void big_shapes_come_back_in_increments(void **state) {
     services_open(&f);
     if (!f.stressed) {
       die_in_shape(&f, shape, COUNT);
-      const crd_death *major = &f.heap->space.services->major;
+      const crd_death *major = &inside_services(f.heap)->major;
       const crd_closing *closing = &major->reach.closing;
       size_t before = 0, at = 0, increments = 0, begun = 0;
       while (finalizers_waiting(f.m, QUEUE) == 0) {
         bool complete = cradle_collect_step(f.m, 0);
         assert_true(!complete || finalizers_waiting(f.m, QUEUE) != 0 || begun++ == 0);
-        if (f.heap->space.services->stage != STAGE_REACH) continue;
+        if (inside_services(f.heap)->stage != STAGE_REACH) continue;
         size_t steps = steps_of_reach(major), far = closing->at;
         size_t done = steps > before ? steps - before : before - steps;
         if (done > PACE_ENTRIES + SERVICE_PIECE_ITEMS) fail_msg("shape %d: %zu objects in an increment", shape, done);
@@ -462,7 +460,7 @@ static void leaves_need_no_order(void **state) {
       }
       age_for(&f, way);
       keep = NULL;
-      const crd_services *services = f.heap->space.services;
+      const crd_services *services = inside_services(f.heap);
       collect_by(&f, way);
       assert_int_equal(finalizers_waiting(f.m, QUEUE), COUNT);
       assert_int_equal(services->minor.reach.open.base[0], 0); /* fresh memory: no object was ever opened */
@@ -536,7 +534,7 @@ static void few_finalizers_are_young_together(void **state) {
     for (size_t i = 0; i < COUNT; i++) {
       (void)new_final(&f, i, NULL);
       size_t fresh =
-          word_stack_count(&(crd_word_stack){f.heap->space.services->fresh.base, f.m->registered, NULL, NULL});
+          word_stack_count(&(crd_word_stack){inside_services(f.heap)->fresh.base, f.m->registered, NULL, NULL});
       if (fresh > most) most = fresh;
     }
     assert_in_range(most, 1, 2 * 4096);

@@ -2,8 +2,7 @@
 #include "tests/support/services.h"
 #include "tests/support/waiting.h"
 
-#include "gc/death/services.h"
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 static void a_value_lives_with_its_key(void **state) {
   (void)state;
@@ -197,11 +196,11 @@ static void pairs_that_change_while_marking(void **state) {
           cradle_store(f.m, spare, &spare->value, NULL);
         }
         assert_heap_sound(f.heap);
-        rounds += f.heap->space.services->scan.rounds;
+        rounds += inside_services(f.heap)->scan.rounds;
       } while (!cradle_collect_step(f.m, 0));
     assert_true(rounds > 0 || f.stressed);
     cradle_collect(f.m, CRADLE_COLLECT_FULL); /* each collection counts its own rounds */
-    if (!f.stressed) assert_int_equal(f.heap->space.services->scan.rounds, 0);
+    if (!f.stressed) assert_int_equal(inside_services(f.heap)->scan.rounds, 0);
     for (size_t i = 0; i < COUNT; i++) {
       assert_int_equal(cradle_type_of(table->item[i].key), T_PAIR);
       assert_int_equal(cradle_type_of(((pair *)table->item[i].value)->first), T_PAIR);
@@ -274,15 +273,15 @@ static void values_that_come_late_while_marking(void **state) {
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     for (size_t i = LIVING; i < LIVING + DEAD; i++) cradle_store(f.m, keys, &keys->item[i], NULL);
     do (void)cradle_collect_step(f.m, 0);
-    while (f.heap->marking.major.phase == MAJOR_MARKING && !f.heap->marking.major.watching);
+    while (inside_major(f.heap)->phase == MAJOR_MARKING && !inside_major(f.heap)->watching);
     size_t moved = 0;
-    for (; f.heap->marking.major.phase == MAJOR_MARKING; (void)cradle_collect_step(f.m, 0))
+    for (; inside_major(f.heap)->phase == MAJOR_MARKING; (void)cradle_collect_step(f.m, 0))
       for (int n = 0; n < AT_ONCE && moved < DEAD; n++, moved++) {
         ephemeron *from = holders->item[LIVING + moved], *to = holders->item[moved % LIVING];
         cradle_store(f.m, to, &to->value, from->value);
         cradle_store(f.m, from, &from->value, NULL);
       }
-    assert_true(f.heap->space.services->scan.rounds > 3); /* from the fourth on, a round scans everything at once */
+    assert_true(inside_services(f.heap)->scan.rounds > 3); /* from the fourth on, a round scans everything at once */
     while (!cradle_collect_step(f.m, 0)) continue;
     for (size_t i = 0; i < LIVING; i++) {
       const ephemeron *e = holders->item[i];
@@ -363,7 +362,7 @@ static void a_pair_that_is_cut_off_while_marking(void **state) {
       ephemerons *first = arrays->item[0];
       void *key = cradle_weak_get(f.m, &first->item[3].key);
       CRADLE_ROOT(f.m, key);
-      if (key != NULL && f.heap->marking.major.phase == MAJOR_MARKING) {
+      if (key != NULL && inside_major(f.heap)->phase == MAJOR_MARKING) {
         cut_off(&f, first);
         cut++;
       }
@@ -411,7 +410,7 @@ static void a_pair_that_is_cut_off_while_its_key_comes_back(void **state) {
       key = NULL;
       cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       poll(&f, increments);
-      if (f.heap->marking.major.phase == MAJOR_CLEARING && cradle_weak_get(f.m, &pairs->item[3].key) == NULL) {
+      if (inside_major(f.heap)->phase == MAJOR_CLEARING && cradle_weak_get(f.m, &pairs->item[3].key) == NULL) {
         cradle_store(f.m, pairs, &pairs->item[3].key, other);
         cut_off(&f, pairs);
         cut++;

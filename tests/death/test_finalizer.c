@@ -2,8 +2,7 @@
 #include "tests/support/services.h"
 #include "tests/support/waiting.h"
 
-#include "gc/collect.h"
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 /* --- finalizers --- */
 

@@ -5,9 +5,7 @@
 #include "tests/support/services.h"
 #include "tests/support/waiting.h"
 
-#include "gc/death/services.h"
-#include "gc/death/weak_set.h"
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 enum { STACKS = 6 };
 typedef struct starved {
@@ -15,7 +13,7 @@ typedef struct starved {
 } starved;
 
 static void stacks_of(fixture *f, crd_word_stack **stacks) {
-  crd_death *deaths[] = {&f->heap->space.services->minor, &f->heap->space.services->major};
+  crd_death *deaths[] = {&inside_services(f->heap)->minor, &inside_services(f->heap)->major};
   for (size_t i = 0; i < 2; i++) {
     crd_word_stack *of[STACKS] = {&deaths[i]->watch.buckets, &deaths[i]->reach.slots,   &deaths[i]->reach.open,
                                   &deaths[i]->reach.path,    &deaths[i]->reach.members, &deaths[i]->candidates.headers};
@@ -225,7 +223,7 @@ static void a_key_is_seen_with_all_that_it_leads_to(void **state) {
       int seen = 0;
       while (!complete) {
         complete = cradle_collect_step(f.m, 0);
-        if (f.heap->marking.major.phase != MAJOR_CLEARING) continue;
+        if (inside_major(f.heap)->phase != MAJOR_CLEARING) continue;
         seen += take(&f, e, &one);
         seen += take(&f, also, &other);
       }
@@ -278,9 +276,9 @@ static void a_value_is_seen_when_it_is_reached(void **state) {
       holder = NULL, value = NULL;
       cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     }
-    const crd_services *services = f.heap->space.services;
+    const crd_services *services = inside_services(f.heap);
     bool complete = false;
-    while (!complete && !(f.heap->marking.major.phase == MAJOR_CLEARING && services->stage == STAGE_REACH &&
+    while (!complete && !(inside_major(f.heap)->phase == MAJOR_CLEARING && services->stage == STAGE_REACH &&
                           word_stack_count(&services->major.candidates.headers) == 3))
       complete = cradle_collect_step(f.m, 0);
     assert_false(complete);
@@ -288,7 +286,7 @@ static void a_value_is_seen_when_it_is_reached(void **state) {
     starve(&f, 1, &s);
     while (!complete) {
       complete = cradle_collect_step(f.m, 0);
-      if (f.heap->marking.major.phase != MAJOR_CLEARING || value != NULL) continue;
+      if (inside_major(f.heap)->phase != MAJOR_CLEARING || value != NULL) continue;
       final *first = cradle_weak_get(f.m, &e->key);
       if (first != NULL) holder = first->to;
       if (holder == NULL || cradle_weak_get(f.m, &holder->key) == NULL) continue;
@@ -333,7 +331,7 @@ static void a_key_that_is_rooted_late_keeps_its_value(void **state) {
       bool complete = false;
       for (int step = 0; !complete; step++) {
         complete = cradle_collect_step(f.m, 0);
-        if (step == kept_at && f.heap->marking.major.phase == MAJOR_MARKING) key = cradle_weak_get(f.m, &e->key);
+        if (step == kept_at && inside_major(f.heap)->phase == MAJOR_MARKING) key = cradle_weak_get(f.m, &e->key);
       }
       feed(&f, &s);
       if (key != NULL) {
@@ -364,7 +362,7 @@ static void a_stack_that_is_full_for_a_while_loses_no_finalizer(void **state) {
     cradle_store(f.m, wide, &wide->item[WIDE - 1], last);
     cradle_store(f.m, first, &first->to, wide);
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-    crd_word_stack *slots = &f.heap->space.services->major.reach.slots;
+    crd_word_stack *slots = &inside_services(f.heap)->major.reach.slots;
     cradle_word *limit = slots->limit, *end = slots->end;
     assert_true(slots->base + WIDE / 2 < limit);
     slots->limit = slots->base + WIDE / 2;
@@ -460,7 +458,7 @@ static void all_old_holders_are_looked_at_in_the_middle_of_a_pass(void **state) 
       }
       cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       dying = NULL;
-      const crd_list *list = &f.heap->space.services->lists[ephemerons ? REGISTERED_EPHEMERON : REGISTERED_WEAK];
+      const crd_list *list = &inside_services(f.heap)->lists[ephemerons ? REGISTERED_EPHEMERON : REGISTERED_WEAK];
       bool complete = false;
       while (!complete && !(list->kept > list->words.base && list->next < list->young && list->kept < list->next))
         complete = cradle_collect_step(f.m, 0);

@@ -3,8 +3,7 @@
 #include "tests/support/services.h"
 #include "tests/support/waiting.h"
 
-#include "gc/death/services.h"
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 /* More pairs than three of the smallest increments scan. */
 enum { PAIRS = 60000 };
@@ -52,7 +51,7 @@ static void scene_close(scene *s) {
 }
 
 static const crd_services *services_of(const scene *s) {
-  return s->f.heap->space.services;
+  return inside_services(s->f.heap);
 }
 
 /* Steps until the keys of half the pairs are watched: then half of the table has been scanned, and only the table leads
@@ -60,7 +59,7 @@ static const crd_services *services_of(const scene *s) {
 static void step_until_half_is_watched(scene *s) {
   s->keys = NULL;
   while (watch_count(&services_of(s)->major.watch) < PAIRS / 2) assert_false(cradle_collect_step(s->f.m, 0));
-  assert_int_equal(s->f.heap->marking.major.phase, MAJOR_MARKING);
+  assert_int_equal(inside_major(s->f.heap)->phase, MAJOR_MARKING);
 }
 
 /* Stores a value once more. whole: has the barrier remember the table, instead of the pair. */
@@ -105,7 +104,7 @@ static void marking_ends_beside_stores(bool whole) {
   scene_open(&s);
   step_until_half_is_watched(&s);
   size_t increments = 0;
-  while (s.f.heap->marking.major.phase == MAJOR_MARKING) {
+  while (inside_major(s.f.heap)->phase == MAJOR_MARKING) {
     store_again(&s, increments, whole);
     (void)cradle_collect_step(s.f.m, 0);
     assert_true(++increments < 100);
@@ -149,9 +148,9 @@ static void stored_is_seen(bool whole) {
       /* Now only pair 1 leads to the value, and its key is dead. */
       cradle_store(s.f.m, s.values, &s.values->item[1], NULL);
       step_until_half_is_watched(&s);
-      for (size_t i = 0; i < at && s.f.heap->marking.major.phase == MAJOR_MARKING; i++)
+      for (size_t i = 0; i < at && inside_major(s.f.heap)->phase == MAJOR_MARKING; i++)
         (void)cradle_collect_step(s.f.m, 0);
-      if (s.f.heap->marking.major.phase == MAJOR_MARKING) {
+      if (inside_major(s.f.heap)->phase == MAJOR_MARKING) {
         tried++;
         give_value_to(&s, living, whole);
         while (!cradle_collect_step(s.f.m, 0)) continue;
@@ -181,7 +180,7 @@ static void what_was_stored_is_seen_without_memory(void **state) {
     cradle_collect(s.f.m, CRADLE_COLLECT_MINOR);
     cradle_store(s.f.m, s.values, &s.values->item[1], NULL);
     step_until_half_is_watched(&s);
-    crd_word_stack *noted = &s.f.heap->space.services->scan.noted, saved = *noted;
+    crd_word_stack *noted = &inside_services(s.f.heap)->scan.noted, saved = *noted;
     noted->limit = noted->end = noted->base;
     give_value_to(&s, living, true);
     while (!cradle_collect_step(s.f.m, 0)) assert_ptr_equal(noted->top, noted->base);
@@ -222,7 +221,7 @@ static void each_holder_is_noted_once(void **state) {
     }
     cradle_collect(f.m, CRADLE_COLLECT_FULL);
     keys = NULL;
-    const crd_services *services = f.heap->space.services;
+    const crd_services *services = inside_services(f.heap);
     while (watch_count(&services->major.watch) < HOLDERS / 2) assert_false(cradle_collect_step(f.m, 0));
     for (size_t round = 0; round <= 100; round++) {
       for (size_t i = 0; i < HOLDERS; i++) {
@@ -234,7 +233,7 @@ static void each_holder_is_noted_once(void **state) {
       assert_in_range(watch_count(&services->major.watch), HOLDERS / 2, HOLDERS);
       assert_int_equal(services->scan.noted.top - services->scan.noted.base, HOLDERS);
     }
-    while (f.heap->marking.major.phase != MAJOR_IDLE) (void)cradle_collect_step(f.m, 0);
+    while (inside_major(f.heap)->phase != MAJOR_IDLE) (void)cradle_collect_step(f.m, 0);
     for (size_t i = 0; i < HOLDERS; i++) {
       const ephemeron *e = holders->item[i];
       assert_ptr_equal(e->key, living);
@@ -307,7 +306,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_dead_holder_that_is_stored_into_keeps_
 
 static size_t unmarked(const fixture *f) {
   size_t count = 0;
-  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) count += f->heap->space.services->queues[i].unmarked;
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) count += inside_services(f->heap)->queues[i].unmarked;
   return count;
 }
 

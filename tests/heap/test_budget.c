@@ -2,9 +2,7 @@
  * the table asks for. Also what a pause leaves to the second core, and what stress counts. */
 #include "tests/support/one_heap.h"
 
-#include "gc/collect.h"
-#include "gc/heap.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define TARGET_NS UINT64_C(8000000)
@@ -29,37 +27,37 @@ typedef struct figures {
 
 static crd_budget budget_for(figures all) {
   cradle_heap *heap = f.heap;
-  crd_old *old = &heap->space.old;
-  const crd_pacing pacing = heap->marking.pacing;
-  const crd_major major = heap->marking.major;
+  crd_old *old = inside_old(heap);
+  const crd_pacing pacing = *inside_pacing(heap);
+  const crd_major major = *inside_major(heap);
   uint64_t used = old->used_bytes, large = old->large_bytes;
   old->large_bytes += all.large;
-  heap->marking.major.large_at_start = large;
-  heap->marking.pacing.threshold = 40 * MIB;
-  heap->marking.pacing.min = 8 * MIB;
-  heap->marking.pacing.beside_room = 20 * MIB;
-  heap->marking.major.phase = all.before_sweep != 0 ? MAJOR_SWEEPING : MAJOR_MARKING;
-  heap->marking.major.used_before_sweep = all.before_sweep;
-  heap->marking.major.used_at_start = all.used_at_start;
-  heap->marking.major.collected_at_start = all.used_at_start + all.external;
-  heap->marking.major.bytes = all.marked;
-  heap->marking.marker.thread = all.beside ? (crd_thread *)heap : NULL;
-  heap->marking.marker.last.bytes = all.done;
+  inside_major(heap)->large_at_start = large;
+  inside_pacing(heap)->threshold = 40 * MIB;
+  inside_pacing(heap)->min = 8 * MIB;
+  inside_pacing(heap)->beside_room = 20 * MIB;
+  inside_major(heap)->phase = all.before_sweep != 0 ? MAJOR_SWEEPING : MAJOR_MARKING;
+  inside_major(heap)->used_before_sweep = all.before_sweep;
+  inside_major(heap)->used_at_start = all.used_at_start;
+  inside_major(heap)->collected_at_start = all.used_at_start + all.external;
+  inside_major(heap)->bytes = all.marked;
+  inside_marker(heap)->thread = all.beside ? (crd_thread *)heap : NULL;
+  inside_marker(heap)->last.bytes = all.done;
   heap->options.pause_ns = all.target;
   heap->options.stress_period = all.stress;
   heap->marking.external_bytes = all.external;
   old->used_bytes = all.used;
-  if (!all.nothing_left) assert_true(word_stack_push(&heap->marking.mark_stack, 8));
+  if (!all.nothing_left) assert_true(word_stack_push(inside_mark_stack(heap), 8));
   crd_budget budget = crd_collect_budget(heap, all.late ? 0 : BEGIN_NS, all.promoted);
-  if (!all.nothing_left) (void)word_stack_pop(&heap->marking.mark_stack);
+  if (!all.nothing_left) (void)word_stack_pop(inside_mark_stack(heap));
   old->used_bytes = used;
   old->large_bytes = large;
   heap->marking.external_bytes = 0;
   heap->options.stress_period = 0;
-  heap->marking.marker.last.bytes = 0;
-  heap->marking.marker.thread = NULL;
-  heap->marking.major = major;
-  heap->marking.pacing = pacing;
+  inside_marker(heap)->last.bytes = 0;
+  inside_marker(heap)->thread = NULL;
+  *inside_major(heap) = major;
+  *inside_pacing(heap) = pacing;
   return budget;
 }
 
@@ -97,12 +95,12 @@ static void far_above_the_limit_all_is_done(void **state) {
     assert_int_equal(is_whole(budget_for(all)), sweeps == 0); /* with a pause target sweeping goes on in increments */
   }
   all.before_sweep = 0;
-  f.heap->marking.marker.takes_turns = true; /* the thread has no processor of its own: 40 MiB again */
+  inside_marker(f.heap)->takes_turns = true; /* the thread has no processor of its own: 40 MiB again */
   all.used = 52 * MIB;
   assert_false(is_whole(budget_for(all)));
   all.used++;
   assert_true(is_whole(budget_for(all)));
-  f.heap->marking.marker.takes_turns = false;
+  inside_marker(f.heap)->takes_turns = false;
   all.used = 77 * MIB + 1;
   all.used_at_start = 100 * MIB; /* more than the limit */
   assert_false(is_whole(budget_for(all)));
@@ -181,9 +179,9 @@ static void after_a_long_minor_collection_there_is_time_left(void **state) {
     uint64_t before = crd_platform_now_ns(), deadline = budget_for(all).deadline_ns;
     assert_in_range(deadline, before + least[i / 2][i % 2], crd_platform_now_ns() + least[i / 2][i % 2]);
     if (i < 5) continue;
-    f.heap->marking.marker.takes_turns = true; /* the limit is the threshold then */
+    inside_marker(f.heap)->takes_turns = true; /* the limit is the threshold then */
     assert_true(budget_for(all).deadline_ns >= before + TARGET_NS);
-    f.heap->marking.marker.takes_turns = false;
+    inside_marker(f.heap)->takes_turns = false;
   }
 }
 
@@ -262,8 +260,8 @@ CRADLE_UNCHECKED_COLLECTION static void marking_goes_on_after_a_pause(void **sta
   }
   cradle_collect(beside.m, CRADLE_COLLECT_FULL);
   assert_false(cradle_collect_step(beside.m, 0));
-  if (beside.heap->marking.marker.thread == NULL) print_message("the system refuses the thread\n");
-  assert_int_equal(beside.heap->marking.marker.going, beside.heap->marking.marker.thread != NULL);
+  if (inside_marker(beside.heap)->thread == NULL) print_message("the system refuses the thread\n");
+  assert_int_equal(inside_marker(beside.heap)->going, inside_marker(beside.heap)->thread != NULL);
   cradle_pop(beside.m);
   fixture_close(&beside);
 }

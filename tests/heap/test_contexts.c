@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-#include "gc/base/sanitizers.h"
+#include "tests/inside.h"
 
 /* What libboost_context exports for C++; jump_fcontext gives what it jumped from, and what the jump back passes. */
 typedef struct transfer {

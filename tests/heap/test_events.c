@@ -1,10 +1,7 @@
 /* Tests that events report what the heap did, as counted by the test or by the heap's own statistics. */
 #include "tests/support/services.h"
 
-#include "gc/report/event.h"
-#include "gc/heap.h"
-#include "gc/platform/pages.h"
-#include "gc/statistics.h"
+#include "tests/inside.h"
 
 /* Sums of the events of a heap's life, and the last of each kind. */
 typedef struct seen {
@@ -194,7 +191,7 @@ static void arenas_come_and_go(void **state) {
     assert_int_equal(cradle_release_memory(f.heap), 0);
     assert_int_equal(all.arenas, arenas);
     const cradle_event *last = &all.last[CRADLE_EVENT_ARENAS];
-    uint64_t reach = f.heap->space.old.arenas.committed_end * fixture_stats(&f).arena_bytes;
+    uint64_t reach = inside_old(f.heap)->arenas.committed_end * fixture_stats(&f).arena_bytes;
     assert_true(last->u.arenas.resident_bytes <= (last->u.arenas.measured ? reach : 0));
     assert_true(last->u.arenas.huge_bytes <= last->u.arenas.resident_bytes);
   }
@@ -209,11 +206,11 @@ static void no_more_arenas_are_prepared_than_are_kept(void **state) {
   open_seen(&f);
   (void)cradle_new_array(f.m, T_STRING, (size_t)1 << 20);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
-  f.heap->marking.pacing.promoted_average = (uint64_t)100 << 20;
+  inside_pacing(f.heap)->promoted_average = (uint64_t)100 << 20;
   cradle_safepoint_request(f.m);
   cradle_safepoint(f.m);
   cradle_statistics stats = fixture_stats(&f);
-  assert_in_range(stats.arenas_committed - stats.arenas_in_use, 1, f.heap->space.old.reserve);
+  assert_in_range(stats.arenas_committed - stats.arenas_in_use, 1, inside_old(f.heap)->reserve);
   fixture_close(&f);
 }
 
@@ -249,7 +246,7 @@ static uint64_t begun_at; /* the old generation's bytes when the first major col
 
 static void note_begin(void *data, const cradle_event *event) {
   const fixture *f = data;
-  if (event->kind == CRADLE_EVENT_MAJOR_BEGIN && begun_at == 0) begun_at = f->heap->space.old.used_bytes;
+  if (event->kind == CRADLE_EVENT_MAJOR_BEGIN && begun_at == 0) begun_at = inside_old(f->heap)->used_bytes;
 }
 
 /* Without a pause target a major collection is one increment, which waits for the threshold. With a target, marking
@@ -462,7 +459,7 @@ static void a_report_says_what_is_known(void **state) {
   for (int off = 0; off < 2; off++) {
     if (off) options.gc = CRADLE_GC_OFF;
     fixture_open_with(&f, &options);
-    const crd_nursery *nursery = &f.heap->space.nursery;
+    const crd_nursery *nursery = inside_nursery(f.heap);
     bool known = crd_pages_backing_of(nursery->start, nursery->committed_bytes, &backing);
     cradle_memory_report(f.heap, &memory, sizeof memory);
     assert_int_equal(memory.nursery.obtained != CRADLE_BACKING_UNKNOWN, known);

@@ -1,7 +1,7 @@
 /* Tests a heap that never collects, for programs that do not report their roots yet. */
 #include "tests/support/services.h"
 
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 static fixture f;
 
@@ -59,7 +59,7 @@ static void a_collection_stops_the_program(void **state) {
 
 static void a_full_nursery_stops_the_program(void **state) {
   (void)state;
-  size_t bytes = f.heap->space.nursery.bytes;
+  size_t bytes = inside_nursery(f.heap)->bytes;
   ASSERT_MISUSE(&f, "there is no room, but collection is off",
                 for (size_t i = 0; i <= bytes / 1024; i++) cradle_new_array(f.m, T_STRING, 1008));
   assert_true(nursery_filled(&f.heap->space) > bytes - 2048);
@@ -88,11 +88,11 @@ static void memory_for_large_objects_ends(void **state) {
 static void the_nursery_has_what_there_is(void **state) {
   (void)state;
   open_with_maximum((size_t)64 << 20, NULL);
-  assert_int_equal(f.heap->space.nursery.bytes, (size_t)48 << 20);
+  assert_int_equal(inside_nursery(f.heap)->bytes, (size_t)48 << 20);
   for (int i = 0; i < 1000000; i++) cradle_new(f.m, T_PAIR, sizeof(pair));
   assert_int_equal(fixture_stats(&f).minor_collections, 0);
   open_with_maximum((size_t)5 << 20, NULL);
-  assert_int_equal(f.heap->space.nursery.bytes, (size_t)1 << 20);
+  assert_int_equal(inside_nursery(f.heap)->bytes, (size_t)1 << 20);
 }
 
 /* A cgroup that is full kills: the heap keeps below it, large objects included. */
@@ -102,7 +102,7 @@ static void a_cgroup_is_respected(void **state) {
   hardware.group_bytes = hardware.memory_bytes = (size_t)256 << 20;
   open_with_maximum(0, &hardware);
   assert_int_equal(f.heap->options.heap_max_bytes, (size_t)192 << 20);
-  assert_int_equal(f.heap->space.nursery.bytes, (size_t)144 << 20);
+  assert_int_equal(inside_nursery(f.heap)->bytes, (size_t)144 << 20);
 }
 
 static void a_pin_is_the_address(void **state) {

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -60,8 +60,8 @@ CRADLE_UNCHECKED_COLLECTION static int many_heaps(void) {
     cradle_heap *heap = cradle_heap_new(&options, NULL);
     cradle_mutator *m = heap == NULL ? NULL : cradle_mutator_new(heap);
     if (m == NULL || cradle_new(m, T_PAIR, sizeof(pair)) == NULL) return 10;
-    if (i == 0 && heap->space.old.arenas.bytes < (size_t)64 << 30) return 11;
-    if (heap->space.old.arenas.bytes < 256 * MIB) return 12;
+    if (i == 0 && inside_old(heap)->arenas.bytes < (size_t)64 << 30) return 11;
+    if (inside_old(heap)->arenas.bytes < 256 * MIB) return 12;
   }
   void *program = malloc(100 * MIB);
   return program == NULL ? 13 : 0;
@@ -305,14 +305,14 @@ CRADLE_UNCHECKED_COLLECTION static void a_full_collection_compacts_what_is_spars
   options.major_age_ns = 0;
   cradle_heap *heap = open_spike(&options, &m, 128 * 1024, 64, false);
   cradle_collect(m, CRADLE_COLLECT_FULL);
-  assert_true((uint64_t)arenas_in_use(&heap->space.old.arenas) * ARENA_BYTES <=
-              2 * heap->space.old.used_bytes + 4 * ARENA_BYTES);
+  assert_true((uint64_t)arenas_in_use(&inside_old(heap)->arenas) * ARENA_BYTES <=
+              2 * inside_old(heap)->used_bytes + 4 * ARENA_BYTES);
   close_spike(heap, m);
 }
 
 /* Little is allocated, with a pause now and then, as by a program that is idle. */
 CRADLE_UNCHECKED_COLLECTION static uint64_t idle(cradle_heap *heap, cradle_mutator *m) {
-  for (int i = 0; i < 20000 && arenas_in_use(&heap->space.old.arenas) > 8; i++) {
+  for (int i = 0; i < 20000 && arenas_in_use(&inside_old(heap)->arenas) > 8; i++) {
     for (int j = 0; j < 1000; j++) (void)cradle_new_array(m, T_STRING, 1000);
     usleep(500);
   }
@@ -334,7 +334,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_major_collection_begins_by_age(void **
       cradle_heap *heap = open_spike(&options, &m, 32 * 1024, 128, true);
       uint64_t aged = idle(heap, m);
       assert_true(aged > 0);
-      assert_true(arenas_in_use(&heap->space.old.arenas) <= 8);
+      assert_true(arenas_in_use(&inside_old(heap)->arenas) <= 8);
       close_spike(heap, m);
     }
 }

@@ -13,10 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "gc/heap.h"
-#include "gc/old/arena_memory.h"
-#include "gc/old/closed.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 /* --- the seam --- */
 
@@ -151,7 +148,7 @@ CRADLE_UNCHECKED_COLLECTION static void use(fixture *f) {
   (void)cradle_new_array(f->m, T_STRING, 5 * MIB);
   (void)cradle_new_array(f->m, T_STRING, MIB);
   (void)grow(f->m, 2 * MIB);
-  (void)crd_arenas_prepare(&f->heap->space.old.arenas, f->heap->space.old.arenas.free_count + 1);
+  (void)crd_arenas_prepare(&inside_old(f->heap)->arenas, inside_old(f->heap)->arenas.free_count + 1);
   clock_ns += 3000000000u;
   cradle_collect(f->m, CRADLE_COLLECT_MAJOR);
   clock_ns += 3000000000u;
@@ -378,7 +375,7 @@ CRADLE_UNCHECKED_COLLECTION static void pages_that_cannot_be_closed_are_noted_on
     pair *dies = cradle_new(f.m, T_PAIR, sizeof(pair));
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     assert_int_equal(fault.count, 2 * i);
-    assert_ptr_not_equal(dies, f.heap->space.nursery.start); /* which has moved on all the same */
+    assert_ptr_not_equal(dies, inside_nursery(f.heap)->start); /* which has moved on all the same */
   }
   heal();
   assert_int_equal(protect_notes, 1);
@@ -412,7 +409,7 @@ static void a_full_ring_bears_refusals(void **state) {
   nurseries = 2;
   life_options(&f, &options, CRADLE_HUGEPAGES_AUTO);
   fixture_open_with(&f, &options);
-  const crd_arenas *arenas = &f.heap->space.old.arenas;
+  const crd_arenas *arenas = &inside_old(f.heap)->arenas;
   for (unsigned i = 0; i < 300; i++) {
     if (i == 100) refuse("mprotect", 1, 1);
     if (i == 180) heal();
@@ -421,7 +418,7 @@ static void a_full_ring_bears_refusals(void **state) {
     assert_sound(f.heap);
     if (i == 99 || i == 299) assert_int_equal(arenas->closed->count, 64);
   }
-  while (arenas->closed->pages > 0) assert_true(crd_closed_open_oldest(&f.heap->space.old.arenas));
+  while (arenas->closed->pages > 0) assert_true(crd_closed_open_oldest(&inside_old(f.heap)->arenas));
   assert_sound(f.heap);
   fixture_close(&f);
   nurseries = 0;
@@ -435,7 +432,7 @@ CRADLE_UNCHECKED_COLLECTION static void gigantic_pages_come_and_go_whole(void **
   life_options(&f, &options, CRADLE_HUGEPAGES_1G);
   options.reserve_bytes = (size_t)2 << 30;
   fixture_open_with(&f, &options);
-  crd_arenas *arenas = &f.heap->space.old.arenas;
+  crd_arenas *arenas = &inside_old(f.heap)->arenas;
   assert_int_equal(arenas->committed_count, 512);
   assert_int_equal(arenas->pool_count, 512);
   cradle_push(f.m, NULL);
@@ -604,7 +601,7 @@ static void an_uncollected_nursery_is_halved(void **state) {
   for (unsigned n = 1; n <= calls; n++) {
     cradle_heap *heap = new_uncollected(n, 0, &made, &error);
     if (heap == NULL) continue;
-    size_t bytes = heap->space.nursery.bytes;
+    size_t bytes = inside_nursery(heap)->bytes;
     cradle_heap_free(heap);
     if (bytes == 8 * MIB) continue;
     assert_int_equal(bytes, 4 * MIB);

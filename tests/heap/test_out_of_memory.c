@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 static jmp_buf landing;
 static bool lands; /* the handler does; otherwise it returns */
@@ -187,7 +187,7 @@ CRADLE_UNCHECKED_COLLECTION static void the_message_names_what_is_kept_for_promo
   if (LANDS())
     for (;;) (void)cradle_new_with(f.m, T_STRING, cradle_array_layout_of(0, 0, 0), (size_t)1 << 20, CRADLE_PINNED);
   cradle_checkpoint_restore(f.m, &f.checkpoint);
-  size_t kept = f.heap->space.old.reserve * ARENA_BYTES;
+  size_t kept = inside_old(f.heap)->reserve * ARENA_BYTES;
   assert_true(kept >= ARENA_BYTES);
   char words[96];
   snprintf(words, sizeof words, ", %zu of these bytes kept free for promotion; nursery 1048576; ", kept);

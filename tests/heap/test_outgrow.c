@@ -2,10 +2,7 @@
  * */
 #include "tests/support/heap_fixture.h"
 
-#include "gc/outgrow.h"
-#include "gc/old/arena_memory.h"
-#include "gc/platform/hardware.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 #include <sys/prctl.h>
 
@@ -165,7 +162,7 @@ static void no_arena_is_populated_while_the_heap_is_small(void **state) {
   open_heap(&f, &options);
   keep(&f, 1000 * KIB);
   assert_true(f.heap->small);
-  assert_true(f.heap->marking.pacing.promoted_average > 64 * KIB);
+  assert_true(inside_pacing(f.heap)->promoted_average > 64 * KIB);
   cradle_memory memory = report_of(&f);
   if (memory.arenas.obtained != CRADLE_BACKING_UNKNOWN) assert_true(memory.arenas.resident_bytes < 3 * MIB / 2);
   close_heap(&f);
@@ -282,7 +279,7 @@ static void what_is_given_back_comes_again_as_its_neighbours(void **state) {
   bool huge = has_huge_pages();
   fixture f;
   open_plain(&f);
-  crd_arenas *arenas = &f.heap->space.old.arenas;
+  crd_arenas *arenas = &inside_old(f.heap)->arenas;
   for (int outgrown = 0; outgrown < 2; outgrown++) {
     uint32_t before = arenas->committed_count;
     assert_int_equal(f.heap->small, !outgrown);
@@ -393,7 +390,7 @@ static void the_machine_is_read_when_it_is_needed(void **state) {
   collect(&f, CRADLE_COLLECT_MINOR);
   assert_int_equal(f.heap->known_hardware, HARDWARE_L2 | HARDWARE_MEMORY);
   assert_true(f.heap->hardware.memory_bytes != 0);
-  assert_int_equal(f.heap->marking.pacing.max_delta, f.heap->hardware.memory_bytes / 8);
+  assert_int_equal(inside_pacing(f.heap)->max_delta, f.heap->hardware.memory_bytes / 8);
   close_heap(&f);
 }
 
@@ -405,12 +402,12 @@ static void the_l3_is_read_when_the_nursery_would_grow(void **state) {
   plain_options(&options);
   options.pause_ns = 0;
   open_heap(&f, &options);
-  for (int i = 0; i < 8 && !f.heap->young.adapt.knows_l3; i++) keep(&f, 4 * f.heap->space.nursery.bytes);
+  for (int i = 0; i < 8 && !f.heap->young.adapt.knows_l3; i++) keep(&f, 4 * inside_nursery(f.heap)->bytes);
   assert_true(f.heap->young.adapt.knows_l3);
   assert_true(f.heap->known_hardware & HARDWARE_CACHES);
   size_t l3 = f.heap->hardware.l3_bytes;
   if (l3 / 2 >= f.heap->young.adapt.base) assert_true(f.heap->young.adapt.max <= l3 / 2);
-  assert_true(f.heap->space.nursery.bytes <= f.heap->young.adapt.max);
+  assert_true(inside_nursery(f.heap)->bytes <= f.heap->young.adapt.max);
   close_heap(&f);
 }
 
@@ -438,21 +435,21 @@ static void a_group_found_late_bounds_the_heap(void **state) {
   (void)state;
   fixture f;
   open_plain(&f);
-  size_t base = f.heap->space.nursery.bytes, group = 2 * base + 24 * MIB, max = group / 4 * 3;
+  size_t base = inside_nursery(f.heap)->bytes, group = 2 * base + 24 * MIB, max = group / 4 * 3;
   allocate(&f, 64 * KIB);
   f.heap->hardware.group_bytes = f.heap->hardware.memory_bytes = group;
   f.heap->known_hardware |= HARDWARE_MEMORY;
   crd_outgrow_bound(f.heap);
   cradle_statistics stats = fixture_stats(&f);
   assert_int_equal(stats.heap_max_bytes, max);
-  assert_int_equal(f.heap->space.nursery.bytes, base); /* it is not empty [nursery.3] */
+  assert_int_equal(inside_nursery(f.heap)->bytes, base); /* it is not empty [nursery.3] */
   collect(&f, CRADLE_COLLECT_MINOR);
   size_t share = max / 8 < base ? max / 8 / (4 * KIB) * (4 * KIB) : base;
-  assert_int_equal(f.heap->space.nursery.bytes, share);
+  assert_int_equal(inside_nursery(f.heap)->bytes, share);
   assert_int_equal(f.heap->young.adapt.base, share);
-  assert_true(f.heap->space.old.arenas.limit <= (max - share) / ARENA_BYTES);
+  assert_true(inside_old(f.heap)->arenas.limit <= (max - share) / ARENA_BYTES);
   allocate(&f, 4 * base);
-  assert_int_equal(f.heap->space.nursery.bytes, share);
+  assert_int_equal(inside_nursery(f.heap)->bytes, share);
   close_heap(&f);
 }
 
@@ -468,11 +465,11 @@ static void a_nursery_that_was_asked_for_is_not_cut(void **state) {
   f.heap->known_hardware |= HARDWARE_MEMORY;
   crd_outgrow_bound(f.heap);
   assert_int_equal(fixture_stats(&f).heap_max_bytes, 30 * MIB);
-  assert_int_equal(f.heap->space.old.arenas.limit, 24 * MIB / ARENA_BYTES);
+  assert_int_equal(inside_old(f.heap)->arenas.limit, 24 * MIB / ARENA_BYTES);
   assert_int_equal(fixture_stats(&f).threshold_bytes, 30 * MIB);
-  assert_int_equal(f.heap->marking.pacing.min, 30 * MIB);
+  assert_int_equal(inside_pacing(f.heap)->min, 30 * MIB);
   allocate(&f, 20 * MIB);
-  assert_int_equal(f.heap->space.nursery.bytes, 6 * MIB);
+  assert_int_equal(inside_nursery(f.heap)->bytes, 6 * MIB);
   close_heap(&f);
 }
 

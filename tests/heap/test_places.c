@@ -5,7 +5,7 @@
 
 #include <cradle/kit.h>
 
-#include "gc/object/poison.h"
+#include "tests/inside.h"
 
 static fixture f;
 

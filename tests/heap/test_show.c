@@ -1,8 +1,7 @@
 /* Tests how messages show names that the program chose: they may hold control characters and have any length. */
 #include "tests/support/heap_fixture.h"
 
-#include "gc/base/text.h"
-#include "gc/heap.h"
+#include "tests/inside.h"
 #include "runtime/report.h"
 
 static void shows(const char *text, const char *expected) {

@@ -5,9 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gc/base/check.h"
-#include "gc/heap.h"
-#include "gc/report/report.h"
+#include "tests/inside.h"
 
 static fixture f;
 

@@ -5,7 +5,7 @@
 
 #include <cradle/typed.h>
 
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 enum { KIB = 1024, LENGTH_MOST = 300, T_NAMED = T_COUNT, T_WEAK_VECTOR, T_FILE, T_OWNER };
 
@@ -92,7 +92,7 @@ static void objects_of_a_fixed_size(void **state) {
   assert_int_equal(raw->header, T_PAIR);
   raw->first = raw->rest = NULL;
   pair *fast = CRADLE_NEW_FAST(f.m, pair, T_PAIR);
-  if (!f.stressed && f.heap->space.nursery.first_looks == 0) {
+  if (!f.stressed && inside_nursery(f.heap)->first_looks == 0) {
     assert_ptr_equal(tried, p + 1);
     assert_ptr_equal(fast, raw + 1);
     assert_int_equal(fast->header, T_PAIR);
@@ -296,7 +296,7 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
 static void looks_come_in_time(void **state) {
   (void)state;
   if (f.stressed) return;
-  const crd_nursery *nursery = &f.heap->space.nursery;
+  const crd_nursery *nursery = inside_nursery(f.heap);
   for (uint32_t left = nursery->first_looks; left > 0; left--) {
     assert_int_equal(nursery->first_looks, left);
     assert_null(CRADLE_NEW_FAST(f.m, pair, T_PAIR));

@@ -8,8 +8,7 @@
 
 #include <signal.h>
 
-#include "gc/heap.h"
-#include "gc/old/mark.h"
+#include "tests/inside.h"
 
 #define DEPTH 2000
 /* More words than a pop looks ahead. */
@@ -279,7 +278,7 @@ CRADLE_MAY_COLLECT static void marking_sees_a_word_written_meanwhile(bool by_pee
       *cradle_peek(f.m, DEPTH - 1 - i) = held;
     else
       f.m->shadow_base[i] = held;
-    assert_true(by_peek || !old_is_marked(&f.heap->space.old, (uintptr_t)held));
+    assert_true(by_peek || !old_is_marked(inside_old(f.heap), (uintptr_t)held));
     cradle_store(f.m, holder, &holder->item[from], NULL);
   }
   while (!cradle_collect_step(f.m, 0)) continue;

@@ -2,7 +2,7 @@
  * is, and the last collection. */
 #include "tests/support/services.h"
 
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 static fixture f;
 
@@ -72,7 +72,7 @@ static void after_a_fault_nothing_is_looked_up(void **state) {
   open_heap();
   cradle_push(f.m, cradle_new_array(f.m, T_STRING, (size_t)1 << 20));
   cradle_handle handle = cradle_handle_new(f.m, (void *)(uintptr_t)*cradle_peek(f.m, 0));
-  uintptr_t unused = f.heap->space.old.arenas.base + f.heap->space.old.arenas.bytes - 4096;
+  uintptr_t unused = inside_old(f.heap)->arenas.base + inside_old(f.heap)->arenas.bytes - 4096;
   ASSERT_BREAKS(&f.heap->tables.handles.entries[0].word, unused,
                 "stale reference into the old generation, where no object is: ", "in a handle at ");
   cradle_handle_free(f.m, handle);
@@ -256,7 +256,7 @@ static void bits_of_large_objects_are_looked_at(void **state) {
   cradle_push(f.m, cradle_new_array(f.m, T_STRING, (size_t)1 << 20));
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   uintptr_t address = (uintptr_t)*cradle_peek(f.m, 0);
-  crd_arena *arena = arenas_of(&f.heap->space.old.arenas, address);
+  crd_arena *arena = arenas_of(&inside_old(f.heap)->arenas, address);
   size_t word = arena_bit_word(address);
   uint64_t bit = arena_bit_mask(address);
   ASSERT_BREAKS(&arena->marks[word], bit, "a mark bit is set where none may be [span.4]", "");
@@ -337,7 +337,7 @@ static uint64_t wrong_reference(const cradle_object_info *old) {
   case 0: return 8 * (1 + below(500));
   case 1: return (uintptr_t)old->object + 8;
   case 2: return (uintptr_t)f.m->free + 8 * below(8);
-  default: return f.heap->space.old.arenas.base + f.heap->space.old.arenas.bytes - 8 * (1 + below(1000));
+  default: return inside_old(f.heap)->arenas.base + inside_old(f.heap)->arenas.bytes - 8 * (1 + below(1000));
   }
 }
 

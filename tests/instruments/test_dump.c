@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gc/instruments/dump.h"
+#include "tests/inside.h"
 
 static void choose(cradle_options *options) {
   options->verify = false; /* the tests say when */

@@ -1,6 +1,6 @@
 /* Looking into the heap: walks, referrers, addresses, and which calls are refused during a walk.
  * tests/model/model_walk.c compares them with whole random heaps. */
-#include "gc/base/text.h"
+#include "tests/inside.h"
 #include "tests/support/one_heap.h"
 #include "tests/support/waiting.h"
 

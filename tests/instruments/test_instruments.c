@@ -2,7 +2,7 @@
  * on purpose. */
 #include "tests/support/heap_fixture.h"
 
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -654,21 +654,21 @@ CRADLE_UNCHECKED_COLLECTION static void pages_come_back_in_turn(void **state) {
       open_quarantine(nurseries, (size_t)64 << 10, stress);
       pair *first = new_pair();
       cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-      uint64_t at_least = nurseries * f.heap->space.nursery.reserved_bytes / 4096, collections = 1;
+      uint64_t at_least = nurseries * inside_nursery(f.heap)->reserved_bytes / 4096, collections = 1;
       size_t step = stress != 0 ? 1 : 1000; /* a page a collection under stress, a nursery without */
       cradle_push(f.m, NULL);
       uint64_t pages = 0;
       while (*explained(first) != '\0' && collections < 100000) {
         uint64_t before = fixture_stats(&f).minor_collections;
-        char *start = f.heap->space.nursery.start;
+        char *start = inside_nursery(f.heap)->start;
         for (size_t i = 0; i < step; i++) *cradle_peek(f.m, 0) = (uintptr_t)new_pair();
         collections += fixture_stats(&f).minor_collections - before;
-        if (f.heap->space.nursery.start > start) pages += (uint64_t)(f.heap->space.nursery.start - start) / 4096;
+        if (inside_nursery(f.heap)->start > start) pages += (uint64_t)(inside_nursery(f.heap)->start - start) / 4096;
       }
       assert_true(collections < 100000);
       assert_true(pages + (stress != 0 ? 0 : 16) >= at_least); /* [quarantine.1] */
-      assert_true((char *)first >= f.heap->space.nursery.start ||
-                  (char *)first < f.heap->quarantine.base + f.heap->space.nursery.reserved_bytes);
+      assert_true((char *)first >= inside_nursery(f.heap)->start ||
+                  (char *)first < f.heap->quarantine.base + inside_nursery(f.heap)->reserved_bytes);
       cradle_pop(f.m);
       fixture_close(&f);
     }
@@ -690,8 +690,8 @@ CRADLE_UNCHECKED_COLLECTION static void the_window_is_open(void **state) {
       *cradle_peek(f.m, 0) = (uintptr_t)new_pair();
     }
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-    for (size_t page = 0; page < f.heap->space.nursery.reserved_bytes / f.heap->quarantine.page_bytes; page++)
-      assert_int_equal(f.heap->quarantine.closed_by[(size_t)(f.heap->space.nursery.start - f.heap->quarantine.base) /
+    for (size_t page = 0; page < inside_nursery(f.heap)->reserved_bytes / f.heap->quarantine.page_bytes; page++)
+      assert_int_equal(f.heap->quarantine.closed_by[(size_t)(inside_nursery(f.heap)->start - f.heap->quarantine.base) /
                                                         f.heap->quarantine.page_bytes +
                                                     page],
                        0);
@@ -712,9 +712,9 @@ CRADLE_UNCHECKED_COLLECTION static void the_ring_is_verified(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   (void)new_pair();
   crd_quarantine *quarantine = &f.heap->quarantine;
-  size_t page = (size_t)(f.heap->space.nursery.start - quarantine->base) / quarantine->page_bytes;
+  size_t page = (size_t)(inside_nursery(f.heap)->start - quarantine->base) / quarantine->page_bytes;
   cradle_error error;
-  size_t pages = f.heap->space.nursery.reserved_bytes / quarantine->page_bytes,
+  size_t pages = inside_nursery(f.heap)->reserved_bytes / quarantine->page_bytes,
          words = pages * quarantine->page_bytes / 512;
   const size_t page_of[] = {page, page + pages - 1};
   for (size_t i = 0; i < 2; i++) { /* the window's first and last */
@@ -757,7 +757,7 @@ CRADLE_UNCHECKED_COLLECTION static void nothing_is_read_behind_the_window(void *
   open_quarantine(2, (size_t)64 << 10, 0);
   cradle_push(f.m, new_pair());
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  const crd_arenas *arenas = &f.heap->space.old.arenas;
+  const crd_arenas *arenas = &inside_old(f.heap)->arenas;
   uintptr_t arenas_end = arenas->base + arenas->bytes, memory_end = arenas->base + arenas->committed_end * ARENA_BYTES;
   *(cradle_word *)(memory_end - 8) = T_STRING; /* in a free page */
   const struct {
@@ -769,10 +769,10 @@ CRADLE_UNCHECKED_COLLECTION static void nothing_is_read_behind_the_window(void *
                {HEADER_FORWARDED | (memory_end - 8), 2, "broken header"}, /* its length lies where no memory is */
                {HEADER_FORWARDED | (memory_end - 12), 1, "broken header"}};
   for (size_t round = 0; round < 24; round++) {
-    const crd_nursery *nursery = &f.heap->space.nursery;
+    const crd_nursery *nursery = inside_nursery(f.heap);
     while ((size_t)(nursery->end - f.m->free) > 64) (void)new_pair();
     string *last = cradle_new_array(f.m, T_STRING, (size_t)(nursery->end - f.m->free) - sizeof(string));
-    assert_ptr_equal(f.m->free, f.heap->space.nursery.start + f.heap->space.nursery.reserved_bytes);
+    assert_ptr_equal(f.m->free, inside_nursery(f.heap)->start + inside_nursery(f.heap)->reserved_bytes);
     assert_int_equal(memory_end, arenas->base + arenas->committed_end * ARENA_BYTES);
     cradle_word *word = (cradle_word *)(void *)f.m->free - cases[round % 4].words;
     *word = cases[round % 4].word; /* in the bytes of the array, which becomes shorter by them */
@@ -791,7 +791,7 @@ CRADLE_UNCHECKED_COLLECTION static void nothing_is_read_behind_the_window(void *
 
 /* Allocates up to the window's end. */
 CRADLE_UNCHECKED_COLLECTION static void fill_window(void) {
-  const crd_nursery *nursery = &f.heap->space.nursery;
+  const crd_nursery *nursery = inside_nursery(f.heap);
   while ((size_t)(nursery->end - f.m->free) > 64) (void)new_pair();
   (void)cradle_new_array(f.m, T_STRING, (size_t)(nursery->end - f.m->free) - sizeof(string));
   assert_ptr_equal(f.m->free, nursery->end);
@@ -802,21 +802,21 @@ CRADLE_UNCHECKED_COLLECTION static void a_window_may_end_before_closed_pages(voi
   (void)state;
   open_quarantine(2, (size_t)64 << 10, 0);
   const crd_quarantine *quarantine = &f.heap->quarantine;
-  if (f.heap->space.nursery.reserved_bytes == quarantine->page_bytes) { /* windows cannot lie across two of before */
+  if (inside_nursery(f.heap)->reserved_bytes == quarantine->page_bytes) { /* windows cannot lie across two of before */
     fixture_close(&f);
     skip();
   }
   do {
     fill_window();
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  } while (f.heap->space.nursery.start != quarantine->base);
+  } while (inside_nursery(f.heap)->start != quarantine->base);
   (void)new_pair(); /* so that the windows lie a page further on */
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  assert_ptr_equal(f.heap->space.nursery.start, quarantine->base + quarantine->page_bytes);
+  assert_ptr_equal(inside_nursery(f.heap)->start, quarantine->base + quarantine->page_bytes);
   do {
     fill_window();
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  } while (f.heap->space.nursery.start != quarantine->base);
+  } while (inside_nursery(f.heap)->start != quarantine->base);
   assert_int_equal(quarantine->closed_by[quarantine->bytes / quarantine->page_bytes - 1], 4);
   fixture_close(&f);
 }
@@ -855,7 +855,7 @@ static void a_verdict_replaces_an_earlier_error(void **state) {
   assert_null(error.option);
   assert_int_equal(error.accepted, 0);
   char *top = f.m->top;
-  f.m->top = f.heap->space.nursery.end + 8;
+  f.m->top = inside_nursery(f.heap)->end + 8;
   error = old;
   assert_false(cradle_heap_verify(f.heap, &error));
   f.m->top = top;
@@ -1027,7 +1027,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_stale_slot_is_found(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_push(f.m, stale);
   assert_unsound("stale reference to what an earlier collection moved or freed: 0x", "in shadow stack, word 0 at");
-  *cradle_peek(f.m, 0) = (uintptr_t)f.heap->space.nursery.start + f.heap->space.nursery.reserved_bytes;
+  *cradle_peek(f.m, 0) = (uintptr_t)inside_nursery(f.heap)->start + inside_nursery(f.heap)->reserved_bytes;
   assert_unsound("stale reference into the nursery, where no object is: 0x", "in shadow stack, word 0 at");
   cradle_pop(f.m);
   fixture_close(&f);

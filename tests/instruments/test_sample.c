@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 #define KIB ((size_t)1 << 10)
 #define SAMPLES_MAX 65536
@@ -263,9 +263,9 @@ CRADLE_UNCHECKED_COLLECTION static void top_is_the_next_point_or_the_end(void **
   open_sampled(64 * KIB, 4 * KIB, 9);
   for (int i = 0; i < 20000; i++) {
     (void)cradle_new(f.m, T_PAIR, sizeof(pair));
-    uintptr_t point = f.heap->sampling.point, end = (uintptr_t)f.heap->space.nursery.end;
-    assert_true((uintptr_t)f.m->free <= point);                                               /* [sample.1] */
-    uintptr_t look = (uintptr_t)f.heap->space.nursery.look, lowest = look < end ? look : end; /* [nursery.4] */
+    uintptr_t point = f.heap->sampling.point, end = (uintptr_t)inside_nursery(f.heap)->end;
+    assert_true((uintptr_t)f.m->free <= point);                                                 /* [sample.1] */
+    uintptr_t look = (uintptr_t)inside_nursery(f.heap)->look, lowest = look < end ? look : end; /* [nursery.4] */
     if (!f.stressed) assert_true((uintptr_t)f.m->top == (point < lowest ? point : lowest));
   }
   close_sampled();
@@ -273,7 +273,7 @@ CRADLE_UNCHECKED_COLLECTION static void top_is_the_next_point_or_the_end(void **
   fixture_options(&f, &options);
   fixture_open_with(&f, &options);
   fixture_pass_first_looks(&f);
-  if (!f.stressed) assert_ptr_equal(f.m->top, f.heap->space.nursery.end);
+  if (!f.stressed) assert_ptr_equal(f.m->top, inside_nursery(f.heap)->end);
   assert_true(f.heap->sampling.point == UINTPTR_MAX);
   fixture_close(&f);
 }
@@ -296,7 +296,7 @@ CRADLE_UNCHECKED_COLLECTION static void points_and_open_samples_are_verified(voi
   sampling->point = point;
   char *top = f.m->top;
   f.m->top = (char *)point + 8;
-  if (f.m->top <= f.heap->space.nursery.end) assert_unsound("top is above the sample point [sample.2]");
+  if (f.m->top <= inside_nursery(f.heap)->end) assert_unsound("top is above the sample point [sample.2]");
   f.m->top = top;
   const void *object = sampling->open[0].object;
   sampling->open[0].object = f.m->free;
@@ -415,7 +415,7 @@ static void the_first_stretch_is_like_the_others(void **state) {
     open_sampled(256 * KIB, 65, seed);
     const crd_sampling *sampling = &f.heap->sampling;
     assert_int_equal(sampling->interval, 72);
-    assert_int_equal(sampling->point - (uintptr_t)f.heap->space.nursery.start + sampling->stretch_end, 72);
+    assert_int_equal(sampling->point - (uintptr_t)inside_nursery(f.heap)->start + sampling->stretch_end, 72);
     close_sampled();
   }
 }

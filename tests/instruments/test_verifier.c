@@ -6,8 +6,7 @@
 #include "tests/support/services.h"
 #include "tests/support/waiting.h"
 
-#include "gc/heap.h"
-#include "gc/death/services.h"
+#include "tests/inside.h"
 
 static fixture f;
 
@@ -58,7 +57,7 @@ static void stacks_keep_their_order(void **state) {
   CRADLE_ROOT(f.m, p);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_store(f.m, p, &p->first, new_pair(&f, NULL)); /* so that the remembered set is not empty */
-  crd_word_stack *remembered = &f.heap->young.remembered, *mark_stack = &f.heap->marking.mark_stack;
+  crd_word_stack *remembered = &f.heap->young.remembered, *mark_stack = inside_mark_stack(f.heap);
   PLANT(remembered->top, remembered->limit + 1, "the remembered set's bounds are out of order [word_stack.1]");
   PLANT(remembered->limit, remembered->end + 1, "the remembered set's bounds are out of order [word_stack.1]");
   PLANT(f.heap->young.recorded.top, f.heap->young.recorded.base - 1,
@@ -69,8 +68,8 @@ static void stacks_keep_their_order(void **state) {
 
 static void the_nursery_keeps_its_bounds(void **state) {
   (void)state;
-  crd_nursery *nursery = &f.heap->space.nursery;
-  crd_old *old = &f.heap->space.old;
+  crd_nursery *nursery = inside_nursery(f.heap);
+  crd_old *old = inside_old(f.heap);
   PLANT(nursery->end, nursery->start - 8, "the nursery's bounds are out of order [nursery.1]");
   PLANT(nursery->slack_end, nursery->end - 8, "the nursery's bounds are out of order [nursery.1]");
   PLANT(nursery->committed_bytes, 8, "the nursery's bounds are out of order [nursery.1]");
@@ -97,7 +96,7 @@ static void allocators_keep_to_their_spans(void **state) {
   pair *p = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, p);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  crd_old *old = &f.heap->space.old;
+  crd_old *old = inside_old(f.heap);
   crd_allocator *allocator = &old->allocators[old_span_of(old, ADDRESS(p))->size_class];
   assert_true(allocator->free < allocator->end);
   char *span = (char *)old_page_start(old, allocator->span);
@@ -151,7 +150,7 @@ static void free_pages_are_empty(void **state) {
   pair *p = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, p);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
-  crd_arena *arena = arenas_of(&f.heap->space.old.arenas, ADDRESS(p));
+  crd_arena *arena = arenas_of(&inside_old(f.heap)->arenas, ADDRESS(p));
   uint32_t page = ARENA_PAGES - 1;
   assert_true(arena->free_map[page / 64] >> page % 64 & 1);
   PLANT(arena->pages[page].head, 1, "a free page has an entry [arena.5]");
@@ -165,7 +164,7 @@ static void arenas_are_recounted(void **state) {
   CRADLE_ROOT(f.m, p);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_heap_sound(f.heap);
-  crd_arenas *arenas = &f.heap->space.old.arenas;
+  crd_arenas *arenas = &inside_old(f.heap)->arenas;
   crd_arena *arena = arenas_of(arenas, ADDRESS(p));
   uint32_t index = (uint32_t)(arena - arenas->meta);
   PLANT(arena->free_pages, arena->free_pages - 1, "an arena's free pages do not match its map [arena.4]");
@@ -201,7 +200,7 @@ static void spans_are_recounted(void **state) {
   for (int i = 0; i < 1000; i++) list = new_pair(&f, list);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_heap_sound(f.heap);
-  crd_old *old = &f.heap->space.old;
+  crd_old *old = inside_old(f.heap);
   uint32_t page = old_span_of(old, ADDRESS(list))->head, other = old_span_of(old, ADDRESS(text))->head;
   crd_page *span = arenas_page(&old->arenas, page);
   crd_arena *arena = arenas_of(&old->arenas, ADDRESS(list));
@@ -299,10 +298,10 @@ static void what_is_marked_leads_to_what_is_marked(void **state) {
   f.heap->options.pause_ns = 1;
   (void)cradle_collect_step(f.m, 0);
   pair *unmarked = list;
-  while (unmarked != NULL && old_is_marked(&f.heap->space.old, ADDRESS(unmarked))) unmarked = unmarked->first;
+  while (unmarked != NULL && old_is_marked(inside_old(f.heap), ADDRESS(unmarked))) unmarked = unmarked->first;
   assert_non_null(unmarked);
   assert_heap_sound(f.heap);
-  assert_true(old_is_marked(&f.heap->space.old, ADDRESS(black)));
+  assert_true(old_is_marked(inside_old(f.heap), ADDRESS(black)));
   PLANT(black->item[0], unmarked,
         "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]");
 }
@@ -318,12 +317,12 @@ static void what_is_put_aside_is_not_traced_yet(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   f.heap->options.pause_ns = 1;
   do (void)cradle_collect_step(f.m, 0);
-  while (!old_is_marked(&f.heap->space.old, ADDRESS(aside)));
-  assert_int_equal(f.heap->marking.major.phase, MAJOR_MARKING);
+  while (!old_is_marked(inside_old(f.heap), ADDRESS(aside)));
+  assert_int_equal(inside_major(f.heap)->phase, MAJOR_MARKING);
   pair *unmarked = list;
-  while (unmarked != NULL && old_is_marked(&f.heap->space.old, ADDRESS(unmarked))) unmarked = unmarked->first;
+  while (unmarked != NULL && old_is_marked(inside_old(f.heap), ADDRESS(unmarked))) unmarked = unmarked->first;
   assert_non_null(unmarked);
-  crd_word_stack *stack = &f.heap->marking.marker.aside, before = *stack;
+  crd_word_stack *stack = &inside_marker(f.heap)->aside, before = *stack;
   size_t page = f.heap->hardware.page_bytes;
   assert_true(crd_word_stack_init(stack, page, page, "aside"));
   assert_true(word_stack_push(stack, ADDRESS(aside)));
@@ -378,9 +377,9 @@ static void what_marking_has_passed_leads_to_what_is_marked(void **state) {
   f.heap->options.pause_ns = 1;
   do (void)cradle_collect_step(f.m, 0);
   while (f.heap->tables.prebuilts.marked_at == 0);
-  assert_int_equal(f.heap->marking.major.phase, MAJOR_MARKING);
+  assert_int_equal(inside_major(f.heap)->phase, MAJOR_MARKING);
   pair *unmarked = prebuilt.rest;
-  while (unmarked != NULL && old_is_marked(&f.heap->space.old, ADDRESS(unmarked))) unmarked = unmarked->first;
+  while (unmarked != NULL && old_is_marked(inside_old(f.heap), ADDRESS(unmarked))) unmarked = unmarked->first;
   assert_non_null(unmarked);
   assert_heap_sound(f.heap);
   assert_int_equal(f.heap->tables.handles.marked_at, 1);
@@ -388,7 +387,7 @@ static void what_marking_has_passed_leads_to_what_is_marked(void **state) {
   assert_int_equal(f.heap->tables.prebuilts.marked_at, 1);
   PLANT(f.heap->tables.handles.entries[0].word, ADDRESS(unmarked),
         "that marking has passed refers to an unmarked object [handle.4]");
-  uint64_t *marks = &arenas_of(&f.heap->space.old.arenas, ADDRESS(pinned))->marks[arena_bit_word(ADDRESS(pinned))];
+  uint64_t *marks = &arenas_of(&inside_old(f.heap)->arenas, ADDRESS(pinned))->marks[arena_bit_word(ADDRESS(pinned))];
   prebuilt.first = NULL;
   cradle_handle_free(f.m, handle);
   PLANT(*marks, *marks & ~arena_bit_mask(ADDRESS(pinned)),
@@ -429,7 +428,7 @@ static void prebuilt_objects_are_marked_from(void **state) {
   dead = NULL;
   do (void)cradle_collect_step(f.m, 0);
   while (f.heap->tables.prebuilts.marked_at == 0);
-  assert_int_equal(f.heap->marking.major.phase, MAJOR_MARKING);
+  assert_int_equal(inside_major(f.heap)->phase, MAJOR_MARKING);
   pair *black = (pair *)(void *)f.heap->tables.prebuilts.of[0].object;
   PLANT(black->rest, unmarked,
         "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]");
@@ -534,7 +533,7 @@ static void lists_of_services_are_compared(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_MINOR); /* the last object with a finalizer now waits in its queue */
   weak *young = new_weak(&f, NULL);
   CRADLE_ROOT(f.m, young);
-  crd_services *services = f.heap->space.services;
+  crd_services *services = inside_services(f.heap);
   cradle_word *listed = services->lists[REGISTERED_WEAK].words.base;
   assert_heap_sound(f.heap);
   *f.m->registered = ADDRESS(f.m->free);
@@ -565,7 +564,7 @@ static void each_queue_is_looked_at(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++) {
     assert_int_equal(finalizers_waiting(f.m, queue), 1);
-    PLANT(*f.heap->space.services->queues[queue - 1].head, ADDRESS(plain) + 8,
+    PLANT(*inside_services(f.heap)->queues[queue - 1].head, ADDRESS(plain) + 8,
           "a finalizer queue holds what is no object");
   }
 }

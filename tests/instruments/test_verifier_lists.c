@@ -3,10 +3,7 @@
  * first, the test calls the check directly. */
 #include "tests/support/services.h"
 
-#include "gc/base/address_map.h"
-#include "gc/death/services.h"
-#include "gc/heap.h"
-#include "gc/old/span_check.h"
+#include "tests/inside.h"
 
 static fixture f;
 
@@ -113,7 +110,7 @@ static void partial_lists_have_what_has_room(void **state) {
   CRADLE_ROOT(f.m, text);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_heap_sound(f.heap); /* this also retires the allocators */
-  crd_old *old = &f.heap->space.old;
+  crd_old *old = inside_old(f.heap);
   crd_allocator *allocator = &old->allocators[old_span_of(old, ADDRESS(text))->size_class];
   uint32_t partial = allocator->partial;
   assert_int_not_equal(partial, PAGE_NONE);
@@ -133,7 +130,7 @@ static void the_list_of_young_large_objects_has_no_others(void **state) {
   CRADLE_ROOT(f.m, p);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   large = cradle_new_array(f.m, T_STRING, 1 << 20);
-  crd_old *old = &f.heap->space.old;
+  crd_old *old = inside_old(f.heap);
   PLANT(old->young_large, old_span_of(old, ADDRESS(p))->head,
         "the list of young large objects has another one, or one twice [large.1]");
   uint32_t page = old->young_large;
@@ -145,7 +142,7 @@ static void large_objects_are_recounted(void **state) {
   (void)state;
   string *large = cradle_new_array(f.m, T_STRING, 1 << 20);
   CRADLE_ROOT(f.m, large);
-  crd_old *old = &f.heap->space.old;
+  crd_old *old = inside_old(f.heap);
   PLANT(old->young_large, PAGE_NONE, "a young large object is not in its list [large.1]");
   PLANT(old->large_bytes, old->large_bytes - PAGE_BYTES,
         "the bytes of large objects do not match their pages [large.2]");
@@ -163,9 +160,9 @@ static void unchanged_words_refer_to_what_is_marked(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   f.heap->options.pause_ns = 1;
   (void)cradle_collect_step(f.m, 0);
-  assert_int_equal(f.heap->marking.major.phase, MAJOR_MARKING);
+  assert_int_equal(inside_major(f.heap)->phase, MAJOR_MARKING);
   pair *unmarked = list;
-  while (unmarked != NULL && old_is_marked(&f.heap->space.old, ADDRESS(unmarked))) unmarked = unmarked->first;
+  while (unmarked != NULL && old_is_marked(inside_old(f.heap), ADDRESS(unmarked))) unmarked = unmarked->first;
   assert_non_null(unmarked);
   assert_true(f.m->shadow_watermark > f.m->shadow_base);
   PLANT(f.m->shadow_base[0], ADDRESS(unmarked),
@@ -185,8 +182,8 @@ static void waiting_objects_that_marking_has_passed_are_marked(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   f.heap->options.pause_ns = 1;
   (void)cradle_collect_step(f.m, 0);
-  crd_queue *queue = &f.heap->space.services->queues[CRADLE_FINALIZER_QUEUES - 1];
-  assert_int_equal(f.heap->marking.major.phase, MAJOR_MARKING);
+  crd_queue *queue = &inside_services(f.heap)->queues[CRADLE_FINALIZER_QUEUES - 1];
+  assert_int_equal(inside_major(f.heap)->phase, MAJOR_MARKING);
   assert_int_equal(queue->unmarked, 1);
   PLANT(queue->unmarked, 0,
         "an object that waits in a finalizer queue, and that marking has passed, is not marked [finalizer.5]");
@@ -208,9 +205,9 @@ static void suspended_roots_refer_to_what_is_marked(void **state) {
   cradle_root_stack_switch(f.m, stack);
   cradle_root_stack_switch(f.m, NULL);
   (void)cradle_collect_step(f.m, 0);
-  assert_int_equal(f.heap->marking.major.phase, MAJOR_MARKING);
+  assert_int_equal(inside_major(f.heap)->phase, MAJOR_MARKING);
   pair *unmarked = list;
-  while (unmarked != NULL && old_is_marked(&f.heap->space.old, ADDRESS(unmarked))) unmarked = unmarked->first;
+  while (unmarked != NULL && old_is_marked(inside_old(f.heap), ADDRESS(unmarked))) unmarked = unmarked->first;
   assert_non_null(unmarked);
   PLANT(stack->shadow.base[0], ADDRESS(unmarked),
         "a root of a suspended root stack refers to an object that marking has not seen: it was written while the root "
@@ -234,8 +231,8 @@ static void root_stacks_keep_their_rings(void **state) {
 
 static void top_is_below_what_is_to_be_seen(void **state) {
   (void)state;
-  PLANT(f.heap->space.nursery.look, f.m->top - 8, "top is above the next look [nursery.4]");
-  PLANT(f.heap->sampling.point, ADDRESS(f.heap->space.nursery.slack_end),
+  PLANT(inside_nursery(f.heap)->look, f.m->top - 8, "top is above the next look [nursery.4]");
+  PLANT(f.heap->sampling.point, ADDRESS(inside_nursery(f.heap)->slack_end),
         "there is a sample point without a sampler [sample.1]");
 }
 
@@ -257,9 +254,9 @@ static void weak_objects_in_lists_have_the_flag(void **state) {
   CRADLE_ROOT(f.m, w);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   uintptr_t at = 0;
-  assert_null(crd_list_check(f.heap->space.services, REGISTERED_WEAK, &at));
+  assert_null(crd_list_check(inside_services(f.heap), REGISTERED_WEAK, &at));
   w->header &= ~HEADER_WEAK_FLAG;
-  assert_says(crd_list_check(f.heap->space.services, REGISTERED_WEAK, &at),
+  assert_says(crd_list_check(inside_services(f.heap), REGISTERED_WEAK, &at),
               "a registered object lacks the weak flag [services.2]");
   w->header |= HEADER_WEAK_FLAG;
 }

@@ -1,5 +1,5 @@
-/* The library under a fuzzed heap as tests/meson.build compiles it: fuzz_sample.c says how often heaps are verified, and
- * on Linux fuzz_system.c has the clock and the memory. */
+/* The library under a fuzzed heap as tests/meson.build compiles it: fuzz_sample.c says how often heaps are verified,
+ * and on Linux fuzz_system.c has the clock and the memory. */
 #ifndef TESTS_FUZZ_CALLS_H
 #define TESTS_FUZZ_CALLS_H
 

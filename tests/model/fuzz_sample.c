@@ -4,8 +4,7 @@
 
 #include "tests/model/fuzz_calls.h"
 
-#include "gc/instruments/history.h"
-#include "gc/instruments/verify.h"
+#include "tests/inside.h"
 
 static uint64_t state;
 static bool all;

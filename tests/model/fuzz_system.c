@@ -14,7 +14,7 @@
 
 #include "tests/model/fuzz_calls.h"
 
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 /* During a collection, some tens of microseconds pass between two readings of the clock. */
 #define TICK_NS 20000
@@ -233,7 +233,7 @@ int locked_madvise(void *address, size_t size, int advice) {
 }
 
 void system_await_round(const cradle_heap *heap) {
-  const crd_marker *marker = &heap->marking.marker;
+  const crd_marker *marker = inside_marker(heap);
   if (!marker->going) return;
   for (int i = 0; i < 1000 && __atomic_load_n(&marker->word, __ATOMIC_RELAXED) == ROUND_OFFERED; i++) sched_yield();
 }

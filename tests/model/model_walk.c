@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gc/instruments/dump.h"
+#include "tests/inside.h"
 
 /* For this many objects of each view, the test looks for the referrers. */
 #define REFERRERS_ASKED 4

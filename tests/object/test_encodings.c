@@ -1,7 +1,7 @@
 /* Value encodings: references are followed and updated, immediates and tag bits are kept to the bit. */
 #include "tests/support/heap_fixture.h"
 
-#include "gc/object/value.h"
+#include "tests/inside.h"
 
 typedef uint64_t (*box_function)(const void *object);
 

@@ -3,8 +3,7 @@
 #define CRADLE_CHECKED 1
 #include "tests/support/one_heap.h"
 
-#include "gc/heap.h"
-#include "gc/object/header.h"
+#include "tests/inside.h"
 
 enum { LARGE = 5000, NUMBERS = 2 * LARGE * 5 };
 

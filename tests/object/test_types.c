@@ -2,9 +2,7 @@
 #include "tests/support/granted.h"
 #include "tests/support/heap_fixture.h"
 
-#include "gc/object/poison.h"
-#include "gc/object/type_table.h"
-#include "gc/object/visit.h"
+#include "tests/inside.h"
 
 /* --- the type table --- */
 

@@ -1,9 +1,7 @@
 /* Tests the words of objects: headers, slot entries and encodings of values. */
 #include "tests/support/heap_fixture.h"
 
-#include "gc/heap.h"
-#include "gc/object/header.h"
-#include "gc/object/value.h"
+#include "tests/inside.h"
 
 /* --- headers --- */
 

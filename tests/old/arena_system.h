@@ -15,9 +15,7 @@
 
 #include <sys/mman.h>
 
-#include "gc/old/closed.h"
-#include "gc/old/arena_memory.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MIB ((size_t)1 << 20)

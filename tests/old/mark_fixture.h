@@ -11,10 +11,7 @@
 
 #include <cradle/cradle.h>
 
-#include "gc/heap.h"
-#include "gc/old/mark.h"
-#include "gc/old/mark_beside.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 enum {
   T_ARRAY,      /* of references */
@@ -126,7 +123,7 @@ static inline int open_heap(void **state) {
 static inline int close_heap(void **state) {
   (void)state;
   root = dead = spare = NULL;
-  crd_word_stack_fini(&heap->marking.marker.aside); /* what a heap with a thread does */
+  crd_word_stack_fini(&inside_marker(heap)->aside); /* what a heap with a thread does */
   cradle_mutator_free(m);
   cradle_heap_free(heap);
   return 0;
@@ -243,23 +240,23 @@ static const array *begin_marking(void) {
   cradle_collect(m, CRADLE_COLLECT_MINOR);
   dead = NULL;
   crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
-  assert_true(old_is_marked(&heap->space.old, address_of(root)));
+  assert_true(old_is_marked(inside_old(heap), address_of(root)));
   return were;
 }
 
 static inline void assert_marked_child(uint64_t *word, sort sort) {
   if ((sort == REFERENCE || sort == VALUE) && *word % 8 < 2 && *word != 0)
-    assert_true(old_is_marked(&heap->space.old, *word & ~UINT64_C(7)));
+    assert_true(old_is_marked(inside_old(heap), *word & ~UINT64_C(7)));
 }
 /* All that lives is marked, and nothing else. */
 static inline void assert_marked(const array *were) {
   for (uint64_t i = 0; i < root->length; i++) {
     if (root->item[i] == 0) continue;
-    assert_true(old_is_marked(&heap->space.old, root->item[i]));
+    assert_true(old_is_marked(inside_old(heap), root->item[i]));
     each_word(object_at(root->item[i]), assert_marked_child);
   }
-  for (uint64_t i = 0; i < DECOYS; i++) assert_false(old_is_marked(&heap->space.old, were->item[i]));
-  assert_false(old_is_marked(&heap->space.old, address_of(were)));
+  for (uint64_t i = 0; i < DECOYS; i++) assert_false(old_is_marked(inside_old(heap), were->item[i]));
+  assert_false(old_is_marked(inside_old(heap), address_of(were)));
 }
 
 static const crd_budget everything = {UINT64_MAX, UINT64_MAX, false};
@@ -268,33 +265,33 @@ static const crd_budget everything = {UINT64_MAX, UINT64_MAX, false};
 static inline void end_collection(uint64_t freed) {
   cradle_error error;
   while (!cradle_collect_step(m, UINT64_MAX)) continue;
-  assert_int_equal(heap->marking.major.swept.freed_objects, freed);
+  assert_int_equal(inside_major(heap)->swept.freed_objects, freed);
   if (!cradle_heap_verify(heap, &error)) fail_msg("%s", error.message);
 }
 
 /* From now on the mark stack has room for 512 words. */
 static inline void shorten_stack(void) {
-  assert_true(word_stack_is_empty(&heap->marking.mark_stack));
-  crd_word_stack_fini(&heap->marking.mark_stack);
-  assert_true(crd_word_stack_init(&heap->marking.mark_stack, 4096, 4096, "test"));
+  assert_true(word_stack_is_empty(inside_mark_stack(heap)));
+  crd_word_stack_fini(inside_mark_stack(heap));
+  assert_true(crd_word_stack_init(inside_mark_stack(heap), 4096, 4096, "test"));
 }
 
 static inline void make_aside(void) {
-  assert_true(crd_word_stack_init(&heap->marking.marker.aside, 65536, 4096, "test"));
+  assert_true(crd_word_stack_init(&inside_marker(heap)->aside, 65536, 4096, "test"));
 }
 
 /* One round, as gc/old/marker.c does it. */
 static inline crd_marker_work run_round(uint32_t word) {
-  crd_marker *marker = &heap->marking.marker;
-  marker->stack = heap->marking.mark_stack;
-  marker->arenas_bytes = heap->space.old.arenas.committed_end * ARENA_BYTES;
+  crd_marker *marker = inside_marker(heap);
+  marker->stack = *inside_mark_stack(heap);
+  marker->arenas_bytes = inside_old(heap)->arenas.committed_end * ARENA_BYTES;
   marker->word = word;
   marker->work = (crd_marker_work){0};
   crd_mark_beside(&heap->marking);
   assert_int_equal(marker->word, word); /* it is the caller who gives the round back */
   marker->word = ROUND_IDLE;
-  heap->marking.mark_stack = marker->stack;
-  if (marker->overflowed) heap->marking.major.overflowed = true;
+  *inside_mark_stack(heap) = marker->stack;
+  if (marker->overflowed) inside_major(heap)->overflowed = true;
   return marker->work;
 }
 
@@ -370,8 +367,8 @@ static inline void make_deep(bool begins_inline) {
   root->item[0] = address_of(begins_inline ? new_bushes(270, new_combs(260, new_bushes(530, NULL)))
                                            : new_combs(270, new_bushes(260, new_combs(530, NULL))));
   cradle_collect(m, CRADLE_COLLECT_FULL);
-  crd_word_stack_fini(&heap->marking.mark_stack);
-  assert_true(crd_word_stack_init(&heap->marking.mark_stack, (size_t)1 << 20, 4096, "test"));
+  crd_word_stack_fini(inside_mark_stack(heap));
+  assert_true(crd_word_stack_init(inside_mark_stack(heap), (size_t)1 << 20, 4096, "test"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_heap, close_heap)

@@ -16,10 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gc/old/closed.h"
-#include "gc/old/arena_memory.h"
-#include "gc/platform/hardware.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MS UINT64_C(1000000)

@@ -16,10 +16,7 @@
 
 #include "tests/support/forks.h"
 
-#include "gc/collect.h"
-#include "gc/heap.h"
-#include "gc/old/mark_beside.h"
-#include "gc/report/report.h"
+#include "tests/inside.h"
 
 enum { T_CELL, T_ARRAY, T_TRACED, T_COUNT };
 typedef struct cell {
@@ -112,16 +109,16 @@ static void close_world(world *w) {
 }
 
 static bool round_goes(const world *w) {
-  const crd_marker *marker = &w->heap->marking.marker;
+  const crd_marker *marker = inside_marker(w->heap);
   return marker->going && __atomic_load_n(&marker->word, __ATOMIC_RELAXED) == ROUND_TAKEN;
 }
 
 /* Begins a major collection, and returns once the collector's thread is marking for it. */
 CRADLE_UNCHECKED_COLLECTION static void begin_round(world *w) {
-  if (w->heap->marking.major.phase != MAJOR_IDLE) cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
+  if (inside_major(w->heap)->phase != MAJOR_IDLE) cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
   (void)cradle_collect_step(w->m, 0);
-  assert_int_equal(w->heap->marking.major.phase, MAJOR_MARKING);
-  while (w->heap->marking.marker.going && !rounds_is_idle(&w->heap->marking.marker.word) && !round_goes(w)) continue;
+  assert_int_equal(inside_major(w->heap)->phase, MAJOR_MARKING);
+  while (inside_marker(w->heap)->going && !rounds_is_idle(&inside_marker(w->heap)->word) && !round_goes(w)) continue;
 }
 
 static void verify(const world *w) {
@@ -167,11 +164,11 @@ CRADLE_UNCHECKED_COLLECTION static void test_grows_beyond_the_threshold(void **s
   open_with(&w, &options);
   for (int i = 0; i < 5; i++) {
     begin_round(&w);
-    w.heap->marking.pacing.threshold = w.heap->space.old.used_bytes;
+    inside_pacing(w.heap)->threshold = inside_old(w.heap)->used_bytes;
     uint64_t beside = figures(&w).beside_bytes;
     crd_collect(w.heap, CRADLE_CAUSE_NURSERY_FULL);
     beside = figures(&w).beside_bytes - beside;
-    assert_true(w.heap->marking.major.bytes - beside < CHAIN * sizeof(cell) / 4);
+    assert_true(inside_major(w.heap)->bytes - beside < CHAIN * sizeof(cell) / 4);
     finish_marking(&w);
   }
   close_world(&w);
@@ -179,17 +176,17 @@ CRADLE_UNCHECKED_COLLECTION static void test_grows_beyond_the_threshold(void **s
 
 /* Rounds on the test's own thread until nothing is left to mark. Returns how many there were. */
 CRADLE_UNCHECKED_COLLECTION static uint64_t rounds_by_hand(world *w) {
-  crd_marker *marker = &w->heap->marking.marker;
+  crd_marker *marker = inside_marker(w->heap);
   uint64_t rounds = 0;
-  if (w->heap->marking.major.phase != MAJOR_IDLE) cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
+  if (inside_major(w->heap)->phase != MAJOR_IDLE) cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
   (void)cradle_collect_step(w->m, 0);
-  assert_false(word_stack_is_empty(&w->heap->marking.mark_stack));
-  marker->stack = w->heap->marking.mark_stack;
-  marker->arenas_bytes = w->heap->space.old.arenas.committed_end * ARENA_BYTES;
+  assert_false(word_stack_is_empty(inside_mark_stack(w->heap)));
+  marker->stack = *inside_mark_stack(w->heap);
+  marker->arenas_bytes = inside_old(w->heap)->arenas.committed_end * ARENA_BYTES;
   marker->word = ROUND_TAKEN;
   for (; !word_stack_is_empty(&marker->stack); rounds++) crd_mark_beside(&w->heap->marking);
   marker->word = ROUND_IDLE;
-  w->heap->marking.mark_stack = marker->stack; /* which is empty */
+  *inside_mark_stack(w->heap) = marker->stack; /* which is empty */
   finish_marking(w);
   return rounds;
 }
@@ -290,7 +287,7 @@ CRADLE_UNCHECKED_COLLECTION static void test_a_word_is_a_hint(void **state) {
   cradle_store(w.m, last, &last->next, cradle_new_array(w.m, T_ARRAY, 5000));
   cradle_collect(w.m, CRADLE_COLLECT_MINOR);
   array *holder = (array *)(void *)last->next;
-  uintptr_t base = w.heap->space.old.arenas.base;
+  uintptr_t base = inside_old(w.heap)->arenas.base;
   int under_it = 0;
   for (int round = 0; round < 10 || (under_it == 0 && round < TRIES); round++) {
     begin_round(&w);
@@ -327,8 +324,8 @@ CRADLE_UNCHECKED_COLLECTION static void test_moves_under_the_thread(void **state
     cell *last = before->next;
     array *to = round % 2 ? large : small;
     begin_round(&w);
-    while (!rounds_is_idle(&w.heap->marking.marker.word) && !old_is_marked(&w.heap->space.old, (uintptr_t)to)) continue;
-    under_it += round_goes(&w) && !old_is_marked(&w.heap->space.old, (uintptr_t)last);
+    while (!rounds_is_idle(&inside_marker(w.heap)->word) && !old_is_marked(inside_old(w.heap), (uintptr_t)to)) continue;
+    under_it += round_goes(&w) && !old_is_marked(inside_old(w.heap), (uintptr_t)last);
     cradle_store(w.m, to, &to->item[2], last);
     cradle_store(w.m, before, &before->next, NULL);
     finish_marking(&w);
@@ -419,7 +416,7 @@ static void test_prepared_fork(void **state) {
   begin_round(&w);
   cradle_error error;
   assert_true(cradle_fork_prepare(w.heap, &error));
-  assert_false(w.heap->marking.marker.going);
+  assert_false(inside_marker(w.heap)->going);
   pid_t child = fork();
   if (child == 0) {
     alarm(60);
@@ -427,7 +424,7 @@ static void test_prepared_fork(void **state) {
     _exit(child_goes_on(&w));
   }
   cradle_fork_done(w.heap);
-  assert_true(w.heap->marking.marker.thread != NULL);
+  assert_true(inside_marker(w.heap)->thread != NULL);
   finish_marking(&w);
   assert_child_ends_well(child);
   close_world(&w);
@@ -459,7 +456,7 @@ static bool gets_a_thread(cradle_options options) {
   world w;
   open_with(&w, &options);
   begin_round(&w);
-  bool has = w.heap->marking.marker.thread != NULL;
+  bool has = inside_marker(w.heap)->thread != NULL;
   finish_marking(&w);
   close_world(&w);
   return has;
@@ -489,11 +486,11 @@ CRADLE_UNCHECKED_COLLECTION static void test_takes_turns(void **state) {
     options.hardware = &machine;
     open_with(&w, &options);
     begin_round(&w);
-    crd_marker *marker = &w.heap->marking.marker;
+    crd_marker *marker = inside_marker(w.heap);
     assert_int_equal(marker->takes_turns, processors == 1);
-    w.heap->marking.pacing.promoted_average = (uint64_t)1 << 30;
+    inside_pacing(w.heap)->promoted_average = (uint64_t)1 << 30;
     (void)crd_state_enter(&w.heap->report, HEAP_COLLECTING);
-    bool grey = !word_stack_is_empty(&w.heap->marking.mark_stack);
+    bool grey = !word_stack_is_empty(inside_mark_stack(w.heap));
     crd_marker_go_on_in_minor(&w.heap->marking);
     assert_int_equal(marker->going, grey && processors > 1);
     (void)crd_marker_stop(&w.heap->marking);
@@ -514,7 +511,7 @@ CRADLE_UNCHECKED_COLLECTION static bool gets_one_when_large(uint32_t processors,
   array *holder = cradle_new_array(w.m, T_ARRAY, 1000000);
   CRADLE_ROOT(w.m, holder);
   begin_round(&w);
-  bool has = w.heap->marking.marker.thread != NULL;
+  bool has = inside_marker(w.heap)->thread != NULL;
   close_world(&w);
   return has;
 }

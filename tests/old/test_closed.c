@@ -5,10 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "gc/heap.h"
-#include "gc/old/arena_memory.h"
-#include "gc/old/closed.h"
-#include "gc/platform/hardware.h"
+#include "tests/inside.h"
 
 #define MIB ((size_t)1 << 20)
 #define PAGE ((size_t)4096)
@@ -144,9 +141,9 @@ static void so_are_the_runs(void **state) {
   for (size_t i = 0; i < 200; i++) {
     const char *text = dead(10 * PAGE, i % 3 == 0);
     assert_false(can_be_read(text));
-    assert_true(f.heap->space.old.arenas.closed->pages <= 64 * 10);
+    assert_true(inside_old(f.heap)->arenas.closed->pages <= 64 * 10);
   }
-  assert_int_equal(f.heap->space.old.arenas.closed->pages, 64 * 10);
+  assert_int_equal(inside_old(f.heap)->arenas.closed->pages, 64 * 10);
   assert_in_range(fixture_stats(&f).arenas_in_use, 2, 3);
   fixture_close(&f);
 }
@@ -244,7 +241,7 @@ static void what_is_longer_than_an_arena_goes_round(void **state) {
         assert_false(can_be_read(texts[j]));
         assert_true(j == i || texts[j] != texts[i]);
       }
-      assert_in_range((uintptr_t)texts[i] - f.heap->space.old.arenas.base, 0, (256 + 40 + 40) * ARENA_BYTES);
+      assert_in_range((uintptr_t)texts[i] - inside_old(f.heap)->arenas.base, 0, (256 + 40 + 40) * ARENA_BYTES);
     }
   }
   assert_true(cradle_heap_verify(f.heap, NULL));
@@ -365,7 +362,7 @@ static void what_leaves_the_ring_stays_inaccessible(void **state) {
   const char *texts[40];
   for (size_t i = 0; i < 40; i++) texts[i] = dead(400 * PAGE, false); /* two of them lie in no arena together */
   for (size_t i = 0; i < 40; i++) assert_false(can_be_read(texts[i]));
-  assert_in_range(f.heap->space.old.arenas.closed->pages, 2000, 8 * ARENA_PAGES);
+  assert_in_range(inside_old(f.heap)->arenas.closed->pages, 2000, 8 * ARENA_PAGES);
   assert_in_range(fixture_stats(&f).arenas_committed, 0, 14);
   fixture_close(&f);
 }

@@ -2,10 +2,7 @@
  * full of objects of one size, and the test says how many of them live on in each. */
 #include "tests/support/heap_fixture.h"
 
-#include "gc/heap.h"
-#include "gc/old/arena_memory.h"
-#include "gc/report/report.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 #define KIB 1024
 /* With these contents a string has exactly the size of its class. */
@@ -55,12 +52,12 @@ static size_t count(void) {
 }
 
 static uint32_t arena_of(const void *object) {
-  return (uint32_t)(((uintptr_t)object - f.heap->space.old.arenas.base) >> ARENA_SHIFT);
+  return (uint32_t)(((uintptr_t)object - inside_old(f.heap)->arenas.base) >> ARENA_SHIFT);
 }
 
 /* Fills this many arenas from the lowest up. The objects already there take `taken` bytes. */
 static void fill(uint32_t arenas, size_t taken) CRADLE_MAY_COLLECT {
-  const crd_old *old = &f.heap->space.old;
+  const crd_old *old = inside_old(f.heap);
   const crd_size_class *class = &old->classes.of[old_class_of(old, OBJECT_BYTES)];
   assert_int_equal(class->bytes, OBJECT_BYTES);
   assert_true(arenas <= MOST_ARENAS);
@@ -87,7 +84,7 @@ static void thin_out(const uint32_t *live_kib) CRADLE_MAY_COLLECT {
       due[arena] -= ARENA_BYTES / KIB;
   }
   cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
-  (void)crd_arenas_release(&f.heap->space.old.arenas, 0, UINT32_MAX);
+  (void)crd_arenas_release(&inside_old(f.heap)->arenas, 0, UINT32_MAX);
   memcpy(addresses, objects, sizeof objects);
 }
 
@@ -146,7 +143,7 @@ static void assert_left(const char *arenas) {
   for (uint32_t i = 0; i < MOST_ARENAS; i++) {
     char letter = i < strlen(arenas) ? arenas[i] : ' ';
     bool used = letter == '.' || letter == 'n';
-    if ((f.heap->space.old.arenas.states[i] == ARENA_USED) != used)
+    if ((inside_old(f.heap)->arenas.states[i] == ARENA_USED) != used)
       fail_msg("arena %u is %sin use", i, used ? "not " : "");
     before += letter == '.' || letter == 'm';
     emptied += letter == 'm';
@@ -184,11 +181,11 @@ static void arenas_without_anything_are_passed_over(void **state) {
 
 static void dense_arenas_stay(void **state) {
   (void)state;
-  SHAPE(1660, 1660, 1660, 1600);                                     /* 81 %, 78 % */
-  assert_true(crd_arenas_ensure_free(&f.heap->space.old.arenas, 3)); /* holes enough for all of them */
+  SHAPE(1660, 1660, 1660, 1600);                                       /* 81 %, 78 % */
+  assert_true(crd_arenas_ensure_free(&inside_old(f.heap)->arenas, 3)); /* holes enough for all of them */
   compact();
   assert_moved("...m");
-  assert_int_equal(f.heap->space.old.arenas.states[3], ARENA_FREE);
+  assert_int_equal(inside_old(f.heap)->arenas.states[3], ARENA_FREE);
 }
 
 /* Large objects count with all their pages. */
@@ -202,7 +199,7 @@ static void arenas_dense_with_large_objects_stay(void **state) {
   }
   fill(2, (size_t)LARGE * PAGES * PAGE_BYTES); /* 83 % of the first arena */
   thin_out((const uint32_t[]){0, 300});
-  assert_true(crd_arenas_ensure_free(&f.heap->space.old.arenas, 3));
+  assert_true(crd_arenas_ensure_free(&inside_old(f.heap)->arenas, 3));
   compact();
   assert_moved(".m");
   for (size_t i = LARGE; i-- > 0;) assert_ptr_equal(cradle_pop(f.m), there[i]);
@@ -210,7 +207,7 @@ static void arenas_dense_with_large_objects_stay(void **state) {
 
 /* What is free or can be had: nothing. */
 static void nothing_free(void) {
-  crd_arenas *arenas = &f.heap->space.old.arenas;
+  crd_arenas *arenas = &inside_old(f.heap)->arenas;
   (void)crd_arenas_release(arenas, 0, UINT32_MAX);
   arenas->limit = arenas->committed_count;
 }
@@ -291,7 +288,7 @@ static void places_of_another_size_are_no_holes(void **state) {
   compact();
   assert_int_equal(arena_of(first_pair), arena_of(list));
   assert_int_equal(compaction.u.compact.arenas_emptied, 2);
-  assert_int_equal(f.heap->space.old.arenas.states[0], ARENA_FREE);
+  assert_int_equal(inside_old(f.heap)->arenas.states[0], ARENA_FREE);
 }
 
 /* The others around it, too: the arena would not be empty. */
@@ -308,7 +305,7 @@ static void an_arena_with_a_pinned_object_stays(void **state) {
 
 /* What is free is all that can be had. */
 static void only_free(uint32_t count) {
-  crd_arenas *arenas = &f.heap->space.old.arenas;
+  crd_arenas *arenas = &inside_old(f.heap)->arenas;
   assert_true(crd_arenas_ensure_free(arenas, count));
   arenas->limit = arenas->committed_count;
   assert_int_equal(arenas->free_count, count);
@@ -321,7 +318,7 @@ static void everything_moves_where_there_is_room_for_it(void **state) {
   SHAPE(600, 600);
   compact_with(true);
   assert_moved("..");
-  (void)crd_arenas_release(&f.heap->space.old.arenas, 0, UINT32_MAX);
+  (void)crd_arenas_release(&inside_old(f.heap)->arenas, 0, UINT32_MAX);
   only_free(1);
   compact_with(true);
   assert_left("mmn");
@@ -337,9 +334,9 @@ static void so_do_arenas_that_are_full_to_the_last_byte(void **state) {
   }
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_int_equal(fixture_stats(&f).old_bytes, 2 * ARENA_BYTES);
-  assert_int_equal(f.heap->space.old.arenas.used_end, 2);
+  assert_int_equal(inside_old(f.heap)->arenas.used_end, 2);
   memcpy(addresses, objects, sizeof objects);
-  assert_true(crd_arenas_ensure_free(&f.heap->space.old.arenas, 3));
+  assert_true(crd_arenas_ensure_free(&inside_old(f.heap)->arenas, 3));
   compact_with(true);
   assert_int_equal(compaction.u.compact.objects, COUNT);
   for (size_t i = 0; i < COUNT; i++) assert_ptr_not_equal(objects[i], addresses[i]);
@@ -351,13 +348,13 @@ static void a_large_object_moves_into_the_last_free_arena(void **state) {
   CRADLE_ROOT(f.m, large);
   memset(large->byte, 7, large->length);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
-  (void)crd_arenas_release(&f.heap->space.old.arenas, 0, UINT32_MAX);
+  (void)crd_arenas_release(&inside_old(f.heap)->arenas, 0, UINT32_MAX);
   assert_int_equal(arena_of(large), 0);
   only_free(1);
   compact_with(true);
   assert_int_equal(arena_of(large), 1);
   assert_int_equal(large->byte[300 * PAGE_BYTES - 1], 7);
-  assert_int_equal(f.heap->space.old.arenas.states[0], ARENA_FREE);
+  assert_int_equal(inside_old(f.heap)->arenas.states[0], ARENA_FREE);
 }
 
 /* If every object is to move, all but the pinned one do, and the places around the pinned one are used again. */
@@ -367,7 +364,7 @@ static void but_not_what_is_around_it_if_everything_is_to_move(void **state) {
   size_t middle = 0;
   while (objects[middle] == NULL || arena_of(objects[middle]) != 1) middle++;
   uintptr_t pinned = (uintptr_t)cradle_pin(f.m, objects[middle]);
-  assert_true(crd_arenas_ensure_free(&f.heap->space.old.arenas, 3)); /* as many as could be needed */
+  assert_true(crd_arenas_ensure_free(&inside_old(f.heap)->arenas, 3)); /* as many as could be needed */
   compact_with(true);
   for (size_t i = 0; i < count(); i++)
     if (objects[i] != NULL) assert_true((objects[i] == addresses[i]) == (i == middle));
@@ -389,7 +386,7 @@ static void an_arena_with_the_end_of_a_long_object_stays(void **state) {
   compact();
   assert_ptr_equal(long_one, there);
   assert_left("..mm"); /* into what is behind the end */
-  assert_true(crd_arenas_ensure_free(&f.heap->space.old.arenas, 4));
+  assert_true(crd_arenas_ensure_free(&inside_old(f.heap)->arenas, 4));
   compact_with(true);
   assert_ptr_equal(long_one, there);
   for (size_t i = 0; i < count(); i++)
@@ -400,7 +397,7 @@ static void an_arena_with_the_end_of_a_long_object_stays(void **state) {
 static void what_finds_no_place_stays(void **state) {
   (void)state;
   enum { LIST = 10000 };
-  crd_arenas *arenas = &f.heap->space.old.arenas;
+  crd_arenas *arenas = &inside_old(f.heap)->arenas;
   fill(2, 0);
   pair *list = NULL;
   CRADLE_ROOT(f.m, list);
@@ -454,7 +451,7 @@ static void what_a_large_object_left_is_poisoned(void **state) {
     CRADLE_ROOT(f.m, large);
     memset(large->byte, 7, large->length);
     cradle_collect(f.m, CRADLE_COLLECT_FULL);
-    assert_true(crd_arenas_ensure_free(&f.heap->space.old.arenas, 2));
+    assert_true(crd_arenas_ensure_free(&inside_old(f.heap)->arenas, 2));
     f.heap->options.verify = verify;
     const cradle_word *left = (const cradle_word *)(const void *)large;
     compact_with(true);
@@ -489,7 +486,7 @@ static void objects_of_every_size_move(void **state) {
     assert_true(compaction.u.compact.objects > 0);
     for (size_t k = 0; k < spans; k += 8) assert_int_equal(((string *)all->item[k])->length, sizes[i] - sizeof(string));
     all = NULL;
-    f.heap->space.old.arenas.limit = f.heap->space.old.arenas.capacity;
+    inside_old(f.heap)->arenas.limit = inside_old(f.heap)->arenas.capacity;
     cradle_collect(f.m, CRADLE_COLLECT_FULL);
   }
 }
@@ -499,9 +496,9 @@ static void a_large_object_without_a_long_run_stays(void **state) {
   (void)state;
   enum { PAGES = 100 };
   fill(1, 0);
-  uint32_t span_pages = f.heap->space.old.classes.of[old_class_of(&f.heap->space.old, OBJECT_BYTES)].pages;
+  uint32_t span_pages = inside_old(f.heap)->classes.of[old_class_of(inside_old(f.heap), OBJECT_BYTES)].pages;
   for (size_t i = 0; i < count(); i++)
-    if (((uintptr_t)objects[i] - f.heap->space.old.arenas.base) / PAGE_BYTES / span_pages % 2) objects[i] = NULL;
+    if (((uintptr_t)objects[i] - inside_old(f.heap)->arenas.base) / PAGE_BYTES / span_pages % 2) objects[i] = NULL;
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   string *large = cradle_new_array(f.m, T_STRING, PAGES * PAGE_BYTES - sizeof *large);
   CRADLE_ROOT(f.m, large);
@@ -524,7 +521,7 @@ static void an_object_of_exactly_an_arena_moves(void **state) {
   CRADLE_ROOT(f.m, large);
   memset(large->byte, 7, large->length);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
-  assert_true(crd_arenas_ensure_free(&f.heap->space.old.arenas, 2));
+  assert_true(crd_arenas_ensure_free(&inside_old(f.heap)->arenas, 2));
   const string *there = large;
   compact_with(true);
   assert_ptr_not_equal(large, there);
@@ -549,7 +546,7 @@ static void what_refers_to_it_follows(void **state) {
   end = (void **)end + 1;
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   memcpy(addresses, objects, sizeof objects);
-  assert_true(crd_arenas_ensure_free(&f.heap->space.old.arenas, 3));
+  assert_true(crd_arenas_ensure_free(&inside_old(f.heap)->arenas, 3));
   uint64_t begin_ns = crd_platform_now_ns();
   compact_with(true);
   assert_in_range(compaction.u.compact.duration_ns, 1, crd_platform_now_ns() - begin_ns);
@@ -566,7 +563,7 @@ static void what_refers_to_it_follows(void **state) {
 static void the_stacks_give_their_pages_back(void **state) {
   (void)state;
   enum { WORDS = 100000 };
-  crd_word_stack *const stacks[] = {&f.heap->young.remembered, &f.heap->young.recorded, &f.heap->marking.mark_stack};
+  crd_word_stack *const stacks[] = {&f.heap->young.remembered, &f.heap->young.recorded, inside_mark_stack(f.heap)};
   for (size_t i = 0; i < 3; i++) {
     cradle_word *top = stacks[i]->top;
     for (size_t word = 0; word < WORDS; word++) assert_true(word_stack_push(stacks[i], 0));
@@ -631,7 +628,7 @@ static void in_vain_it_is_tried_more_and_more_rarely(void **state) {
   }
   end = objects + 1;
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
-  f.heap->marking.pacing.threshold = 0;
+  inside_pacing(f.heap)->threshold = 0;
   assert_true(crd_compact_is_due(&f.heap->marking));
   assert_int_equal(compactions_in(1), 1);
   for (int wait = 1; wait <= 64; wait *= 2) {
@@ -652,11 +649,11 @@ static void it_moves_what_is_sparse_only_if_it_is_due(void **state) {
   for (int i = 1; i < MOST_ARENAS; i++) live_kib[i] = 8;
   fill(MOST_ARENAS, 0);
   thin_out(live_kib);
-  f.heap->marking.pacing.threshold = (uint64_t)1 << 40;
+  inside_pacing(f.heap)->threshold = (uint64_t)1 << 40;
   assert_false(crd_compact_is_due(&f.heap->marking));
   assert_int_equal(compactions_in(3), 0);
-  f.heap->marking.pacing.threshold = 0;
-  assert_true(crd_arenas_ensure_free(&f.heap->space.old.arenas, 2)); /* there is room for it */
+  inside_pacing(f.heap)->threshold = 0;
+  assert_true(crd_arenas_ensure_free(&inside_old(f.heap)->arenas, 2)); /* there is room for it */
   assert_true(crd_compact_is_due(&f.heap->marking));
   assert_int_equal(compactions_in(1), 1);
   for (size_t i = 0; i < count(); i++)

@@ -3,7 +3,7 @@
  * taken from the collector through its inside. */
 #include "tests/support/heap_fixture.h"
 
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 enum { ENTRIES = 512 };
 
@@ -19,16 +19,16 @@ static void open_marking(marking *m) {
   fixture_unstress(&options);
   options.verify = false; /* it shares the stack */
   fixture_open_with(&m->f, &options);
-  m->usual = m->f.heap->marking.mark_stack;
+  m->usual = *inside_mark_stack(m->f.heap);
   assert_true(crd_word_stack_init(&m->small, ENTRIES * 8, ENTRIES * 8, "test"));
 }
 
 /* Overwrites anything that was freed by mistake. */
 CRADLE_UNCHECKED_COLLECTION static void mark_with_a_small_stack(marking *m) {
   cradle_error error;
-  m->f.heap->marking.mark_stack = m->small;
+  *inside_mark_stack(m->f.heap) = m->small;
   cradle_collect(m->f.m, CRADLE_COLLECT_FULL);
-  m->f.heap->marking.mark_stack = m->usual;
+  *inside_mark_stack(m->f.heap) = m->usual;
   for (int i = 0; i < 20000; i++) (void)cradle_new_array(m->f.m, T_VECTOR, 1);
   cradle_collect(m->f.m, CRADLE_COLLECT_MINOR);
   if (!cradle_heap_verify(m->f.heap, &error)) fail_msg("%s", error.message);

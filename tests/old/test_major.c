@@ -9,11 +9,7 @@
 
 #include <cradle/cradle.h>
 
-#include "gc/collect.h"
-#include "gc/heap.h"
-#include "gc/maximum.h"
-#include "gc/object/poison.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 typedef struct cell {
   uint64_t header;
@@ -69,7 +65,7 @@ static void listen(void *data, const cradle_event *event) {
   case CRADLE_EVENT_STEP_BEGIN:
     seen.step_begins++;
     assert_int_equal(seen.step_begins, seen.steps + 1);
-    seen.marked_at_begin = heap->marking.major.objects;
+    seen.marked_at_begin = inside_major(heap)->objects;
     break;
   case CRADLE_EVENT_STEP_END:
     seen.step = *event;
@@ -81,7 +77,7 @@ static void listen(void *data, const cradle_event *event) {
     seen.freed_spans += event->u.step.freed_spans;
     seen.duration_ns += event->u.step.duration_ns;
     if (event->u.step.duration_ns > seen.longest_ns) seen.longest_ns = event->u.step.duration_ns;
-    assert_int_equal(seen.marked_at_begin + event->u.step.marked_objects, heap->marking.major.objects);
+    assert_int_equal(seen.marked_at_begin + event->u.step.marked_objects, inside_major(heap)->objects);
     break;
   case CRADLE_EVENT_MAJOR_END:
     seen.end = *event;
@@ -149,31 +145,31 @@ static void events_add_up(bool has_weak, bool in_steps) {
   open_with(has_weak, true);
   cradle_external_memory(m, 1000000);
   cradle_statistics before, after;
-  uint64_t used = heap->space.old.used_bytes, objects = LIVE + has_weak;
+  uint64_t used = inside_old(heap)->used_bytes, objects = LIVE + has_weak;
   cradle_heap_statistics(heap, &before, sizeof before);
   uint64_t begin_ns = crd_platform_now_ns();
   dead = NULL;
-  uint64_t threshold = heap->marking.pacing.threshold;
+  uint64_t threshold = inside_pacing(heap)->threshold;
   crd_major_start(&heap->marking, CRADLE_CAUSE_LARGE);
   assert_int_equal(seen.begins, 1);
   assert_int_equal(seen.begin.u.begin.cause, CRADLE_CAUSE_LARGE);
   assert_int_equal(seen.begin.u.begin.used_bytes, used);
   assert_int_equal(seen.begin.u.begin.threshold_bytes, threshold);
   assert_int_equal(seen.phase_at_begin, CRADLE_PHASE_MARKING);
-  assert_int_equal(heap->marking.major.used_at_start, used);
-  assert_int_equal(heap->marking.major.collected_at_start, used + 1000000);
+  assert_int_equal(inside_major(heap)->used_at_start, used);
+  assert_int_equal(inside_major(heap)->collected_at_start, used + 1000000);
   cradle_phase phase = CRADLE_PHASE_MARKING;
-  while (heap->marking.major.phase != MAJOR_IDLE) {
+  while (inside_major(heap)->phase != MAJOR_IDLE) {
     assert_int_equal(seen.ends, 0);
     step(in_steps ? (crd_budget){0, 0, false} : everything);
     assert_int_equal(seen.steps, seen.step_begins);
     assert_int_equal(seen.step.u.step.from, phase);
     phase = seen.step.u.step.to;
-    assert_int_equal(phase, heap->marking.major.phase);
+    assert_int_equal(phase, inside_major(heap)->phase);
   }
   uint64_t elapsed_ns = crd_platform_now_ns() - begin_ns;
   cradle_heap_statistics(heap, &after, sizeof after);
-  const crd_major *major = &heap->marking.major;
+  const crd_major *major = inside_major(heap);
   assert_true(in_steps ? seen.steps > LIVE / 20 : seen.steps == 2 + has_weak);
   assert_int_equal(seen.marked_objects, objects);
   assert_int_equal(major->objects, objects);
@@ -184,7 +180,7 @@ static void events_add_up(bool has_weak, bool in_steps) {
   assert_int_equal(seen.freed_spans, major->swept.freed_spans);
   assert_true(seen.freed_spans > 1);
   assert_int_equal(major->used_before_sweep, used);
-  assert_int_equal(heap->space.old.used_bytes, used - DEAD * sizeof(cell));
+  assert_int_equal(inside_old(heap)->used_bytes, used - DEAD * sizeof(cell));
   /* durations */
   assert_int_equal(major->work_ns, seen.duration_ns);
   assert_int_equal(after.major_ns - before.major_ns, seen.duration_ns);
@@ -198,8 +194,8 @@ static void events_add_up(bool has_weak, bool in_steps) {
   assert_int_equal(after.major_collections, before.major_collections + 1);
   assert_int_equal(after.major_causes[CRADLE_CAUSE_LARGE], before.major_causes[CRADLE_CAUSE_LARGE] + 1);
   assert_int_equal(seen.end.u.major.used_before, used);
-  assert_int_equal(seen.end.u.major.used_after, heap->space.old.used_bytes);
-  assert_int_equal(seen.end.u.major.threshold_bytes, heap->marking.pacing.threshold);
+  assert_int_equal(seen.end.u.major.used_after, inside_old(heap)->used_bytes);
+  assert_int_equal(seen.end.u.major.threshold_bytes, inside_pacing(heap)->threshold);
   assert_int_equal(seen.end.u.major.duration_ns, seen.duration_ns);
   if (has_weak) assert_null(weak->next);
   close_heap();
@@ -224,7 +220,7 @@ static void phases_follow_each_other(void **state) {
       step(everything);
     }
     assert_int_equal(phase_now(), CRADLE_PHASE_SWEEPING);
-    assert_false(heap->space.old.born_marked);
+    assert_false(inside_old(heap)->born_marked);
     step(everything);
     assert_int_equal(phase_now(), CRADLE_PHASE_IDLE);
     close_heap();
@@ -240,8 +236,8 @@ static void each_sweep_begins_at_the_beginning(void **state) {
     cradle_collect(m, CRADLE_COLLECT_MAJOR);
     dead = NULL;
     cradle_collect(m, CRADLE_COLLECT_MAJOR);
-    assert_true(heap->marking.major.swept.freed_objects >= DEAD);
-    assert_int_equal(heap->space.old.used_bytes, LIVE * sizeof(cell));
+    assert_true(inside_major(heap)->swept.freed_objects >= DEAD);
+    assert_int_equal(inside_old(heap)->used_bytes, LIVE * sizeof(cell));
   }
   close_heap();
 }
@@ -306,15 +302,15 @@ static void large_objects_are_swept_and_counted(void **state) {
   large = cradle_new_array(m, T_BYTES, BYTES);
   cradle_collect(m, CRADLE_COLLECT_FULL);
   cradle_collect(m, CRADLE_COLLECT_FULL);
-  assert_int_equal(heap->marking.major.swept.freed_objects, 0);
-  uint64_t pages_bytes = heap->space.old.large_bytes;
+  assert_int_equal(inside_major(heap)->swept.freed_objects, 0);
+  uint64_t pages_bytes = inside_old(heap)->large_bytes;
   assert_in_range(pages_bytes, BYTES, BYTES + 2 * 4096);
   large = NULL;
   cradle_collect(m, CRADLE_COLLECT_MAJOR);
-  assert_int_equal(heap->marking.major.swept.freed_objects, 1);
-  assert_int_equal(heap->marking.major.swept.freed_spans, 1);
-  assert_int_equal(heap->marking.major.swept.freed_bytes, pages_bytes);
-  assert_int_equal(heap->space.old.large_bytes, 0);
+  assert_int_equal(inside_major(heap)->swept.freed_objects, 1);
+  assert_int_equal(inside_major(heap)->swept.freed_spans, 1);
+  assert_int_equal(inside_major(heap)->swept.freed_bytes, pages_bytes);
+  assert_int_equal(inside_old(heap)->large_bytes, 0);
   close_heap();
 }
 
@@ -323,7 +319,7 @@ static void no_span_that_waits_has_room_for_others(void **state) {
   (void)state;
   static const size_t lengths[] = {0, SMALL_MAX_BYTES - sizeof(bytes)};
   open_with(false, false);
-  const crd_old *old = &heap->space.old;
+  const crd_old *old = inside_old(heap);
   void *pinned[20];
   for (int i = 0; i < 20; i++)
     pinned[i] = cradle_new_with(m, T_BYTES, cradle_array_layout_of(0, 0, 0), lengths[i / 10], CRADLE_PINNED);
@@ -332,7 +328,7 @@ static void no_span_that_waits_has_room_for_others(void **state) {
   assert_true(old->allocators[0].partial != PAGE_NONE && old->allocators[old->classes.count - 1].partial != PAGE_NONE);
   crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
   step(everything);
-  assert_int_equal(heap->marking.major.phase, MAJOR_SWEEPING);
+  assert_int_equal(inside_major(heap)->phase, MAJOR_SWEEPING);
   for (uint32_t i = 0; i < old->classes.count; i++) assert_int_equal(old->allocators[i].partial, PAGE_NONE);
   step(everything);
   for (int i = 1; i < 20; i += 2) cradle_unpin(m, pinned[i]);
@@ -354,15 +350,15 @@ static void a_sweep_with_time_enough_is_one_increment(void **state) {
   dead = NULL;
   crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
   step(everything);
-  assert_int_equal(heap->marking.major.phase, MAJOR_SWEEPING);
-  uint32_t first = crd_old_next_span(&heap->space.old, 0);
-  uint32_t behind_first = first + arenas_page(&heap->space.old.arenas, first)->pages;
+  assert_int_equal(inside_major(heap)->phase, MAJOR_SWEEPING);
+  uint32_t first = crd_old_next_span(inside_old(heap), 0);
+  uint32_t behind_first = first + arenas_page(&inside_old(heap)->arenas, first)->pages;
   step((crd_budget){UINT64_MAX, 0, false});
-  assert_int_equal(heap->marking.major.phase, MAJOR_SWEEPING);    /* its time was over */
-  assert_int_equal(heap->marking.major.sweep_page, behind_first); /* the smallest one is one span */
+  assert_int_equal(inside_major(heap)->phase, MAJOR_SWEEPING);    /* its time was over */
+  assert_int_equal(inside_major(heap)->sweep_page, behind_first); /* the smallest one is one span */
   step((crd_budget){UINT64_MAX, crd_platform_now_ns() + (UINT64_C(3600) << 30), false});
-  assert_int_equal(heap->marking.major.phase, MAJOR_IDLE);
-  assert_int_equal(heap->marking.major.swept.freed_objects, DEAD + 80000);
+  assert_int_equal(inside_major(heap)->phase, MAJOR_IDLE);
+  assert_int_equal(inside_major(heap)->swept.freed_objects, DEAD + 80000);
   close_heap();
 }
 
@@ -373,7 +369,7 @@ static void the_peak_is_taken_before_a_sweep(void **state) {
   crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
   heap->report.stats.used_peak_bytes = 0;
   crd_major_step(&heap->marking, everything);
-  assert_int_equal(heap->marking.major.phase, MAJOR_SWEEPING);
+  assert_int_equal(inside_major(heap)->phase, MAJOR_SWEEPING);
   assert_int_equal(heap->report.stats.used_peak_bytes, (LIVE + DEAD) * sizeof(cell));
   crd_major_step(&heap->marking, everything);
   close_heap();
@@ -387,23 +383,23 @@ static void pacing_hears_of_what_survived(void **state) {
   for (int born = 0; born < 2; born++) {
     open_with(false, false);
     cradle_external_memory(m, 3000000);
-    heap->marking.pacing.min = 1000;
-    heap->marking.pacing.threshold = 100000;
+    inside_pacing(heap)->min = 1000;
+    inside_pacing(heap)->threshold = 100000;
     dead = NULL;
     crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
     if (born) dead = new_list(DEAD); /* they live */
     step(everything);
-    if (!born) heap->marking.major.used_at_start += 8; /* less than there was is no growth */
-    assert_int_equal(heap->marking.major.phase, MAJOR_SWEEPING);
-    crd_pacing expected = heap->marking.pacing;
+    if (!born) inside_major(heap)->used_at_start += 8; /* less than there was is no growth */
+    assert_int_equal(inside_major(heap)->phase, MAJOR_SWEEPING);
+    crd_pacing expected = *inside_pacing(heap);
     uint64_t freed = DEAD * sizeof(cell), survived = LIVE * sizeof(cell) + 3000000 + (born ? freed : 0);
-    uint64_t grown = born ? heap->marking.major.used_before_sweep - heap->marking.major.used_at_start : 0;
+    uint64_t grown = born ? inside_major(heap)->used_before_sweep - inside_major(heap)->used_at_start : 0;
     assert_true(grown >= (born ? freed : 0)); /* with the places that are not filled */
     crd_pacing_update(&expected, survived, freed, grown, crd_major_threshold_max(&heap->marking));
     step(everything);
-    assert_int_equal(heap->marking.major.swept.freed_bytes, freed);
-    assert_int_equal(heap->marking.pacing.threshold, expected.threshold);
-    assert_int_equal(heap->marking.pacing.survived, survived);
+    assert_int_equal(inside_major(heap)->swept.freed_bytes, freed);
+    assert_int_equal(inside_pacing(heap)->threshold, expected.threshold);
+    assert_int_equal(inside_pacing(heap)->survived, survived);
     cradle_external_memory(m, -3000000);
     close_heap();
   }
@@ -415,31 +411,31 @@ static void increments_that_fall_behind_are_counted(void **state) {
   open_with(false, false);
   crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
   step((crd_budget){1, UINT64_MAX, false});
-  uint64_t one = heap->marking.major.bytes; /* as much as an increment marks before it looks at its budget */
-  assert_int_equal(heap->marking.major.behind, 0);
+  uint64_t one = inside_major(heap)->bytes; /* as much as an increment marks before it looks at its budget */
+  assert_int_equal(inside_major(heap)->behind, 0);
   for (uint32_t i = 1; i <= 10; i++) {
     step((crd_budget){(uint64_t)1 << 40, 0, false});
-    assert_int_equal(heap->marking.major.behind, i < 8 ? i : 8);
+    assert_int_equal(inside_major(heap)->behind, i < 8 ? i : 8);
   }
   step((crd_budget){UINT64_MAX, 0, false}); /* for as long as it takes: it cannot fall behind */
-  assert_int_equal(heap->marking.major.behind, 8);
-  uint64_t before = heap->marking.major.bytes;
+  assert_int_equal(inside_major(heap)->behind, 8);
+  uint64_t before = inside_major(heap)->bytes;
   step((crd_budget){1, UINT64_MAX, false});
-  assert_int_equal(heap->marking.major.behind, 7);
-  uint64_t usual = heap->marking.major.bytes - before;
+  assert_int_equal(inside_major(heap)->behind, 7);
+  uint64_t usual = inside_major(heap)->bytes - before;
   assert_true(usual <= one);
   step((crd_budget){usual, UINT64_MAX, false}); /* exactly as much */
-  assert_int_equal(heap->marking.major.bytes - before, 2 * usual);
-  assert_int_equal(heap->marking.major.behind, 6);
+  assert_int_equal(inside_major(heap)->bytes - before, 2 * usual);
+  assert_int_equal(inside_major(heap)->behind, 6);
   step((crd_budget){usual + 1, 0, false}); /* and less */
-  assert_int_equal(heap->marking.major.behind, 7);
+  assert_int_equal(inside_major(heap)->behind, 7);
   for (uint32_t i = 0; i < 8; i++) step((crd_budget){1, UINT64_MAX, false});
-  assert_int_equal(heap->marking.major.behind, 0);
+  assert_int_equal(inside_major(heap)->behind, 0);
   step((crd_budget){(uint64_t)1 << 40, 0, false});
-  assert_int_equal(heap->marking.major.behind, 1);
+  assert_int_equal(inside_major(heap)->behind, 1);
   step((crd_budget){(uint64_t)1 << 40, UINT64_MAX, false}); /* there was no more to mark */
-  assert_int_equal(heap->marking.major.phase, MAJOR_SWEEPING);
-  assert_int_equal(heap->marking.major.behind, 0);
+  assert_int_equal(inside_major(heap)->phase, MAJOR_SWEEPING);
+  assert_int_equal(inside_major(heap)->behind, 0);
   step(everything);
   close_heap();
 }
@@ -449,19 +445,19 @@ static void pacing_learns_what_increments_mark(void **state) {
   (void)state;
   open_with(false, false);
   crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
-  heap->marking.pacing.marked_average = 80000;
+  inside_pacing(heap)->marked_average = 80000;
   step((crd_budget){1, UINT64_MAX, false});
-  assert_int_equal(heap->marking.pacing.marked_average, 80000);
-  uint64_t before = heap->marking.major.bytes;
+  assert_int_equal(inside_pacing(heap)->marked_average, 80000);
+  uint64_t before = inside_major(heap)->bytes;
   step((crd_budget){1, 0, false});
-  assert_int_equal(heap->marking.pacing.marked_average, 70000 + (heap->marking.major.bytes - before) / 8);
-  heap->marking.pacing.marked_average = 80000;
+  assert_int_equal(inside_pacing(heap)->marked_average, 70000 + (inside_major(heap)->bytes - before) / 8);
+  inside_pacing(heap)->marked_average = 80000;
   cradle_collect(m, CRADLE_COLLECT_MINOR);
-  heap->marking.marker.thread = (crd_thread *)heap; /* that there is one is all that matters */
+  inside_marker(heap)->thread = (crd_thread *)heap; /* that there is one is all that matters */
   crd_major_step(&heap->marking, (crd_budget){1, 0, false});
-  heap->marking.marker.thread = NULL;
-  assert_int_equal(heap->marking.pacing.marked_average, 80000);
-  while (heap->marking.major.phase != MAJOR_IDLE) step(everything);
+  inside_marker(heap)->thread = NULL;
+  assert_int_equal(inside_pacing(heap)->marked_average, 80000);
+  while (inside_major(heap)->phase != MAJOR_IDLE) step(everything);
   close_heap();
 }
 
@@ -470,15 +466,15 @@ static void an_increment_counts_large_objects_anew(void **state) {
   (void)state;
   open_with(false, false);
   large = cradle_new_array(m, T_BYTES, 100000);
-  assert_true(heap->marking.major.large_bytes >= 100000);
+  assert_true(inside_major(heap)->large_bytes >= 100000);
   cradle_collect(m, CRADLE_COLLECT_MAJOR);
-  assert_int_equal(heap->marking.major.large_bytes, 0);
+  assert_int_equal(inside_major(heap)->large_bytes, 0);
   crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
   large = cradle_new_array(m, T_BYTES, 100000);
-  assert_true(heap->marking.major.large_bytes >= 100000);
+  assert_true(inside_major(heap)->large_bytes >= 100000);
   step((crd_budget){1, UINT64_MAX, false});
-  assert_int_equal(heap->marking.major.large_bytes, 0);
-  while (heap->marking.major.phase != MAJOR_IDLE) step(everything);
+  assert_int_equal(inside_major(heap)->large_bytes, 0);
+  while (inside_major(heap)->phase != MAJOR_IDLE) step(everything);
   close_heap();
 }
 

@@ -10,10 +10,10 @@ static void all_that_lives_is_marked_and_counted(void **state) {
   const array *were = begin_marking();
   assert_true(crd_mark_some(&heap->marking, everything));
   assert_marked(were);
-  assert_int_equal(heap->marking.major.objects, live);
-  assert_int_equal(heap->marking.major.bytes, live_bytes);
+  assert_int_equal(inside_major(heap)->objects, live);
+  assert_int_equal(inside_major(heap)->bytes, live_bytes);
   assert_true(crd_mark_some(&heap->marking, everything));
-  assert_int_equal(heap->marking.major.objects, live);
+  assert_int_equal(inside_major(heap)->objects, live);
   end_collection(DECOYS + 1);
 }
 
@@ -23,7 +23,7 @@ static void all_that_lives_is_marked_with_a_short_stack(void **state) {
   shorten_stack();
   const array *were = begin_marking();
   assert_true(crd_mark_some(&heap->marking, everything));
-  assert_true(heap->marking.major.objects > live); /* some were traced again */
+  assert_true(inside_major(heap)->objects > live); /* some were traced again */
   assert_marked(were);
   end_collection(DECOYS + 1);
 }
@@ -36,17 +36,17 @@ static void an_increment_ends_when_its_bytes_are_marked(void **state) {
   for (int times = 0; times < 2; times++) {
     (void)begin_marking();
     assert_false(crd_mark_some(&heap->marking, (crd_budget){times == 0 ? 1 : first, UINT64_MAX, false}));
-    if (times == 0) first = heap->marking.major.bytes;
-    assert_int_equal(heap->marking.major.bytes, first); /* as many bytes are enough to be exactly as many */
+    if (times == 0) first = inside_major(heap)->bytes;
+    assert_int_equal(inside_major(heap)->bytes, first); /* as many bytes are enough to be exactly as many */
     uint64_t increments = 1;
     for (uint64_t before = first; !crd_mark_some(&heap->marking, (crd_budget){10000, UINT64_MAX, false});
          increments++) {
-      assert_in_range(heap->marking.major.bytes - before, 10000, 10000 + 2 * 1024 * 24);
-      before = heap->marking.major.bytes;
+      assert_in_range(inside_major(heap)->bytes - before, 10000, 10000 + 2 * 1024 * 24);
+      before = inside_major(heap)->bytes;
     }
     assert_in_range(increments, live_bytes / (10000 + 2 * 1024 * 24), live_bytes / 10000 + 2);
-    assert_int_equal(heap->marking.major.objects, live);
-    assert_int_equal(heap->marking.major.bytes, live_bytes);
+    assert_int_equal(inside_major(heap)->objects, live);
+    assert_int_equal(inside_major(heap)->bytes, live_bytes);
     end_collection(times == 0 ? DECOYS + 1 : 0);
   }
 }
@@ -57,9 +57,9 @@ static void an_increment_ends_at_its_deadline(void **state) {
   (void)begin_marking();
   uint64_t now = crd_platform_now_ns();
   assert_false(crd_mark_some(&heap->marking, (crd_budget){UINT64_MAX, now, false}));
-  assert_in_range(heap->marking.major.objects, 1, 160);
+  assert_in_range(inside_major(heap)->objects, 1, 160);
   assert_true(crd_mark_some(&heap->marking, (crd_budget){UINT64_MAX, now + (UINT64_C(3600) << 30), false}));
-  assert_int_equal(heap->marking.major.objects, live);
+  assert_int_equal(inside_major(heap)->objects, live);
   end_collection(DECOYS + 1);
 }
 
@@ -70,11 +70,11 @@ static void no_increment_is_long(void **state) {
     make_long(sort);
     (void)begin_marking();
     assert_false(crd_mark_some(&heap->marking, (crd_budget){1, UINT64_MAX, false}));
-    assert_in_range(heap->marking.major.objects, 1, 128 + 8); /* and those that were popped already */
-    assert_in_range(heap->marking.major.bytes, 1, (128 * 32 + 2 * 1024) * 8);
+    assert_in_range(inside_major(heap)->objects, 1, 128 + 8); /* and those that were popped already */
+    assert_in_range(inside_major(heap)->bytes, 1, (128 * 32 + 2 * 1024) * 8);
     assert_true(crd_mark_some(&heap->marking, everything));
-    assert_int_equal(heap->marking.major.objects, live);
-    assert_int_equal(heap->marking.major.bytes, live_bytes);
+    assert_int_equal(inside_major(heap)->objects, live);
+    assert_int_equal(inside_major(heap)->bytes, live_bytes);
     end_collection(0);
   }
 }
@@ -84,8 +84,8 @@ static void the_smallest_increments_are_a_few_objects(void **state) {
   make_long(LONG_CHAIN);
   (void)begin_marking();
   for (uint64_t before = 0; !crd_mark_some(&heap->marking, (crd_budget){0, UINT64_MAX, false});
-       before = heap->marking.major.objects)
-    assert_in_range(heap->marking.major.objects - before, 1, 4 + 8);
+       before = inside_major(heap)->objects)
+    assert_in_range(inside_major(heap)->objects - before, 1, 4 + 8);
   end_collection(0);
 }
 
@@ -100,11 +100,11 @@ static void what_an_array_loses_is_not_marked(void **state) {
     cradle_collect(m, CRADLE_COLLECT_FULL);
     (void)begin_marking();
     assert_false(crd_mark_some(&heap->marking, (crd_budget){0, UINT64_MAX, false}));
-    uint64_t bytes = heap->marking.major.bytes;
+    uint64_t bytes = inside_major(heap)->bytes;
     root->length = 10;
     assert_true(crd_mark_some(&heap->marking, everything));
-    assert_int_equal(heap->marking.major.bytes, bytes);
-    assert_int_equal(heap->marking.major.objects, 1);
+    assert_int_equal(inside_major(heap)->bytes, bytes);
+    assert_int_equal(inside_major(heap)->objects, 1);
     end_collection(1500);
     root = NULL;
     cradle_collect(m, CRADLE_COLLECT_FULL);
@@ -120,7 +120,7 @@ static void what_lies_around_an_array_is_none_of_it(void **state) {
       const array *were = begin_marking();
       assert_true(crd_mark_some(&heap->marking, everything));
       assert_marked(were);
-      assert_int_equal(heap->marking.major.bytes, live_bytes);
+      assert_int_equal(inside_major(heap)->bytes, live_bytes);
       cradle_collect(m, CRADLE_COLLECT_FULL);
     }
 }
@@ -131,10 +131,10 @@ static void what_lies_behind_the_arenas_is_not_marked(void **state) {
   root = new_array(T_ARRAY, 2);
   grow_old();
   (void)begin_marking();
-  root->item[0] = heap->space.old.arenas.base + heap->space.old.arenas.bytes;
-  root->item[1] = heap->space.old.arenas.base - 8;
+  root->item[0] = inside_old(heap)->arenas.base + inside_old(heap)->arenas.bytes;
+  root->item[1] = inside_old(heap)->arenas.base - 8;
   assert_true(crd_mark_some(&heap->marking, everything));
-  assert_int_equal(heap->marking.major.objects, 1);
+  assert_int_equal(inside_major(heap)->objects, 1);
   root->item[0] = root->item[1] = 0;
   end_collection(DECOYS + 1);
 }
@@ -148,16 +148,16 @@ static void an_address_is_marked_once(void **state) {
   grow_old();
   uintptr_t marked = root->item[0];
   (void)begin_marking();
-  size_t grey = word_stack_count(&heap->marking.mark_stack);
+  size_t grey = word_stack_count(inside_mark_stack(heap));
   for (int i = 0; i < 2; i++) {
     crd_mark_address(&heap->marking, marked);
-    assert_true(old_is_marked(&heap->space.old, marked));
-    assert_int_equal(word_stack_count(&heap->marking.mark_stack), grey + 1);
+    assert_true(old_is_marked(inside_old(heap), marked));
+    assert_int_equal(word_stack_count(inside_mark_stack(heap)), grey + 1);
   }
   crd_mark_address(&heap->marking, 0);
-  assert_int_equal(word_stack_count(&heap->marking.mark_stack), grey + 1);
+  assert_int_equal(word_stack_count(inside_mark_stack(heap)), grey + 1);
   assert_true(crd_mark_some(&heap->marking, everything));
-  assert_int_equal(heap->marking.major.objects, live);
+  assert_int_equal(inside_major(heap)->objects, live);
   end_collection(DECOYS + 1);
 }
 
@@ -170,7 +170,7 @@ static void what_becomes_old_meanwhile_is_marked(void **state) {
   const array *were = begin_marking();
   for (int i = 25; i < 50; i++) cradle_store(m, spare, &spare->item[i], at(new_leaf()));
   cradle_collect(m, CRADLE_COLLECT_MINOR);
-  for (int i = 25; i < 50; i++) assert_true(old_is_marked(&heap->space.old, spare->item[i]));
+  for (int i = 25; i < 50; i++) assert_true(old_is_marked(inside_old(heap), spare->item[i]));
   assert_true(crd_mark_some(&heap->marking, everything));
   assert_marked(were);
   end_collection(DECOYS + 1);
@@ -192,13 +192,13 @@ static void places_without_objects_are_not_looked_at(void **state) {
   cradle_collect(m, CRADLE_COLLECT_FULL);
   (void)begin_marking();
   assert_true(crd_mark_some(&heap->marking, everything));
-  assert_int_equal(heap->marking.major.objects, 3);
+  assert_int_equal(inside_major(heap)->objects, 3);
   spare = new_array(T_ARRAY, 4);
   spare->item[0] = new_leaf();
   cradle_collect(m, CRADLE_COLLECT_MINOR);
-  heap->marking.major.overflowed = true; /* so all marked objects are traced once more */
+  inside_major(heap)->overflowed = true; /* so all marked objects are traced once more */
   assert_true(crd_mark_some(&heap->marking, everything));
-  assert_int_equal(heap->marking.major.objects, 3 + 5);
+  assert_int_equal(inside_major(heap)->objects, 3 + 5);
   end_collection(0);
 }
 
@@ -211,10 +211,10 @@ static void the_stack_grows_with_the_depth(void **state) {
     cradle_handle handle = cradle_handle_new(m, at(new_leaf()));
     (void)begin_marking();
     assert_true(crd_mark_some(&heap->marking, everything));
-    assert_true(word_stack_committed(&heap->marking.mark_stack) > 32768 * 8);
-    assert_false(heap->marking.major.overflowed);
-    assert_int_equal(heap->marking.major.objects, live);
-    assert_int_equal(heap->marking.major.bytes, live_bytes);
+    assert_true(word_stack_committed(inside_mark_stack(heap)) > 32768 * 8);
+    assert_false(inside_major(heap)->overflowed);
+    assert_int_equal(inside_major(heap)->objects, live);
+    assert_int_equal(inside_major(heap)->bytes, live_bytes);
     cradle_handle_free(m, handle);
     end_collection(0);
   }
@@ -236,11 +236,11 @@ static void check_long_array(uint64_t full) {
   shorten_stack();
   (void)begin_marking();
   const array *leaves = at(root->item[2]);
-  crd_word_stack *stack = &heap->marking.mark_stack;
+  crd_word_stack *stack = inside_mark_stack(heap);
   stack->top = stack->base;
-  for (int i = 0; i < 3; i++) old_mark(&heap->space.old, root->item[i]);
+  for (int i = 0; i < 3; i++) old_mark(inside_old(heap), root->item[i]);
   for (int i = 0; i < LEAVES + 4; i++) {
-    old_mark(&heap->space.old, leaves->item[i]);
+    old_mark(inside_old(heap), leaves->item[i]);
     if (i == LEAVES) {
       assert_true(word_stack_push(stack, root->item[1]));
       assert_true(word_stack_push(stack, root->item[0]));
@@ -249,9 +249,9 @@ static void check_long_array(uint64_t full) {
   }
   assert_false(word_stack_push(stack, 0));
   (void)crd_mark_some(&heap->marking, (crd_budget){0, 0, false});
-  assert_int_equal(old_is_marked(&heap->space.old, ((array *)at(root->item[1]))->item[LONG - 1]), full > 12);
+  assert_int_equal(old_is_marked(inside_old(heap), ((array *)at(root->item[1]))->item[LONG - 1]), full > 12);
   assert_true(crd_mark_some(&heap->marking, everything));
-  assert_true(old_is_marked(&heap->space.old, ((array *)at(root->item[1]))->item[LONG - 1]));
+  assert_true(old_is_marked(inside_old(heap), ((array *)at(root->item[1]))->item[LONG - 1]));
   end_collection(DECOYS + 1);
 }
 
@@ -279,9 +279,9 @@ static void a_word_of_the_shadow_stack_that_changed_unnoticed_is_marked(void **s
   m->shadow_base[0] = address_of(hidden);
   assert_true(crd_mark_some(&heap->marking, everything));
   assert_marked(were);
-  assert_true(old_is_marked(&heap->space.old, address_of(hidden)));
-  assert_true(old_is_marked(&heap->space.old, hidden->word[1]));
-  assert_false(old_is_marked(&heap->space.old, address_of(only)));
+  assert_true(old_is_marked(inside_old(heap), address_of(hidden)));
+  assert_true(old_is_marked(inside_old(heap), hidden->word[1]));
+  assert_false(old_is_marked(inside_old(heap), address_of(only)));
   (void)cradle_pop(m);
   end_collection(DECOYS + 2);
 }
@@ -338,14 +338,14 @@ static void values_of_ephemerons_are_marked_and_traced(void **state) {
     if (way == 2) shorten_stack();
     crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
     do crd_major_step(&heap->marking, way == 1 ? (crd_budget){0, 0, false} : everything);
-    while (heap->marking.major.phase != MAJOR_IDLE);
-    assert_int_equal(heap->marking.major.swept.freed_objects, 0);
-    if (way != 2) assert_int_equal(heap->marking.major.objects, live);
+    while (inside_major(heap)->phase != MAJOR_IDLE);
+    assert_int_equal(inside_major(heap)->swept.freed_objects, 0);
+    if (way != 2) assert_int_equal(inside_major(heap)->objects, live);
     assert_pairs();
     assert_non_null(cradle_finalizer_next(m, 1));
     root = NULL;
     cradle_collect(m, CRADLE_COLLECT_FULL);
-    assert_int_equal(heap->marking.major.swept.freed_objects, live);
+    assert_int_equal(inside_major(heap)->swept.freed_objects, live);
   }
 }
 
@@ -355,12 +355,12 @@ static void ephemerons_that_were_put_aside_are_looked_at(void **state) {
   make_pairs();
   make_aside();
   crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
-  while (heap->marking.major.phase == MAJOR_MARKING) {
+  while (inside_major(heap)->phase == MAJOR_MARKING) {
     (void)run_round(ROUND_TAKEN);
     crd_major_step(&heap->marking, (crd_budget){0, 0, false});
   }
-  while (heap->marking.major.phase != MAJOR_IDLE) crd_major_step(&heap->marking, everything);
-  assert_int_equal(heap->marking.major.swept.freed_objects, 0);
+  while (inside_major(heap)->phase != MAJOR_IDLE) crd_major_step(&heap->marking, everything);
+  assert_int_equal(inside_major(heap)->swept.freed_objects, 0);
   assert_pairs();
 }
 
@@ -381,13 +381,13 @@ static void many_values_at_once_make_the_stack_grow(void **state) {
     cradle_store(m, table, &table->item[i].key, at(root->item[1]));
   }
   cradle_collect(m, CRADLE_COLLECT_FULL);
-  crd_word_stack_fini(&heap->marking.mark_stack);
-  assert_true(crd_word_stack_init(&heap->marking.mark_stack, (size_t)1 << 20, 4096, "test"));
+  crd_word_stack_fini(inside_mark_stack(heap));
+  assert_true(crd_word_stack_init(inside_mark_stack(heap), (size_t)1 << 20, 4096, "test"));
   crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
-  while (heap->marking.major.phase != MAJOR_IDLE) crd_major_step(&heap->marking, everything);
-  assert_true(word_stack_committed(&heap->marking.mark_stack) > 8192 * 8);
-  assert_int_equal(heap->marking.major.objects, live);
-  assert_int_equal(heap->marking.major.swept.freed_objects, 0);
+  while (inside_major(heap)->phase != MAJOR_IDLE) crd_major_step(&heap->marking, everything);
+  assert_true(word_stack_committed(inside_mark_stack(heap)) > 8192 * 8);
+  assert_int_equal(inside_major(heap)->objects, live);
+  assert_int_equal(inside_major(heap)->swept.freed_objects, 0);
 }
 
 /* --- tables --- */
@@ -437,10 +437,10 @@ static void tables_are_marked_to_the_end(void **state) {
   assert_int_equal(seen, 7);
   assert_marked(were);
   for (int i = 0; i < 3; i++) {
-    assert_true(old_is_marked(&heap->space.old, only[i]));
-    assert_true(old_is_marked(&heap->space.old, object_at(only[i])[2]));
+    assert_true(old_is_marked(inside_old(heap), only[i]));
+    assert_true(old_is_marked(inside_old(heap), object_at(only[i])[2]));
   }
-  assert_false(old_is_marked(&heap->space.old, unpinned));
+  assert_false(old_is_marked(inside_old(heap), unpinned));
   end_collection(DECOYS + 1);
   for (int i = 0; i < 3; i++) assert_int_equal(cradle_type_of(object_at(only[i])), T_ONE);
   for (int i = 0; i < ENTRIES; i++) {
@@ -463,8 +463,8 @@ static void short_tables_are_marked(void **state) {
   live--;
   (void)begin_marking();
   assert_true(crd_mark_some(&heap->marking, everything));
-  assert_int_equal(heap->marking.major.objects, live);
-  assert_true(old_is_marked(&heap->space.old, handled) && old_is_marked(&heap->space.old, pinned));
+  assert_int_equal(inside_major(heap)->objects, live);
+  assert_true(old_is_marked(inside_old(heap), handled) && old_is_marked(inside_old(heap), pinned));
   end_collection(DECOYS + 2);
   cradle_handle_free(m, handle);
   cradle_unpin(m, at(pinned));

@@ -10,8 +10,8 @@ static void a_round_marks_all_that_lives_and_counts_it(void **state) {
   const array *were = begin_marking();
   crd_marker_work work = run_round(ROUND_TAKEN);
   assert_marked(were);
-  assert_true(word_stack_is_empty(&heap->marking.mark_stack));
-  assert_false(heap->marking.marker.overflowed);
+  assert_true(word_stack_is_empty(inside_mark_stack(heap)));
+  assert_false(inside_marker(heap)->overflowed);
   assert_int_equal(work.objects, live);
   assert_int_equal(work.bytes, live_bytes);
   assert_int_equal(work.put_aside, 0);
@@ -33,11 +33,11 @@ static void a_round_that_is_to_end_marks_nothing(void **state) {
   (void)state;
   make_objects(T_LEAF);
   (void)begin_marking();
-  size_t grey = word_stack_count(&heap->marking.mark_stack);
+  size_t grey = word_stack_count(inside_mark_stack(heap));
   crd_marker_work work = run_round(ROUND_ASKED);
   assert_int_equal(work.objects, 0);
   assert_int_equal(work.bytes, 0);
-  assert_int_equal(word_stack_count(&heap->marking.mark_stack), grey);
+  assert_int_equal(word_stack_count(inside_mark_stack(heap)), grey);
 }
 
 /* Under stress rounds end at any object. What they leave is traced by the next ones, and nothing twice. */
@@ -47,7 +47,7 @@ static void what_rounds_leave_is_traced_by_others(void **state) {
   make_objects(T_LEAF);
   const array *were = begin_marking();
   heap->options.stress_period = 1000000;
-  for (; !word_stack_is_empty(&heap->marking.mark_stack); rounds++) {
+  for (; !word_stack_is_empty(inside_mark_stack(heap)); rounds++) {
     crd_marker_work work = run_round(ROUND_TAKEN);
     objects += work.objects;
     bytes += work.bytes;
@@ -76,7 +76,7 @@ static void objects_of_any_kind_bring_the_next_look_nearer(void **state) {
     grow_old();
     (void)begin_marking();
     heap->options.stress_period = 1000000;
-    for (; !word_stack_is_empty(&heap->marking.mark_stack); rounds++) (void)run_round(ROUND_TAKEN);
+    for (; !word_stack_is_empty(inside_mark_stack(heap)); rounds++) (void)run_round(ROUND_TAKEN);
     heap->options.stress_period = 0;
     assert_in_range(rounds, MANY / 500, MANY);
     assert_true(crd_mark_some(&heap->marking, everything));
@@ -94,10 +94,10 @@ static void what_rounds_have_no_room_for_is_found(void **state) {
     heap->options.stress_period = stress * 1000000u;
     do {
       (void)run_round(ROUND_TAKEN);
-      assert_true(word_stack_is_sound(&heap->marking.mark_stack));
-    } while (!word_stack_is_empty(&heap->marking.mark_stack));
+      assert_true(word_stack_is_sound(inside_mark_stack(heap)));
+    } while (!word_stack_is_empty(inside_mark_stack(heap)));
     heap->options.stress_period = 0;
-    assert_true(heap->marking.major.overflowed);
+    assert_true(inside_major(heap)->overflowed);
     assert_true(crd_mark_some(&heap->marking, everything));
     assert_marked(were);
     end_collection(DECOYS + 1);
@@ -123,9 +123,9 @@ static void what_waits_when_a_round_ends_is_found(void **state) {
   shorten_stack();
   (void)begin_marking();
   heap->options.stress_period = 1000000;
-  while (!word_stack_is_empty(&heap->marking.mark_stack)) (void)run_round(ROUND_TAKEN);
+  while (!word_stack_is_empty(inside_mark_stack(heap))) (void)run_round(ROUND_TAKEN);
   heap->options.stress_period = 0;
-  assert_true(heap->marking.major.overflowed);
+  assert_true(inside_major(heap)->overflowed);
   assert_true(crd_mark_some(&heap->marking, everything));
   end_collection(DECOYS + 1);
 }
@@ -146,23 +146,23 @@ static void half_an_entry_is_none(void **state) {
   (void)begin_marking();
   /* By hand: leaves, then the long array, then the one with few items, which are traced first. */
   const array *leaves = at(root->item[2]);
-  crd_word_stack *stack = &heap->marking.mark_stack;
+  crd_word_stack *stack = inside_mark_stack(heap);
   stack->top = stack->base;
-  for (int i = 2; i >= 0; i--) old_mark(&heap->space.old, root->item[i]);
+  for (int i = 2; i >= 0; i--) old_mark(inside_old(heap), root->item[i]);
   for (int i = 0; i < FILL + 6; i++) {
-    old_mark(&heap->space.old, leaves->item[i]);
+    old_mark(inside_old(heap), leaves->item[i]);
     assert_true(word_stack_push(stack, leaves->item[i]));
   }
   assert_true(word_stack_push(stack, root->item[1]));
   assert_true(word_stack_push(stack, root->item[0]));
   assert_false(word_stack_push(stack, 0));
   crd_marker_work work = run_round(ROUND_TAKEN);
-  assert_true(word_stack_is_empty(&heap->marking.mark_stack));
-  assert_true(heap->marking.marker.overflowed);
+  assert_true(word_stack_is_empty(inside_mark_stack(heap)));
+  assert_true(inside_marker(heap)->overflowed);
   assert_int_equal(work.objects, FILL + 6 + 2 + FEW);
-  assert_false(old_is_marked(&heap->space.old, ((array *)at(root->item[1]))->item[LONG - 1]));
+  assert_false(old_is_marked(inside_old(heap), ((array *)at(root->item[1]))->item[LONG - 1]));
   assert_true(crd_mark_some(&heap->marking, everything));
-  assert_true(old_is_marked(&heap->space.old, ((array *)at(root->item[1]))->item[LONG - 1]));
+  assert_true(old_is_marked(inside_old(heap), ((array *)at(root->item[1]))->item[LONG - 1]));
   end_collection(DECOYS + 1);
 }
 
@@ -179,15 +179,15 @@ static void what_cannot_go_back_is_found(void **state) {
   for (int i = 0; i < LEAVES; i++) ((array *)at(root->item[1]))->item[i] = new_leaf();
   cradle_collect(m, CRADLE_COLLECT_FULL);
   shorten_stack();
-  heap->marking.marker.random = 1;
+  inside_marker(heap)->random = 1;
   for (int tries = 0; tries < 300; tries++) {
     (void)begin_marking();
-    crd_word_stack *stack = &heap->marking.mark_stack;
+    crd_word_stack *stack = inside_mark_stack(heap);
     stack->top = stack->base;
     const array *leaves = at(root->item[1]);
-    for (int i = 0; i < 2; i++) old_mark(&heap->space.old, root->item[i]);
+    for (int i = 0; i < 2; i++) old_mark(inside_old(heap), root->item[i]);
     for (int i = 0; i < LEAVES; i++) {
-      old_mark(&heap->space.old, leaves->item[i]);
+      old_mark(inside_old(heap), leaves->item[i]);
       assert_true(word_stack_push(stack, leaves->item[i]));
     }
     assert_true(word_stack_push(stack, root->item[0]));
@@ -195,7 +195,7 @@ static void what_cannot_go_back_is_found(void **state) {
     crd_marker_work work = run_round(ROUND_TAKEN);
     heap->options.stress_period = 0;
     bool has_room = work.objects == 0 || work.objects > 7;
-    assert_int_equal(heap->marking.marker.overflowed, !has_room);
+    assert_int_equal(inside_marker(heap)->overflowed, !has_room);
     with_room += has_room;
     without += work.objects == 1;
     assert_true(crd_mark_some(&heap->marking, everything));
@@ -211,9 +211,9 @@ static void rounds_look_often_whether_they_are_to_end(void **state) {
     live = live_bytes = 0;
     make_long(sort);
     (void)begin_marking();
-    heap->marking.marker.random = 0;
+    inside_marker(heap)->random = 0;
     heap->options.stress_period = 1000000;
-    for (; !word_stack_is_empty(&heap->marking.mark_stack); rounds++) {
+    for (; !word_stack_is_empty(inside_mark_stack(heap)); rounds++) {
       crd_marker_work work = run_round(ROUND_TAKEN);
       objects += work.objects;
       bytes += work.bytes;
@@ -232,9 +232,9 @@ static void the_stack_of_a_round_grows_with_the_depth(void **state) {
     make_deep(begins_inline);
     (void)begin_marking();
     crd_marker_work work = run_round(ROUND_TAKEN);
-    assert_true(word_stack_is_empty(&heap->marking.mark_stack));
-    assert_true(word_stack_committed(&heap->marking.mark_stack) > 32768 * 8);
-    assert_false(heap->marking.marker.overflowed);
+    assert_true(word_stack_is_empty(inside_mark_stack(heap)));
+    assert_true(word_stack_committed(inside_mark_stack(heap)) > 32768 * 8);
+    assert_false(inside_marker(heap)->overflowed);
     assert_int_equal(work.objects, live);
     assert_int_equal(work.bytes, live_bytes);
     end_collection(0);
@@ -264,7 +264,7 @@ static void words_that_are_no_references_mark_nothing(void **state) {
   cradle_collect(m, CRADLE_COLLECT_MINOR);
   array *odd = spare;
   const array *were = begin_marking();
-  uintptr_t base = heap->space.old.arenas.base, end = base + heap->space.old.arenas.committed_end * ARENA_BYTES;
+  uintptr_t base = inside_old(heap)->arenas.base, end = base + inside_old(heap)->arenas.committed_end * ARENA_BYTES;
   for (uint64_t i = 0; i < WORDS; i++)
     odd->item[i] = i % 3 == 0   ? root->item[i % root->length] + 8 * (1 + i % 4)
                    : i % 3 == 1 ? were->item[i % DECOYS] + 1 + i % 39
@@ -292,7 +292,7 @@ static void lengths_that_are_too_large_lead_out_of_no_place(void **state) {
   assert_ptr_equal(&small->item[SMALL], spare);
   spare = NULL;
   (void)begin_marking();
-  const crd_page *span = old_span_of(&heap->space.old, address_of(large));
+  const crd_page *span = old_span_of(inside_old(heap), address_of(large));
   uint64_t fit = (((uint64_t)span->pages << PAGE_SHIFT) - sizeof(array)) / 8;
   assert_true(fit > LARGE && fit < LARGE + 1024);
   for (uint64_t i = LARGE; i < fit; i++) large->item[i] = were->item[DECOYS - 1 - (fit - 1 - i)];
@@ -304,7 +304,7 @@ static void lengths_that_are_too_large_lead_out_of_no_place(void **state) {
   uint64_t leaves = fit - LARGE;
   assert_int_equal(work.objects, live + leaves);
   assert_int_equal(work.bytes, live_bytes + leaves * (8 + sizeof(object)));
-  for (int i = 0; i < SMALL; i++) assert_false(old_is_marked(&heap->space.old, were->item[i]));
+  for (int i = 0; i < SMALL; i++) assert_false(old_is_marked(inside_old(heap), were->item[i]));
   end_collection(DECOYS + 2 - leaves);
 }
 
@@ -317,16 +317,16 @@ static void a_round_keeps_to_the_arenas_that_were_there(void **state) {
   uintptr_t low = root->item[0], high = root->item[1];
   assert_true(low < high);
   (void)begin_marking();
-  crd_marker *marker = &heap->marking.marker;
-  marker->stack = heap->marking.mark_stack;
-  marker->arenas_bytes = high - heap->space.old.arenas.base;
+  crd_marker *marker = inside_marker(heap);
+  marker->stack = *inside_mark_stack(heap);
+  marker->arenas_bytes = high - inside_old(heap)->arenas.base;
   marker->word = ROUND_TAKEN;
   crd_mark_beside(&heap->marking);
   marker->word = ROUND_IDLE;
-  heap->marking.mark_stack = marker->stack;
-  assert_true(old_is_marked(&heap->space.old, low));
-  assert_false(old_is_marked(&heap->space.old, high));
-  old_mark(&heap->space.old, high);
+  *inside_mark_stack(heap) = marker->stack;
+  assert_true(old_is_marked(inside_old(heap), low));
+  assert_false(old_is_marked(inside_old(heap), high));
+  old_mark(inside_old(heap), high);
   end_collection(DECOYS + 1);
 }
 
@@ -352,18 +352,18 @@ static void what_needs_the_program_is_put_aside(void **state) {
   assert_int_equal(work.put_aside, ASIDE);
   assert_int_equal(work.objects, 1);
   assert_int_equal(work.bytes, sizeof(array) + ASIDE * 8);
-  assert_int_equal(word_stack_count(&heap->marking.marker.aside), ASIDE);
-  assert_false(heap->marking.marker.overflowed);
-  assert_true(word_stack_is_empty(&heap->marking.mark_stack));
-  for (int i = 0; i < ASIDE; i++) assert_true(old_is_marked(&heap->space.old, root->item[i]));
-  assert_false(old_is_marked(&heap->space.old, only));
+  assert_int_equal(word_stack_count(&inside_marker(heap)->aside), ASIDE);
+  assert_false(inside_marker(heap)->overflowed);
+  assert_true(word_stack_is_empty(inside_mark_stack(heap)));
+  for (int i = 0; i < ASIDE; i++) assert_true(old_is_marked(inside_old(heap), root->item[i]));
+  assert_false(old_is_marked(inside_old(heap), only));
   /* An increment of its own for what was put aside. It leaves the stack alone. */
-  assert_true(word_stack_push(&heap->marking.mark_stack, root->item[0]));
+  assert_true(word_stack_push(inside_mark_stack(heap), root->item[0]));
   assert_false(crd_mark_some(&heap->marking, (crd_budget){UINT64_MAX, UINT64_MAX, true}));
-  assert_true(word_stack_is_empty(&heap->marking.marker.aside));
-  assert_int_equal(heap->marking.major.objects, ASIDE);
-  assert_int_equal(word_stack_count(&heap->marking.mark_stack), 2);
-  assert_true(old_is_marked(&heap->space.old, only));
+  assert_true(word_stack_is_empty(&inside_marker(heap)->aside));
+  assert_int_equal(inside_major(heap)->objects, ASIDE);
+  assert_int_equal(word_stack_count(inside_mark_stack(heap)), 2);
+  assert_true(old_is_marked(inside_old(heap), only));
   assert_true(crd_mark_some(&heap->marking, everything));
   end_collection(DECOYS + 1);
 }
@@ -376,9 +376,9 @@ static void what_was_put_aside_is_traced_to_the_last(void **state) {
   (void)begin_marking();
   (void)run_round(ROUND_TAKEN);
   assert_true(crd_mark_some(&heap->marking, everything));
-  assert_true(word_stack_is_empty(&heap->marking.marker.aside));
-  assert_int_equal(heap->marking.major.objects, ASIDE + 1);
-  assert_true(old_is_marked(&heap->space.old, only));
+  assert_true(word_stack_is_empty(&inside_marker(heap)->aside));
+  assert_int_equal(inside_major(heap)->objects, ASIDE + 1);
+  assert_true(old_is_marked(inside_old(heap), only));
   end_collection(DECOYS + 1);
 }
 
@@ -388,9 +388,9 @@ static void what_finds_no_room_aside_is_found(void **state) {
   (void)begin_marking();
   crd_marker_work work = run_round(ROUND_TAKEN); /* there is no stack at all */
   assert_int_equal(work.put_aside, ASIDE);
-  assert_true(heap->marking.marker.overflowed);
+  assert_true(inside_marker(heap)->overflowed);
   assert_true(crd_mark_some(&heap->marking, everything));
-  assert_true(old_is_marked(&heap->space.old, only));
+  assert_true(old_is_marked(inside_old(heap), only));
   end_collection(DECOYS + 1);
 }
 
@@ -405,10 +405,10 @@ static void watched_objects_are_put_aside(void **state) {
     object_set_flags(object_at(root->item[i]), HEADER_WATCHED_FLAG);
   crd_marker_work work = run_round(ROUND_TAKEN);
   assert_int_equal(work.put_aside, watched);
-  assert_int_equal(word_stack_count(&heap->marking.marker.aside), watched);
+  assert_int_equal(word_stack_count(&inside_marker(heap)->aside), watched);
   for (uint64_t i = 0; i < root->length; i += 3) object_clear_flags(object_at(root->item[i]), HEADER_WATCHED_FLAG);
   assert_true(crd_mark_some(&heap->marking, everything));
-  assert_int_equal(work.objects + heap->marking.major.objects, live);
+  assert_int_equal(work.objects + inside_major(heap)->objects, live);
   assert_marked(were);
   end_collection(DECOYS + 1);
 }

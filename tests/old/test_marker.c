@@ -17,13 +17,7 @@
 
 #include <cradle/cradle.h>
 
-#include "gc/collect.h"
-#include "gc/heap.h"
-#include "gc/old/mark.h"
-#include "gc/old/mark_beside.h"
-#include "gc/platform/hardware.h"
-#include "gc/platform/pages.h"
-#include "gc/report/report.h"
+#include "tests/inside.h"
 
 /* --- the thread --- */
 
@@ -155,7 +149,7 @@ static const cradle_type types[T_COUNT] = {
 
 static cradle_heap *heap;
 static crd_marker *marker(void) {
-  return &heap->marking.marker;
+  return inside_marker(heap);
 }
 static cradle_mutator *m;
 static cell *chain, *hidden;
@@ -235,7 +229,7 @@ static int close_heap(void **state) {
 }
 
 static bool is_marked(const void *object) {
-  return old_is_marked(&heap->space.old, address_of(object));
+  return old_is_marked(inside_old(heap), address_of(object));
 }
 static cradle_statistics figures(void) {
   cradle_statistics now;
@@ -248,23 +242,23 @@ static cradle_statistics figures(void) {
 static cell *begin(void) {
   cell *white = hidden;
   hidden = NULL;
-  if (heap->marking.major.phase != MAJOR_IDLE) cradle_collect(m, CRADLE_COLLECT_MAJOR);
+  if (inside_major(heap)->phase != MAJOR_IDLE) cradle_collect(m, CRADLE_COLLECT_MAJOR);
   offers = 0;
   assert_false(cradle_collect_step(m, 0));
-  assert_int_equal(heap->marking.major.phase, MAJOR_MARKING);
-  assert_in_range(heap->marking.major.objects, 1, CHAIN / 2);
-  assert_true(marker()->going && heap->space.old.marked_beside);
+  assert_int_equal(inside_major(heap)->phase, MAJOR_MARKING);
+  assert_in_range(inside_major(heap)->objects, 1, CHAIN / 2);
+  assert_true(marker()->going && inside_old(heap)->marked_beside);
   assert_int_equal(marker()->word, ROUND_OFFERED);
   assert_int_equal(offers, 1);
-  assert_int_equal(marker()->arenas_bytes, heap->space.old.arenas.committed_end * ARENA_BYTES);
+  assert_int_equal(marker()->arenas_bytes, inside_old(heap)->arenas.committed_end * ARENA_BYTES);
   assert_false(is_marked(white));
   return white;
 }
 
 static void end_collection(uint64_t freed) {
   cradle_error error;
-  while (heap->marking.major.phase != MAJOR_IDLE) (void)cradle_collect_step(m, UINT64_MAX);
-  assert_int_equal(heap->marking.major.swept.freed_objects, freed);
+  while (inside_major(heap)->phase != MAJOR_IDLE) (void)cradle_collect_step(m, UINT64_MAX);
+  assert_int_equal(inside_major(heap)->swept.freed_objects, freed);
   if (!cradle_heap_verify(heap, &error)) fail_msg("%s", error.message);
 }
 
@@ -274,12 +268,12 @@ static void a_round_that_was_not_begun_is_taken_back(void **state) {
   (void)state;
   (void)begin();
   for (int i = 0; i < 3; i++) {
-    uint64_t objects = heap->marking.major.objects, bytes = heap->marking.major.bytes;
+    uint64_t objects = inside_major(heap)->objects, bytes = inside_major(heap)->bytes;
     assert_true(crd_marker_stop(&heap->marking));
-    assert_false(marker()->going || heap->space.old.marked_beside);
+    assert_false(marker()->going || inside_old(heap)->marked_beside);
     assert_int_equal(marker()->word, ROUND_IDLE);
-    assert_int_equal(heap->marking.major.objects, objects);
-    assert_int_equal(heap->marking.major.bytes, bytes);
+    assert_int_equal(inside_major(heap)->objects, objects);
+    assert_int_equal(inside_major(heap)->bytes, bytes);
     assert_false(crd_marker_stop(&heap->marking));
     crd_marker_go_on(&heap->marking);
     assert_int_equal(marker()->word, ROUND_OFFERED);
@@ -296,7 +290,7 @@ static void a_round_that_was_not_begun_is_taken_back(void **state) {
 static void what_the_thread_did_is_counted_at_the_next_pause(void **state) {
   (void)state;
   (void)begin();
-  uint64_t before = crd_platform_now_ns(), objects = heap->marking.major.objects, bytes = heap->marking.major.bytes;
+  uint64_t before = crd_platform_now_ns(), objects = inside_major(heap)->objects, bytes = inside_major(heap)->bytes;
   thread_goes();
   assert_int_equal(marker()->word, ROUND_IDLE);
   assert_true(marker()->going);
@@ -305,8 +299,8 @@ static void what_the_thread_did_is_counted_at_the_next_pause(void **state) {
   assert_int_equal(did_bytes, did * sizeof(cell));
   assert_int_equal(figures().beside_objects, 0);
   crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
-  assert_int_equal(heap->marking.major.objects, CHAIN);
-  assert_int_equal(heap->marking.major.bytes, bytes + did_bytes);
+  assert_int_equal(inside_major(heap)->objects, CHAIN);
+  assert_int_equal(inside_major(heap)->bytes, bytes + did_bytes);
   cradle_statistics now = figures();
   assert_int_equal(now.beside_objects, did);
   assert_int_equal(now.beside_bytes, did_bytes);
@@ -334,7 +328,7 @@ static void rounds_between_pauses_add_up(void **state) {
   (void)state;
   (void)begin();
   heap->options.stress_period = 1000000; /* rounds end before their work is done */
-  uint64_t objects = heap->marking.major.objects;
+  uint64_t objects = inside_major(heap)->objects;
   for (int i = 0; i < 5; i++) {
     thread_goes();
     assert_true(crd_marker_stop(&heap->marking));
@@ -343,7 +337,7 @@ static void rounds_between_pauses_add_up(void **state) {
   heap->options.stress_period = 0;
   assert_true(crd_marker_stop(&heap->marking)); /* of a round that was not begun */
   crd_marker_go_on(&heap->marking);
-  uint64_t did = heap->marking.major.objects - objects;
+  uint64_t did = inside_major(heap)->objects - objects;
   assert_true(did > 0 && did < CHAIN - objects);
   assert_int_equal(marker()->since.objects, did);
   assert_int_equal(marker()->since.bytes, did * sizeof(cell));
@@ -394,8 +388,8 @@ static void a_round_ends_before_it_is_taken_over(void **state) {
   thread_takes();
   assert_true(crd_marker_stop(&heap->marking));
   assert_int_equal(waits, 1);
-  assert_int_equal(heap->marking.major.objects, CHAIN);
-  assert_true(word_stack_is_empty(&heap->marking.mark_stack));
+  assert_int_equal(inside_major(heap)->objects, CHAIN);
+  assert_true(word_stack_is_empty(inside_mark_stack(heap)));
   end_collection(2);
 }
 
@@ -405,14 +399,14 @@ static void an_overflow_is_taken_over(void **state) {
   (void)begin();
   assert_true(crd_marker_stop(&heap->marking));
   crd_marker_go_on(&heap->marking);
-  assert_false(heap->marking.major.overflowed);
+  assert_false(inside_major(heap)->overflowed);
   marker()->overflowed = true;
   assert_true(crd_marker_stop(&heap->marking));
-  assert_true(heap->marking.major.overflowed);
-  heap->marking.major.overflowed = false;
+  assert_true(inside_major(heap)->overflowed);
+  inside_major(heap)->overflowed = false;
   crd_marker_go_on(&heap->marking);
   assert_true(crd_marker_stop(&heap->marking));
-  assert_false(heap->marking.major.overflowed);
+  assert_false(inside_major(heap)->overflowed);
   end_collection(2);
 }
 
@@ -423,7 +417,7 @@ static void what_is_promoted_beside_a_round_is_old_afterwards(void **state) {
   large = cradle_new_array(m, T_ARRAY, 20000);
   cradle_collect(m, CRADLE_COLLECT_FULL);
   (void)begin();
-  heap->marking.pacing.promoted_average = (uint64_t)1 << 20;
+  inside_pacing(heap)->promoted_average = (uint64_t)1 << 20;
   is_quick = true;
   for (int i = 0; i < 20; i++) {
     for (int k = 0; k < i * 7; k++) {
@@ -435,7 +429,7 @@ static void what_is_promoted_beside_a_round_is_old_afterwards(void **state) {
     for (int k = 0; k < 2; k++) cradle_store(m, large, &large->item[i], twice);
     uint32_t before = waits;
     crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
-    assert_true(waits > before && word_stack_is_empty(&heap->space.old.late_runs));
+    assert_true(waits > before && word_stack_is_empty(&inside_old(heap)->late_runs));
     for (const cell *cells = hidden; cells != NULL; cells = cells->next) assert_true(is_marked(cells));
     if (!cradle_heap_verify(heap, &error)) fail_msg("%s", error.message);
   }
@@ -453,7 +447,7 @@ static void a_walk_over_all_old_objects_stops_the_round(void **state) {
   cell *root = hidden;
   (void)begin();
   hidden = root; /* so its cells live, but nobody has marked them */
-  heap->marking.pacing.promoted_average = (uint64_t)1 << 20;
+  inside_pacing(heap)->promoted_average = (uint64_t)1 << 20;
   heap->young.remember_all = true;
   is_quick = true;
   in_walks = in_rounds = 0;
@@ -532,7 +526,7 @@ static void a_round_needs_something_to_mark(void **state) {
   (void)begin();
   thread_goes();
   assert_true(crd_marker_stop(&heap->marking));
-  assert_true(word_stack_is_empty(&heap->marking.mark_stack));
+  assert_true(word_stack_is_empty(inside_mark_stack(heap)));
   crd_marker_go_on(&heap->marking);
   assert_false(marker()->going);
   end_collection(2);
@@ -560,13 +554,13 @@ static void a_round_is_offered_once(void **state) {
 static void a_round_beside_a_minor_collection_must_be_worth_it(void **state) {
   (void)state;
   (void)begin();
-  heap->marking.pacing.promoted_average = ((uint64_t)128 << 10) - 1;
+  inside_pacing(heap)->promoted_average = ((uint64_t)128 << 10) - 1;
   crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
   assert_int_equal(offers, 2);
-  heap->marking.pacing.promoted_average++;
+  inside_pacing(heap)->promoted_average++;
   crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
   assert_int_equal(offers, 4);
-  heap->marking.pacing.promoted_average = 0;
+  inside_pacing(heap)->promoted_average = 0;
   heap->options.stress_period = 1000000;
   crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
   assert_int_equal(offers, 6);
@@ -610,17 +604,17 @@ static void what_was_put_aside_is_gathered(void **state) {
   assert_int_equal(word_stack_count(&marker()->aside), 1);
   crd_marker_gather(&heap->marking);
   assert_true(word_stack_is_empty(&marker()->aside));
-  assert_int_equal(word_stack_count(&heap->marking.mark_stack), 1);
-  assert_false(heap->marking.major.overflowed);
+  assert_int_equal(word_stack_count(inside_mark_stack(heap)), 1);
+  assert_false(inside_major(heap)->overflowed);
   /* Where the stack has no room, the object is not forgotten. */
-  crd_word_stack usual = heap->marking.mark_stack;
+  crd_word_stack usual = *inside_mark_stack(heap);
   usual.top = usual.base;
-  heap->marking.mark_stack = (crd_word_stack){NULL, NULL, NULL, NULL};
+  *inside_mark_stack(heap) = (crd_word_stack){NULL, NULL, NULL, NULL};
   assert_true(word_stack_push(&marker()->aside, address_of(traced)));
   crd_marker_gather(&heap->marking);
   assert_true(word_stack_is_empty(&marker()->aside));
-  assert_true(heap->marking.major.overflowed);
-  heap->marking.mark_stack = usual;
+  assert_true(inside_major(heap)->overflowed);
+  *inside_mark_stack(heap) = usual;
   assert_false(is_marked(only));
   end_collection(0);
   assert_int_equal(cradle_type_of(only), T_CELL);
@@ -632,18 +626,18 @@ static void a_thread_that_is_lost_is_forgotten(void **state) {
   (void)state;
   (void)begin();
   thread_takes();
-  heap->space.old.arenas.supply.count = 1;
+  inside_old(heap)->arenas.supply.count = 1;
   assert_true(word_stack_push(&marker()->aside, address_of(chain)));
   elsewhere = true;
   crd_marker_go_on(&heap->marking);
   assert_true(crd_marker_stop(&heap->marking));
   assert_int_equal(forgotten, 1);
   assert_null(marker()->thread);
-  assert_false(marker()->going || heap->space.old.marked_beside);
+  assert_false(marker()->going || inside_old(heap)->marked_beside);
   assert_int_equal(marker()->word, ROUND_IDLE);
-  assert_true(word_stack_is_empty(&heap->marking.mark_stack) && word_stack_is_empty(&marker()->aside));
-  assert_true(heap->marking.major.overflowed); /* all that is marked is traced once more */
-  assert_int_equal(heap->space.old.arenas.supply.count, 0);
+  assert_true(word_stack_is_empty(inside_mark_stack(heap)) && word_stack_is_empty(&marker()->aside));
+  assert_true(inside_major(heap)->overflowed); /* all that is marked is traced once more */
+  assert_int_equal(inside_old(heap)->arenas.supply.count, 0);
   end_collection(2);
   elsewhere = false;
   (void)cradle_collect_step(m, 0); /* the next collection makes another */
@@ -662,14 +656,14 @@ static void a_lost_thread_leaves_no_figures(void **state) {
   assert_false(crd_marker_stop(&heap->marking));
   end_collection(2);
   elsewhere = false;
-  crd_pacing expected = heap->marking.pacing;
+  crd_pacing expected = *inside_pacing(heap);
   heap->options.stress_period = 1000000; /* the pause that begins marking also marks, and counts what was marked */
   crd_collect(heap, CRADLE_CAUSE_REQUEST);
   heap->options.stress_period = 0;
   assert_int_equal(made, 2);
-  assert_int_equal(heap->marking.major.phase, MAJOR_MARKING);
-  crd_pacing_marked(&expected, heap->marking.major.bytes);
-  assert_int_equal(heap->marking.pacing.marked_average, expected.marked_average);
+  assert_int_equal(inside_major(heap)->phase, MAJOR_MARKING);
+  crd_pacing_marked(&expected, inside_major(heap)->bytes);
+  assert_int_equal(inside_pacing(heap)->marked_average, expected.marked_average);
   end_collection(0);
 }
 
@@ -678,15 +672,15 @@ static void a_thread_that_is_lost_between_rounds_took_nothing_along(void **state
   (void)state;
   (void)begin();
   assert_true(crd_marker_stop(&heap->marking));
-  size_t grey = word_stack_count(&heap->marking.mark_stack);
+  size_t grey = word_stack_count(inside_mark_stack(heap));
   assert_true(grey > 0);
   elsewhere = true;
   crd_marker_go_on(&heap->marking);
   assert_false(marker()->going);
   assert_false(crd_marker_stop(&heap->marking));
   assert_int_equal(forgotten, 1);
-  assert_int_equal(word_stack_count(&heap->marking.mark_stack), grey);
-  assert_false(heap->marking.major.overflowed);
+  assert_int_equal(word_stack_count(inside_mark_stack(heap)), grey);
+  assert_false(inside_major(heap)->overflowed);
   end_collection(2);
 }
 
@@ -697,7 +691,7 @@ static void a_thread_that_is_lost_is_asked_for_nothing(void **state) {
   elsewhere = true;
   crd_marker_supply(&heap->marking, 1);
   assert_int_equal(calls, 0);
-  assert_int_equal(heap->space.old.arenas.supply.count, 0);
+  assert_int_equal(inside_old(heap)->arenas.supply.count, 0);
   end_collection(2);
 }
 
@@ -705,12 +699,12 @@ static void a_thread_that_is_lost_is_asked_for_nothing(void **state) {
 
 static void the_thread_populates_what_it_is_called_for(void **state) {
   (void)state;
-  crd_supply *supply = &heap->space.old.arenas.supply;
+  crd_supply *supply = &inside_old(heap)->arenas.supply;
   (void)begin();
   thread_goes();
   end_collection(2);
-  for (uint32_t i = 0; i < heap->space.old.arenas.capacity; i++)
-    heap->space.old.arenas.origins[i] &= (uint8_t)~ARENA_TOUCHED;
+  for (uint32_t i = 0; i < inside_old(heap)->arenas.capacity; i++)
+    inside_old(heap)->arenas.origins[i] &= (uint8_t)~ARENA_TOUCHED;
   crd_marker_supply(&heap->marking, 1);
   if (supply->count == 0) skip(); /* pages of a pool, or such */
   assert_int_equal(calls, 1);
@@ -726,10 +720,10 @@ static void the_thread_populates_what_it_is_called_for(void **state) {
 /* A round comes before arenas, and a call in a round is none. */
 static void rounds_come_first(void **state) {
   (void)state;
-  crd_supply *supply = &heap->space.old.arenas.supply;
+  crd_supply *supply = &inside_old(heap)->arenas.supply;
   (void)begin();
-  for (uint32_t i = 0; i < heap->space.old.arenas.capacity; i++)
-    heap->space.old.arenas.origins[i] &= (uint8_t)~ARENA_TOUCHED;
+  for (uint32_t i = 0; i < inside_old(heap)->arenas.capacity; i++)
+    inside_old(heap)->arenas.origins[i] &= (uint8_t)~ARENA_TOUCHED;
   crd_marker_supply(&heap->marking, 1);
   if (supply->count == 0) skip();
   assert_int_equal(calls, 0);
@@ -748,16 +742,16 @@ static void the_end_frees_what_only_the_thread_needed(void **state) {
   thread_takes();
   assert_non_null(marker()->aside.base);
   assert_non_null(marker()->shaded.base);
-  assert_non_null(heap->space.old.late_runs.base);
-  heap->space.old.arenas.supply.count = 1;
+  assert_non_null(inside_old(heap)->late_runs.base);
+  inside_old(heap)->arenas.supply.count = 1;
   crd_marker_end(&heap->marking);
   assert_int_equal(waits, 1);
   assert_int_equal(joined, 1);
   assert_null(marker()->thread);
   assert_null(marker()->aside.base);
   assert_null(marker()->shaded.base);
-  assert_null(heap->space.old.late_runs.base);
-  assert_int_equal(heap->space.old.arenas.supply.count, 0);
+  assert_null(inside_old(heap)->late_runs.base);
+  assert_int_equal(inside_old(heap)->arenas.supply.count, 0);
   crd_marker_end(&heap->marking);
   assert_int_equal(joined, 1);
 }
@@ -766,7 +760,7 @@ static void there_is_one_thread(void **state) {
   (void)state;
   (void)begin();
   const cradle_word *aside = marker()->aside.base, *shaded = marker()->shaded.base,
-                    *late = heap->space.old.late_runs.base;
+                    *late = inside_old(heap)->late_runs.base;
   end_collection(2);
   for (int i = 0; i < 2; i++) {
     (void)cradle_collect_step(m, 0);
@@ -781,7 +775,7 @@ static void there_is_one_thread(void **state) {
   assert_int_equal(made, 2);
   assert_ptr_equal(marker()->aside.base, aside);
   assert_ptr_equal(marker()->shaded.base, shaded);
-  assert_ptr_equal(heap->space.old.late_runs.base, late);
+  assert_ptr_equal(inside_old(heap)->late_runs.base, late);
   end_collection(0);
 }
 
@@ -833,11 +827,11 @@ static void without_the_option_there_is_none(void **state) {
 /* The heap must have 8 MiB, the process more processors than threads, and nothing may be off. */
 static void auto_counts_bytes_and_processors(void **state) {
   (void)state;
-  uint64_t used = heap->space.old.used_bytes;
+  uint64_t used = inside_old(heap)->used_bytes;
   assert_false(crd_marker_helps(&heap->marking));
-  heap->space.old.used_bytes = ((uint64_t)8 << 20) - 1;
+  inside_old(heap)->used_bytes = ((uint64_t)8 << 20) - 1;
   assert_false(crd_marker_helps(&heap->marking));
-  heap->space.old.used_bytes++;
+  inside_old(heap)->used_bytes++;
   assert_true(crd_marker_helps(&heap->marking));
   heap->options.stress_period = 1;
   assert_false(crd_marker_helps(&heap->marking));
@@ -858,7 +852,7 @@ static void auto_counts_bytes_and_processors(void **state) {
   heap->hardware.processors = 0;
   (void)crd_marker_helps(&heap->marking);
   assert_true(heap->hardware.processors > 0);
-  heap->space.old.used_bytes = used;
+  inside_old(heap)->used_bytes = used;
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_heap, close_heap)

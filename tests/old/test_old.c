@@ -1,5 +1,5 @@
 /* The old generation through the public interface: increments, recorded slots, large objects, compaction, pacing. */
-#include "gc/statistics.h"
+#include "tests/inside.h"
 #include "tests/support/heap_fixture.h"
 
 #define MIB ((size_t)1 << 20)

@@ -10,7 +10,7 @@
 
 #include <cradle/cradle.h>
 
-#include "gc/old/pacing.h"
+#include "tests/inside.h"
 
 static crd_pacing pacing_of_defaults(size_t memory, size_t nursery) {
   cradle_options options;

@@ -5,9 +5,7 @@
 
 #include "tests/old/published_calls.h"
 
-#include "gc/old/mark_loop.h"
-#undef __atomic_load_n
-#undef __atomic_store_n
+#include "tests/inside.h"
 
 #include "tests/old/mark_fixture.h"
 
@@ -29,45 +27,45 @@ static crd_word_stack found;
 static void look_at(uintptr_t address) {
   bool overflowed = false;
   mark_context round =
-      mark_context_of(&heap->marking, &found, &overflowed, heap->space.old.arenas.committed_end * ARENA_BYTES);
+      mark_context_of(&heap->marking, &found, &overflowed, inside_old(heap)->arenas.committed_end * ARENA_BYTES);
   mark_address_in(&round, address, MARK_BESIDE);
   found.top = round.top;
 }
 
 /* It comes to each object that the bitmap word may tell of. */
 static void look_at_all_of(const void *word) {
-  for (uint32_t i = 0; i < heap->space.old.arenas.committed_end; i++) {
-    const crd_arena *arena = &heap->space.old.arenas.meta[i];
+  for (uint32_t i = 0; i < inside_old(heap)->arenas.committed_end; i++) {
+    const crd_arena *arena = &inside_old(heap)->arenas.meta[i];
     const uint64_t *bitmaps[] = {arena->marks, arena->allocated};
     for (int k = 0; k < 2; k++) {
       uintptr_t index = ((uintptr_t)word - (uintptr_t)bitmaps[k]) / 8;
       if (index >= ARENA_BITMAP_WORDS) continue;
       for (uintptr_t bit = 0; bit < 64; bit++)
-        look_at(heap->space.old.arenas.base + i * ARENA_BYTES + (index * 64 + bit) * 8);
+        look_at(inside_old(heap)->arenas.base + i * ARENA_BYTES + (index * 64 + bit) * 8);
     }
   }
 }
 
 static void *take_large(void) {
-  return crd_old_take_large(&heap->space.old, LARGE_BYTES, false, false, 0);
+  return crd_old_take_large(inside_old(heap), LARGE_BYTES, false, false, 0);
 }
 static void free_large(void *object) {
-  crd_old_free_large(&heap->space.old, arenas_page_number(&heap->space.old.arenas, address_of(object)));
+  crd_old_free_large(inside_old(heap), arenas_page_number(&inside_old(heap)->arenas, address_of(object)));
 }
 
 /* A round goes on. */
 static void begin(void) {
   root = new_array(T_ARRAY, 1);
   grow_old();
-  crd_old_retire(&heap->space.old);
+  crd_old_retire(inside_old(heap));
   (void)begin_marking();
-  heap->space.old.marked_beside = true;
+  inside_old(heap)->marked_beside = true;
   assert_true(crd_word_stack_init(&found, 65536, 4096, "test"));
   accesses = act_at = 0;
 }
 static void end(void) {
   act = NULL;
-  heap->space.old.marked_beside = false;
+  inside_old(heap)->marked_beside = false;
   crd_word_stack_fini(&found);
   cradle_collect(m, CRADLE_COLLECT_MAJOR);
 }
@@ -78,10 +76,10 @@ static void the_second_core_looks_while_a_large_object_is_published(void **state
   act = look_at_all_of;
   void *object = take_large();
   assert_true(accesses >= 2);
-  assert_true(old_is_marked(&heap->space.old, address_of(object)));
+  assert_true(old_is_marked(inside_old(heap), address_of(object)));
   assert_true(word_stack_is_empty(&found));
   act = NULL;
-  old_unmark(&heap->space.old, address_of(object));
+  old_unmark(inside_old(heap), address_of(object));
   free_large(object);
   end();
 }
@@ -89,12 +87,12 @@ static void the_second_core_looks_while_a_large_object_is_published(void **state
 static void the_second_core_looks_while_a_span_is_published(void **state) {
   (void)state;
   begin();
-  uint32_t size_class = old_class_of(&heap->space.old, 512);
-  assert_int_equal(heap->space.old.allocators[size_class].span, PAGE_NONE);
+  uint32_t size_class = old_class_of(inside_old(heap), 512);
+  assert_int_equal(inside_old(heap)->allocators[size_class].span, PAGE_NONE);
   act = look_at_all_of;
-  assert_true(crd_old_refill(&heap->space.old, size_class, 0));
+  assert_true(crd_old_refill(inside_old(heap), size_class, 0));
   assert_true(accesses >= 2);
-  assert_true(old_is_marked(&heap->space.old, address_of(heap->space.old.allocators[size_class].free)));
+  assert_true(old_is_marked(inside_old(heap), address_of(inside_old(heap)->allocators[size_class].free)));
   assert_true(word_stack_is_empty(&found));
   end();
 }
@@ -111,7 +109,7 @@ static void a_large_object_is_published_while_the_second_core_looks(void **state
   begin();
   expected = take_large(); /* and once more each time */
   for (act_at = 1;; act_at++) {
-    old_unmark(&heap->space.old, address_of(expected));
+    old_unmark(inside_old(heap), address_of(expected));
     free_large(expected);
     published = NULL;
     accesses = 0;

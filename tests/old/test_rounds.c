@@ -39,7 +39,7 @@ static void read_own_name(char *name, size_t room) {
 #include <malloc.h>
 #endif
 
-#include "gc/base/sanitizers.h"
+#include "tests/inside.h"
 
 /* What was freed must not be used. The compiler must not take the bytes for unused, either. */
 static size_t structure_bytes; /* of a thread: all have the same size */
@@ -105,9 +105,6 @@ static void read_own_name(char *name, size_t room) {
   (void)pthread_getname_np(pthread_self(), name, room);
 }
 #endif
-
-#include "gc/old/marker.h"
-#include "gc/platform/thread.h"
 
 #define ROUNDS 20000
 /* A round that is not stopped ends by itself after so many steps. */

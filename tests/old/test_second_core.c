@@ -79,7 +79,7 @@ static void forks_prepared(void) {
     cradle_error error = {.message = ""};
     second_core_begin_round(&s);
     require(cradle_fork_prepare(s.heap, &error), error.message);
-    require(!s.heap->marking.marker.going, "a round goes on while the heap is prepared for a fork");
+    require(!inside_marker(s.heap)->going, "a round goes on while the heap is prepared for a fork");
     pid_t child = fork();
     require(child >= 0, "no child");
     if (child == 0) {
@@ -178,7 +178,7 @@ static void is_refused(void) {
   second_core_listener = note;
   second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
   second_core_begin(&s);
-  require(s.heap->marking.marker.thread == NULL, "there is a thread where none can be made");
+  require(inside_marker(s.heap)->thread == NULL, "there is a thread where none can be made");
   second_core_work(&s);
   second_core_check(&s);
   second_core_free(&s);
@@ -206,7 +206,7 @@ static void has_more_heaps_than_processors(void) {
   for (int i = 0; i < heaps; i++) {
     s[i] = second_core_new(CRADLE_GC_THREADS_AUTO, WORTHWHILE_NODES);
     second_core_begin(&s[i]);
-    require(s[0].heap->marking.marker.thread != NULL, "the first heap that asks for a thread gets none");
+    require(inside_marker(s[0].heap)->thread != NULL, "the first heap that asks for a thread gets none");
     require(crd_thread_count() <= (uint32_t)processors, "there are more threads than processors");
   }
   for (int i = 0; i < heaps; i++) second_core_free(&s[i]);

@@ -9,10 +9,7 @@
 
 #include <cmocka.h>
 
-#include "gc/platform/hardware.h"
-#include "gc/old/arena_memory.h"
-#include "gc/old/span_check.h"
-#include "gc/old/sweep.h"
+#include "tests/inside.h"
 
 static crd_old *old;
 
@@ -39,7 +36,7 @@ static uint32_t page_of(const void *address) {
   return arenas_page_number(&old->arenas, (uintptr_t)address);
 }
 
-static crd_page *entry_of(const void *address) {
+static crd_page *page_entry_of(const void *address) {
   return arenas_page(&old->arenas, page_of(address));
 }
 
@@ -172,14 +169,14 @@ static void an_unfilled_rest_is_known(void **state) {
   char *first = take_some(BYTES, 3), *least = take_some(16, 1), *most = take_some(last->bytes, 1);
   assert_int_equal(crd_old_unfilled_bytes(old), (class->objects - 3) * BYTES + (old->classes.of[0].objects - 1) * 16 +
                                                     (last->objects - 1) * last->bytes);
-  const crd_page *span = entry_of(first);
+  const crd_page *span = page_entry_of(first);
   for (uint32_t i = 0; i < class->objects; i++)
     assert_int_equal(old_is_unfilled(old, span, (uintptr_t)first + i * BYTES), i >= 3);
   assert_false(old_is_unfilled(old, span, (uintptr_t)first + class->objects * BYTES));
-  assert_false(old_is_unfilled(old, entry_of(least), (uintptr_t)least));
-  assert_false(old_is_unfilled(old, entry_of(most), (uintptr_t)most));
+  assert_false(old_is_unfilled(old, page_entry_of(least), (uintptr_t)least));
+  assert_false(old_is_unfilled(old, page_entry_of(most), (uintptr_t)most));
   uintptr_t large = (uintptr_t)crd_old_take_large(old, 3 * PAGE_BYTES, false, false, 0);
-  assert_false(old_is_unfilled(old, entry_of((void *)large), large));
+  assert_false(old_is_unfilled(old, page_entry_of((void *)large), large));
   old_mark(old, large);
   assert_true(old_is_marked(old, large));
   old_unmark(old, large);
@@ -387,8 +384,8 @@ static void a_large_object_is_as_it_was_asked_for(void **state) {
   char *object = crd_old_take_large(old, BYTES, false, false, 0);
   assert_int_equal(old->used_bytes, 6 * PAGE_BYTES);
   assert_int_equal(old->large_bytes, 6 * PAGE_BYTES);
-  assert_int_equal(entry_of(object)->state, PAGE_LARGE);
-  assert_int_equal(entry_of(object)->pages, 6);
+  assert_int_equal(page_entry_of(object)->state, PAGE_LARGE);
+  assert_int_equal(page_entry_of(object)->pages, 6);
   assert_int_equal(old->young_large, PAGE_NONE);
   assert_false(is_marked(object));
   memset(object, 1, BYTES);
@@ -409,10 +406,10 @@ static void young_large_objects_are_listed(void **state) {
   char *second = crd_old_take_large(old, 3 * PAGE_BYTES, true, false, 0);
   char *grown = crd_old_take_large(old, 3 * PAGE_BYTES, false, false, 0);
   assert_int_equal(old->large_bytes, 9 * PAGE_BYTES);
-  assert_int_equal(entry_of(first)->state, PAGE_LARGE_YOUNG);
+  assert_int_equal(page_entry_of(first)->state, PAGE_LARGE_YOUNG);
   assert_int_equal(old->young_large, page_of(second));
-  assert_int_equal(entry_of(second)->next, page_of(first));
-  assert_int_equal(entry_of(first)->next, PAGE_NONE);
+  assert_int_equal(page_entry_of(second)->next, page_of(first));
+  assert_int_equal(page_entry_of(first)->next, PAGE_NONE);
   assert_true(old_is_young_large(old, (uintptr_t)first) && old_is_young_large(old, (uintptr_t)second));
   assert_false(old_is_young_large(old, (uintptr_t)grown));
   assert_false(old_is_young_large(old, (uintptr_t)first + PAGE_BYTES));
@@ -607,14 +604,14 @@ static void the_check_names_what_is_broken(void **state) {
   char *object = take_some(BYTES, 5), *other = take_some(LEAST_BYTES, 5);
   void *large = crd_old_take_large(old, 3 * PAGE_BYTES, false, false, 0);
   crd_old_retire(old);
-  crd_page *entry = entry_of(object);
+  crd_page *entry = page_entry_of(object);
   uint32_t size_class = old_class_of(old, BYTES), last = old->classes.count - 1;
   span_bits bits = old_bits_of(old, page_of(object), entry->pages);
   uint32_t *list = &old->allocators[size_class].partial, *least_list = &old->allocators[0].partial;
   assert_null(crd_old_check(old));
   ASSERT_BROKEN_BY(entry->pages++, entry->pages--, "does not match its class");
   ASSERT_BROKEN_BY(entry->head++, entry->head--, "does not match its class");
-  ASSERT_BROKEN_BY(entry_of(other)->head--, entry_of(other)->head++, "does not match its class");
+  ASSERT_BROKEN_BY(page_entry_of(other)->head--, page_entry_of(other)->head++, "does not match its class");
   ASSERT_BROKEN_BY(bits.allocated[0] ^= 2, bits.allocated[0] ^= 2, "[span.2]");
   /* No object of three words starts at word 64. */
   ASSERT_BROKEN_BY(bits.allocated[1] ^= 1, bits.allocated[1] ^= 1, "[span.2]");
@@ -628,7 +625,7 @@ static void the_check_names_what_is_broken(void **state) {
   ASSERT_BROKEN_BY(old->allocators[size_class].span = page_of(object), old->allocators[size_class].span = PAGE_NONE,
                    "its allocator's span [span.3]");
   ASSERT_BROKEN_BY(old->young_large = page_of(large), old->young_large = PAGE_NONE, "has another one");
-  ASSERT_BROKEN_BY(entry_of(large)->state = PAGE_LARGE_YOUNG, entry_of(large)->state = PAGE_LARGE,
+  ASSERT_BROKEN_BY(page_entry_of(large)->state = PAGE_LARGE_YOUNG, page_entry_of(large)->state = PAGE_LARGE,
                    "not in its list [large.1]");
   ASSERT_BROKEN_BY(old->large_bytes -= PAGE_BYTES, old->large_bytes += PAGE_BYTES, "[large.2]");
   ASSERT_BROKEN_BY(entry->epoch--, entry->epoch++, "[span.6]");

@@ -13,12 +13,7 @@
 #include <cradle/roots.h>
 #include <cradle/statistics.h>
 
-#include "gc/heap.h"
-#include "gc/old/arena_memory.h"
-#include "gc/old/closed.h"
-#include "gc/old/supply.h"
-#include "gc/platform/hardware.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 #define SECOND UINT64_C(1000000000)
 

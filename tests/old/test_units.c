@@ -11,13 +11,7 @@
 
 #include <cradle/cradle.h>
 
-#include "gc/collect.h"
-#include "gc/heap.h"
-#include "gc/old/arena_memory.h"
-#include "gc/old/mark.h"
-#include "gc/old/span_check.h"
-#include "gc/platform/hardware.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 /* --- size classes --- */
 
@@ -296,9 +290,9 @@ static void marking_with_a_full_stack_finds_everything(void **state) {
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
   /* before any room is needed: this much is always there */
-  assert_true(word_stack_committed(&heap->marking.mark_stack) >= 8192 * 8);
-  crd_word_stack_fini(&heap->marking.mark_stack);
-  assert_true(crd_word_stack_init(&heap->marking.mark_stack, 4096, 4096, "test")); /* 512 entries */
+  assert_true(word_stack_committed(inside_mark_stack(heap)) >= 8192 * 8);
+  crd_word_stack_fini(inside_mark_stack(heap));
+  assert_true(crd_word_stack_init(inside_mark_stack(heap), 4096, 4096, "test")); /* 512 entries */
   {
     fan *root = make_fan(m, 700, 2); /* each of the 701 inner nodes has more children than the mark stack has entries */
     CRADLE_ROOT(m, root);
@@ -329,7 +323,7 @@ static void a_search_under_way_is_no_mistake(void **state) {
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
   heap->options.verify = false;
-  crd_word_stack *stack = &heap->marking.mark_stack, usual = *stack, small;
+  crd_word_stack *stack = inside_mark_stack(heap), usual = *stack, small;
   assert_true(crd_word_stack_init(&small, 4096, 4096, "test"));
   {
     fan *root = cradle_new_array(m, 0, LISTS);
@@ -344,12 +338,12 @@ static void a_search_under_way_is_no_mistake(void **state) {
       *stack = small;
       (void)cradle_collect_step(m, 0);
       small = *stack;
-      if (heap->marking.major.rescan_page == PAGE_NONE || small.top > small.base) continue;
+      if (inside_major(heap)->rescan_page == PAGE_NONE || small.top > small.base) continue;
       looks++;
       *stack = usual; /* the verifier shares this stack */
       cradle_error error;
       if (!cradle_heap_verify(heap, &error)) fail_msg("%s", error.message);
-    } while (heap->marking.major.phase != MAJOR_IDLE);
+    } while (inside_major(heap)->phase != MAJOR_IDLE);
     assert_true(looks > 0);
     *stack = usual;
     assert_int_equal(count_fan(root), 1 + LISTS * 3 + LONG_ONES * (LISTS - 2));
@@ -369,13 +363,13 @@ static void marking_counts_each_byte_once(void **state) {
     fan *long_one = cradle_new_array(m, 0, LENGTH);
     CRADLE_ROOT(m, long_one);
     cradle_collect(m, CRADLE_COLLECT_FULL);
-    assert_int_equal(heap->marking.major.bytes, sizeof(fan) + LENGTH * sizeof(fan *));
-    assert_int_equal(heap->marking.major.objects, 1);
+    assert_int_equal(inside_major(heap)->bytes, sizeof(fan) + LENGTH * sizeof(fan *));
+    assert_int_equal(inside_major(heap)->objects, 1);
     fan *child = make_fan(m, 3, 1);
     cradle_store(m, long_one, &long_one->item[LENGTH - 1], child);
     cradle_collect(m, CRADLE_COLLECT_FULL);
-    assert_int_equal(heap->marking.major.bytes, 5 * sizeof(fan) + (LENGTH + 3) * sizeof(fan *));
-    assert_int_equal(heap->marking.major.objects, 5);
+    assert_int_equal(inside_major(heap)->bytes, 5 * sizeof(fan) + (LENGTH + 3) * sizeof(fan *));
+    assert_int_equal(inside_major(heap)->objects, 5);
     /* Without a budget an increment is the smallest: four objects, and those that wait in the prefetch queue. */
     child = make_fan(m, 500, 1);
     cradle_store(m, long_one, &long_one->item[0], child);
@@ -384,20 +378,20 @@ static void marking_counts_each_byte_once(void **state) {
     crd_major_start(&heap->marking, CRADLE_CAUSE_STRESS);
     bool complete;
     do {
-      uint64_t objects = heap->marking.major.objects;
+      uint64_t objects = inside_major(heap)->objects;
       complete = crd_mark_some(&heap->marking, (crd_budget){0, 0, false});
-      assert_true(heap->marking.major.objects - objects <= 12);
+      assert_true(inside_major(heap)->objects - objects <= 12);
     } while (!complete);
-    assert_true(heap->marking.major.objects > 500);
+    assert_true(inside_major(heap)->objects > 500);
     cradle_store(m, long_one, &long_one->item[0], NULL);
     cradle_collect(m, CRADLE_COLLECT_FULL);
     /* The array is shortened while its rest waits to be marked. */
     (void)cradle_collect_step(m, 0);
-    assert_int_equal(heap->marking.major.phase, MAJOR_MARKING);
-    uint64_t bytes = heap->marking.major.bytes;
+    assert_int_equal(inside_major(heap)->phase, MAJOR_MARKING);
+    uint64_t bytes = inside_major(heap)->bytes;
     long_one->length = 10;
     while (!cradle_collect_step(m, 0)) continue;
-    assert_int_equal(heap->marking.major.bytes, bytes);
+    assert_int_equal(inside_major(heap)->bytes, bytes);
   }
   cradle_mutator_free(m);
   cradle_heap_free(heap);
@@ -413,18 +407,18 @@ static void only_increments_with_a_deadline_count_in_the_average(void **state) {
   {
     fan *long_one = cradle_new_array(m, 0, LENGTH);
     CRADLE_ROOT(m, long_one);
-    uint64_t average = heap->marking.pacing.marked_average;
+    uint64_t average = inside_pacing(heap)->marked_average;
     cradle_collect(m, CRADLE_COLLECT_FULL);
-    assert_true(heap->marking.major.bytes > 4 * average);
-    assert_int_equal(heap->marking.pacing.marked_average, average);
+    assert_true(inside_major(heap)->bytes > 4 * average);
+    assert_int_equal(inside_pacing(heap)->marked_average, average);
     while (!cradle_collect_step(m, UINT64_MAX)) continue;
-    assert_int_equal(heap->marking.pacing.marked_average, average);
+    assert_int_equal(inside_pacing(heap)->marked_average, average);
     assert_false(cradle_collect_step(m, 0)); /* its deadline has passed */
-    assert_in_range(heap->marking.pacing.marked_average, average * 7 / 8, average - 1);
-    assert_int_equal(heap->marking.major.behind, 0); /* the increment did as much as its time allowed */
-    average = heap->marking.pacing.marked_average;
+    assert_in_range(inside_pacing(heap)->marked_average, average * 7 / 8, average - 1);
+    assert_int_equal(inside_major(heap)->behind, 0); /* the increment did as much as its time allowed */
+    average = inside_pacing(heap)->marked_average;
     cradle_collect(m, CRADLE_COLLECT_FULL); /* the rest of the running collection, then a complete one */
-    assert_int_equal(heap->marking.pacing.marked_average, average);
+    assert_int_equal(inside_pacing(heap)->marked_average, average);
   }
   cradle_mutator_free(m);
   cradle_heap_free(heap);
@@ -438,9 +432,9 @@ static void without_a_target_a_major_collection_begins_at_the_threshold(void **s
   cradle_heap *heap = fan_heap(&m);
   cradle_external_memory(m, 100 * MIB);
   for (int target = 0; target < 2; target++) {
-    heap->marking.pacing.threshold = 150 * MIB;
-    heap->marking.pacing.survived = 0;
-    heap->marking.pacing.grown_average = 64 * MIB;
+    inside_pacing(heap)->threshold = 150 * MIB;
+    inside_pacing(heap)->survived = 0;
+    inside_pacing(heap)->grown_average = 64 * MIB;
     heap->options.pause_ns = target == 0 ? 0 : 1000000;
     crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
     assert_int_equal(heap->report.stats.major_steps != 0, target);
@@ -484,7 +478,7 @@ static void large_objects_that_die_young_call_for_no_major_collection(void **sta
   (void)state;
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
-  heap->marking.pacing.threshold = heap->marking.pacing.min = 1 << 20;
+  inside_pacing(heap)->threshold = inside_pacing(heap)->min = 1 << 20;
   for (int i = 0; i < 50; i++) (void)cradle_new_array(m, 0, (3 << 20) / 8);
   cradle_statistics stats;
   cradle_heap_statistics(heap, &stats, sizeof stats);
@@ -501,19 +495,19 @@ static void large_objects_that_live_count_as_growth(void **state) {
   enum { MIB = 1 << 20 };
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
-  heap->marking.pacing.threshold = heap->marking.pacing.min = 100 * MIB;
+  inside_pacing(heap)->threshold = inside_pacing(heap)->min = 100 * MIB;
   {
     fan *large = cradle_new_array(m, 0, MIB / 8);
     CRADLE_ROOT(m, large);
     crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
-    uint64_t average = heap->marking.pacing.grown_average;
+    uint64_t average = inside_pacing(heap)->grown_average;
     assert_in_range(average, MIB / 8, MIB / 8 + 1024);
     (void)cradle_new_array(m, 0, MIB / 8);
     crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
-    assert_in_range(heap->marking.pacing.grown_average, average / 8 * 7, average - average / 8);
-    heap->marking.pacing.grown_average = 64 * MIB; /* so the collection must begin at half the way */
+    assert_in_range(inside_pacing(heap)->grown_average, average / 8 * 7, average - average / 8);
+    inside_pacing(heap)->grown_average = 64 * MIB; /* so the collection must begin at half the way */
     cradle_external_memory(m, 60 * MIB);
-    assert_int_equal(heap->marking.major.phase, MAJOR_IDLE);
+    assert_int_equal(inside_major(heap)->phase, MAJOR_IDLE);
     large = cradle_new_array(m, 0, MIB / 8);
     assert_int_equal(heap->report.stats.major_steps, 1);
     cradle_external_memory(m, -60 * MIB);
@@ -527,16 +521,16 @@ static void an_array_far_above_the_threshold_is_marked_in_increments(void **stat
   (void)state;
   cradle_mutator *m;
   cradle_heap *heap = fan_heap(&m);
-  heap->marking.pacing.threshold = heap->marking.pacing.min = 1 << 20;
+  inside_pacing(heap)->threshold = inside_pacing(heap)->min = 1 << 20;
   heap->options.pause_ns = 1;
   {
     fan *large = cradle_new_array(m, 0, 4 << 20);
     CRADLE_ROOT(m, large);
     crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
-    assert_int_equal(heap->marking.major.phase, MAJOR_MARKING);
+    assert_int_equal(inside_major(heap)->phase, MAJOR_MARKING);
     cradle_external_memory(m, 1 << 30); /* now marking has fallen behind */
     crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
-    assert_int_equal(heap->marking.major.phase, MAJOR_SWEEPING); /* marked at once; the sweep takes increments */
+    assert_int_equal(inside_major(heap)->phase, MAJOR_SWEEPING); /* marked at once; the sweep takes increments */
     cradle_external_memory(m, -(1 << 30));
   }
   cradle_mutator_free(m);
@@ -586,16 +580,16 @@ static void the_verifier_sees_what_is_broken(void **state) {
     saved->header = 77;
     assert_false(cradle_heap_verify(heap, &error));
     assert_non_null(strstr(error.message, "broken header"));
-    assert_ptr_equal(heap->marking.mark_stack.top, heap->marking.mark_stack.base);
+    assert_ptr_equal(inside_mark_stack(heap)->top, inside_mark_stack(heap)->base);
     saved->header = header;
     uint64_t length = saved->length;
     saved->length = 1 << 20;
     assert_false(cradle_heap_verify(heap, &error));
     assert_non_null(strstr(error.message, "wrong length"));
     saved->length = length;
-    heap->space.old.used_bytes += 8;
+    inside_old(heap)->used_bytes += 8;
     assert_false(cradle_heap_verify(heap, &error));
-    heap->space.old.used_bytes -= 8;
+    inside_old(heap)->used_bytes -= 8;
     assert_true(cradle_heap_verify(heap, &error));
   }
   cradle_mutator_free(m);

@@ -1,5 +1,5 @@
-/* Backtraces as test_backtrace.c has them compiled: the test takes what is written and, with glibc, says which files are
- * loaded, which calls are under way and what the program's file holds. */
+/* Backtraces as test_backtrace.c has them compiled: the test takes what is written and, with glibc, says which files
+ * are loaded, which calls are under way and what the program's file holds. */
 #ifndef TESTS_BACKTRACE_CALLS_H
 #define TESTS_BACKTRACE_CALLS_H
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "gc/platform/backtrace.h"
+#include "tests/inside.h"
 
 #include <errno.h>
 #include <stdbool.h>

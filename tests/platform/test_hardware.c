@@ -23,7 +23,7 @@
 
 #include "tests/platform/hardware_calls.h"
 
-#include "gc/platform/hardware.h"
+#include "tests/inside.h"
 
 /* --- the system, where it is not the machine's own --- */
 

@@ -3,7 +3,7 @@
 #include "tests/platform/large_pages_calls.h"
 #include "tests/support/heap_fixture.h"
 
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -99,7 +99,7 @@ static void a_nursery_has_large_pages(void **state) {
   assert_int_equal(memory.arenas.pool_bytes, 0);
   assert_noted("Lock pages", false);
   assert_noted("whole nursery only", true);
-  size_t bytes = heap->space.nursery.bytes;
+  size_t bytes = inside_nursery(heap)->bytes;
   assert_false(crd_nursery_resize(&heap->young, bytes + 2 * MIB, "test")); /* it never grows */
   assert_true(crd_nursery_resize(&heap->young, bytes / 2, "test"));
   use(heap);

@@ -9,8 +9,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "gc/platform/hardware.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 static size_t page_bytes;
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "gc/platform/calls.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 /* The kernel's interface (PAGEMAP_SCAN). */
 struct scan_region {

@@ -14,7 +14,7 @@
 
 #include "tests/platform/pages_mincore_calls.h"
 
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 static bool refuses;
 static const unsigned char *told; /* of as many pages as are asked about; NULL: what the kernel tells */

@@ -1,8 +1,7 @@
 /* Tests the code that is specific to Windows: pages, hardware, UTF-8 names, files that processes share, and faults. */
 #include "tests/support/heap_fixture.h"
 
-#include "gc/platform/hardware.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 #include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
 

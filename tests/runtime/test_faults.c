@@ -13,8 +13,7 @@
 #include <ucontext.h>
 #endif
 
-#include "gc/heap.h"
-#include "gc/instruments/history.h"
+#include "tests/inside.h"
 #include "runtime/platform/registers.h"
 
 static char said[32768];

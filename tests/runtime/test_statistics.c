@@ -8,7 +8,7 @@
 
 #include <cradle/cradle.h>
 
-#include "gc/statistics.h"
+#include "tests/inside.h"
 #include "runtime/histogram.h"
 #include "runtime/pauses.h"
 #include "runtime/report.h"

@@ -1,4 +1,4 @@
-#include "gc/statistics.h"
+#include "tests/inside.h"
 #include "second_model.h"
 
 /* --- statistics --- */

@@ -25,7 +25,7 @@ void *may_reserve(size_t size, size_t alignment, void *hint);
 
 #include "tests/support/allocated.h"
 
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 /* So many requests more are granted. */
 static int granted_reallocs = INT_MAX, granted_callocs = INT_MAX;

@@ -4,8 +4,7 @@
 
 #include "tests/support/heap_fixture.h"
 
-#include "gc/collect.h"
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 static inline pair *new_pair(fixture *f) CRADLE_MAY_COLLECT {
   return CRADLE_NEW(f->m, pair, T_PAIR);

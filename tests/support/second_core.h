@@ -11,8 +11,7 @@
 
 #include <cradle/cradle.h>
 
-#include "gc/heap.h"
-#include "gc/old/marker.h"
+#include "tests/inside.h"
 
 enum { T_NODE, T_TABLE, T_TYPES };
 typedef struct node {
@@ -133,16 +132,16 @@ CRADLE_UNCHECKED_COLLECTION static inline void second_core_churn(second_core *s,
 /* Takes small steps, at least one, until the heap is marking; a collector's thread may then run. */
 CRADLE_UNCHECKED_COLLECTION static inline void second_core_begin(second_core *s) {
   do (void)cradle_collect_step(s->m, 1);
-  while (s->heap->marking.major.phase != MAJOR_MARKING);
+  while (inside_major(s->heap)->phase != MAJOR_MARKING);
 }
 
 /* Starts marking as second_core_begin does, and returns while the collector's thread is at work. */
 CRADLE_UNCHECKED_COLLECTION static inline void second_core_begin_round(second_core *s) {
   for (int tries = 0; tries < 1000; tries++) {
     second_core_begin(s);
-    require(s->heap->marking.marker.thread != NULL, "the heap has no thread");
-    for (int waits = 0; s->heap->marking.marker.going; waits++) {
-      uint32_t word = __atomic_load_n(&s->heap->marking.marker.word, __ATOMIC_ACQUIRE);
+    require(inside_marker(s->heap)->thread != NULL, "the heap has no thread");
+    for (int waits = 0; inside_marker(s->heap)->going; waits++) {
+      uint32_t word = __atomic_load_n(&inside_marker(s->heap)->word, __ATOMIC_ACQUIRE);
       if (word == ROUND_TAKEN) return;
       if (word == ROUND_IDLE || waits == 100000) break;
       (void)sched_yield();

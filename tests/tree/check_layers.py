@@ -12,7 +12,7 @@ The rules:
               runtime/      include/, runtime/, gc/base/ and gc/platform/
               examples/     include/ and the example's own headers
               bench/        include/ and bench/
-              tests/        anything
+              tests/        anything, but gc/ only through tests/inside.h; no .c of the library
               only include/ and gc/ may include files of a folder detail/ of include/
     circles   headers do not include each other in a circle
     rooms     inside gc/ the includes go one way: tests/tree/layers/rooms.py has the table
@@ -48,6 +48,9 @@ MAY_INCLUDE = {
     "examples": ("include", "examples"),
     "bench": ("include", "bench"),
 }
+
+# Headers of gc/ that stand for the system, which tests include where they mean it.
+NOT_INSIDE = ("gc/platform/calls.h", "gc/platform/windows.h")
 
 # Outside gc/platform the collector must not use these.
 GC_HEADERS_REFUSED = {"stdio.h", "sys/mman.h", "unistd.h", "fcntl.h"}
@@ -110,6 +113,17 @@ class Checker:
         self.check_declarations()
         return self.violations
 
+    def check_test(self, path):
+        looks_inside = path.as_posix() == "tests/inside.h" or path.name.endswith("_calls.h")
+        for include in self.includes[path]:
+            if include.target is None or include.target.parts[0] not in ("gc", "runtime"):
+                continue
+            name = include.target.as_posix()
+            if name.endswith(".c"):
+                self.report("folders", path, include.line, f"{name} is the library's own: tests/meson.build compiles it once more")
+            elif name.startswith("gc/") and not looks_inside and name not in NOT_INSIDE:
+                self.report("folders", path, include.line, f"tests look into gc/ through tests/inside.h, not by {name}")
+
     # --- checks of each #include ---
 
     def check_includes(self, path):
@@ -117,6 +131,7 @@ class Checker:
         if folder == "gc" and rooms.room_of(path) is None:
             self.report("rooms", path, 1, f"{path.parent} is no room: tests/tree/layers/rooms.py has the table")
         if folder == "tests":
+            self.check_test(path)
             return
         for include in self.includes[path]:
             if include.name is None:

@@ -10,9 +10,7 @@
 
 #include <cradle/cradle.h>
 
-#include "gc/heap.h"
-#include "gc/base/sanitizers.h"
-#include "gc/object/poison.h"
+#include "tests/inside.h"
 
 #define MIB ((size_t)1 << 20)
 /* The size that the heap starts from, so that the machine's caches do not matter. */
@@ -44,14 +42,14 @@ static void note_reason(void *data, const cradle_event *event) {
 /* In a pause of a heap that has a thread, with the major collection in this phase. */
 static void run_beside(crd_major_phase phase) {
   heap->report.state = HEAP_COLLECTING;
-  heap->marking.major.phase = phase;
-  heap->marking.marker.thread = (crd_thread *)heap;
+  inside_major(heap)->phase = phase;
+  inside_marker(heap)->thread = (crd_thread *)heap;
 }
 
 static void run_alone(void) {
   heap->report.state = HEAP_MUTATING;
-  heap->marking.major.phase = MAJOR_IDLE;
-  heap->marking.marker.thread = NULL;
+  inside_major(heap)->phase = MAJOR_IDLE;
+  inside_marker(heap)->thread = NULL;
 }
 
 static int open_heap(void **state) {
@@ -96,11 +94,11 @@ static void collect_of(int count, size_t filled, unsigned per_mille) {
 
 /* Of the samples that the next collections have seen, 100, so many live, and so many of the 32 oldest ones. */
 static void the_oldest_live(uint32_t of_32, uint32_t of_100) {
-  heap->space.nursery.ages = (crd_ages){.seen = 100, .kept = of_100, .old_seen = 32, .old_kept = of_32};
+  inside_nursery(heap)->ages = (crd_ages){.seen = 100, .kept = of_100, .old_seen = 32, .old_kept = of_32};
 }
 
 static void collect(int count, unsigned per_mille) {
-  collect_of(count, heap->space.nursery.bytes, per_mille);
+  collect_of(count, inside_nursery(heap)->bytes, per_mille);
 }
 
 static void bounds_come_from_the_caches(void **state) {
@@ -119,24 +117,24 @@ static void bounds_come_from_the_caches(void **state) {
   heap->hardware.l3_bytes = 100 * MIB;
   crd_adapt_init(&heap->young);
   assert_int_equal(adapt->max, 32 * MIB);
-  heap->space.nursery.bytes = 8 * MIB;
+  inside_nursery(heap)->bytes = 8 * MIB;
   crd_adapt_init(&heap->young);
   assert_int_equal(adapt->min, MIB / 4); /* a 32nd */
-  heap->space.nursery.bytes = 100 << 10;
+  inside_nursery(heap)->bytes = 100 << 10;
   crd_adapt_init(&heap->young);
   assert_int_equal(adapt->min, 100 << 10);
-  heap->space.nursery.bytes = BASE;
+  inside_nursery(heap)->bytes = BASE;
 }
 
 static void it_stays_within_the_maximum_heap(void **state) {
   (void)state;
   heap->options.heap_max_bytes = BASE + 4 * MIB;
   assert_false(crd_nursery_resize(&heap->young, MOST, "test"));
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   heap->options.heap_max_bytes = 0;
   assert_true(crd_nursery_resize(&heap->young, MOST, "test"));
-  assert_false(crd_nursery_resize(&heap->young, heap->space.nursery.reserved_bytes + 1, "test"));
-  assert_int_equal(heap->space.nursery.bytes, MOST);
+  assert_false(crd_nursery_resize(&heap->young, inside_nursery(heap)->reserved_bytes + 1, "test"));
+  assert_int_equal(inside_nursery(heap)->bytes, MOST);
 }
 
 /* They cost each collection the same, so it grows without a trial, and stays while they are there. */
@@ -144,19 +142,19 @@ static void many_roots_make_it_larger(void **state) {
   (void)state;
   heap->young.adapt.root_words = BASE / 256;
   collect(5 * DECISION, 0);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   heap->young.adapt.root_words = BASE / 256 + 1;
   collect(DECISION, 0);
-  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
   assert_string_equal(reason, "many roots");
   collect(50 * DECISION, 0); /* hardly anything survives */
-  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
   heap->young.adapt.root_words = 1000000;
   collect(10 * DECISION, 0);
-  assert_int_equal(heap->space.nursery.bytes, MOST);
+  assert_int_equal(inside_nursery(heap)->bytes, MOST);
   heap->young.adapt.root_words = 10;
   collect(100 * DECISION, 0);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
 }
 
 /* The pool had pages for the first nursery and has none when the nursery grows: the nursery keeps those that it had. */
@@ -168,7 +166,7 @@ static void pages_of_the_pool_are_kept(void **state) {
   options.hardware = &hardware;
   cradle_heap *pooled = cradle_heap_new(&options, NULL);
   assert_non_null(pooled);
-  crd_nursery *nursery = &pooled->space.nursery;
+  crd_nursery *nursery = inside_nursery(pooled);
   size_t before = nursery->committed_bytes;
   nursery->pool_bytes = before; /* as if */
   nursery->backing.pool_page_bytes = (size_t)1 << 60;
@@ -205,7 +203,7 @@ CRADLE_UNCHECKED_COLLECTION static void under_stress_all_that_was_filled_is_pois
   assert_non_null(m);
   cradle_push(m, cradle_new(m, 0, 16));
   for (int i = 1; i < COUNT; i++) (void)cradle_new(m, 0, 16);
-  cradle_word *start = words_of(stressed->space.nursery.start);
+  cradle_word *start = words_of(inside_nursery(stressed)->start);
   size_t words = (size_t)(words_of(m->free) - start), poisoned = 0;
   assert_int_equal(words, 2 * COUNT);
   cradle_collect(m, CRADLE_COLLECT_MINOR);
@@ -222,13 +220,13 @@ CRADLE_UNCHECKED_COLLECTION static void under_stress_all_that_was_filled_is_pois
 static void a_pool_that_is_empty_is_told_once(void **state) {
   (void)state;
   for (int transparent = 0; transparent < 2; transparent++) {
-    heap->space.old.arenas.backing.transparent = transparent;
-    heap->space.old.arenas.pool_refusals = 0;
-    heap->space.nursery.pool_noted = false;
+    inside_old(heap)->arenas.backing.transparent = transparent;
+    inside_old(heap)->arenas.pool_refusals = 0;
+    inside_nursery(heap)->pool_noted = false;
     notes = 0;
     crd_nursery_hand_out(&heap->young, BASE);
     assert_int_equal(notes, 0);
-    heap->space.old.arenas.pool_refusals = 3;
+    inside_old(heap)->arenas.pool_refusals = 3;
     for (int i = 0; i < 3; i++) crd_nursery_hand_out(&heap->young, BASE);
     assert_int_equal(notes, 1);
     assert_string_equal(last_note.u.note.text, transparent
@@ -245,7 +243,7 @@ static void in_a_maximum_heap_the_rest_goes_back(void **state) {
   for (int bounded = 0; bounded < 2; bounded++) {
     heap->options.heap_max_bytes = bounded ? 64 * MIB : 0;
     assert_true(crd_nursery_resize(&heap->young, MOST, "test"));
-    crd_nursery *nursery = &heap->space.nursery;
+    crd_nursery *nursery = inside_nursery(heap);
     sanitize_used(nursery->start, nursery->committed_bytes);
     memset(nursery->start, 1, MOST);
     assert_true(crd_nursery_resize(&heap->young, BASE, "test"));
@@ -261,7 +259,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_maximum_that_comes_later_has_the_rest_
   (void)state;
   cradle_error error;
   cradle_mutator *mutator = cradle_mutator_new(heap);
-  crd_nursery *nursery = &heap->space.nursery;
+  crd_nursery *nursery = inside_nursery(heap);
   sanitize_used(nursery->start, nursery->committed_bytes);
   nursery->start[MOST - 1] = 1;
   bool set = cradle_heap_set_max(mutator, 64 * MIB, &error);
@@ -347,7 +345,7 @@ static void a_size_that_is_asked_for_stays(void **state) {
     assert_true(heap->young.adapt.fixed);
     assert_int_equal(heap->young.adapt.max, BASE);
     collect(100, 500);
-    assert_int_equal(heap->space.nursery.bytes, BASE);
+    assert_int_equal(inside_nursery(heap)->bytes, BASE);
   }
   heap->options.quarantine = 0;
 }
@@ -355,14 +353,14 @@ static void a_size_that_is_asked_for_stays(void **state) {
 static void it_grows_while_that_lets_more_die(void **state) {
   (void)state;
   collect(DECISION - 1, 100);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   collect(1, 100);
-  assert_int_equal(heap->space.nursery.bytes, 2 * BASE); /* a trial */
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE); /* a trial */
   collect(DECISION, 80); /* less than nine tenths of it: it stays, and the next begins */
-  assert_int_equal(heap->space.nursery.bytes, 4 * BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, 4 * BASE);
   collect(DECISION, 60);
   collect(10 * DECISION, 60); /* the most */
-  assert_int_equal(heap->space.nursery.bytes, 4 * BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, 4 * BASE);
   assert_int_equal(heap->young.adapt.size_before, 0);
 }
 
@@ -371,40 +369,40 @@ static void it_grows_where_the_oldest_die(void **state) {
   (void)state;
   the_oldest_live(13, 50); /* 0.81 of the half: as many as make a trial worth it, not growth */
   collect(1, 500);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   the_oldest_live(10, 50); /* 0.63, but of few */
   heap->young.adapt.ages = (crd_ages){0, 0, 0, 0};
   collect(1, 500);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   the_oldest_live(7, 50); /* 2.2 deviations below 0.75 */
   heap->young.adapt.ages = (crd_ages){0, 0, 0, 0};
   collect(1, 500);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   the_oldest_live(6, 50); /* 2.7 */
   heap->young.adapt.ages = (crd_ages){0, 0, 0, 0};
   collect(1, 500);
-  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
   assert_non_null(strstr(reason, "the oldest die"));
   collect(1, 500);
-  assert_int_equal(heap->space.nursery.bytes, MOST);
+  assert_int_equal(inside_nursery(heap)->bytes, MOST);
   collect(10, 500);
-  assert_int_equal(heap->space.nursery.bytes, MOST);
+  assert_int_equal(inside_nursery(heap)->bytes, MOST);
 }
 
 static void where_all_survives_there_is_no_trial_and_no_larger_size(void **state) {
   (void)state;
   the_oldest_live(32, 100);
   collect(100, 1000);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   assert_true(crd_nursery_resize(&heap->young, MOST, "test"));
   collect(DECISION, 1000);
-  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
   collect(DECISION, 1000);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   the_oldest_live(0, 50); /* few samples say nothing */
-  heap->space.nursery.ages.old_seen = 2;
+  inside_nursery(heap)->ages.old_seen = 2;
   collect(1, 500);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
 }
 
 /* Twice the target is what the oldest that die are worth. */
@@ -415,15 +413,15 @@ static void where_the_oldest_die_pauses_may_be_longer(void **state) {
   heap->options.pause_ns = (uint64_t)(expected / 1.9);
   the_oldest_live(4, 80);
   collect(5 * DECISION, 800);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   the_oldest_live(32, 80);
   collect(DECISION, 800);
-  assert_int_equal(heap->space.nursery.bytes, BASE / 2);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
   heap->young.adapt.shrink_wait = heap->young.adapt.shrunk_from = 0;
   heap->options.pause_ns = (uint64_t)(expected / 6);
   the_oldest_live(4, 80);
   collect(1, 800);
-  assert_int_equal(heap->space.nursery.bytes, BASE / 4);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE / 4);
 }
 
 enum { LINK, RING };
@@ -473,7 +471,7 @@ CRADLE_UNCHECKED_COLLECTION static size_t run_program(size_t window) {
       }
     }
   }
-  size_t bytes = own->space.nursery.bytes;
+  size_t bytes = inside_nursery(own)->bytes;
   cradle_mutator_free(m);
   cradle_heap_free(own);
   return bytes;
@@ -493,7 +491,7 @@ static void ages_are_counted_where_objects_are_allocated(void **state) {
 CRADLE_UNCHECKED_COLLECTION static void each_sample_is_counted(void **state) {
   (void)state;
   static const size_t apart[] = {0, 4 << 10, 16 << 10, 64 << 10};
-  crd_nursery *nursery = &heap->space.nursery;
+  crd_nursery *nursery = inside_nursery(heap);
   cradle_mutator *m = cradle_mutator_new(heap);
   for (size_t way = 0; way < sizeof apart / sizeof *apart; way++) {
     cradle_collect(m, CRADLE_COLLECT_MINOR);
@@ -534,12 +532,12 @@ static void a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long(void **st
   (void)state;
   for (int before = DECISION, wait = FIRST_WAIT; wait <= 8 * FIRST_WAIT; before = wait, wait *= 2) {
     collect(before - 1, 100);
-    assert_int_equal(heap->space.nursery.bytes, BASE);
+    assert_int_equal(inside_nursery(heap)->bytes, BASE);
     collect(1, 100);
-    assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
+    assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
     assert_string_equal(reason, "trial: much survives");
     collect(DECISION, 95); /* above nine tenths */
-    assert_int_equal(heap->space.nursery.bytes, BASE);
+    assert_int_equal(inside_nursery(heap)->bytes, BASE);
     assert_string_equal(reason, "back: as much survives in the larger nursery");
     assert_int_equal(heap->young.adapt.wait, wait);
   }
@@ -556,13 +554,13 @@ static void a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long(void **st
 static void a_trial_that_finds_no_memory_waits(void **state) {
   (void)state;
   heap->young.adapt.backoff = 3 * FIRST_WAIT;
-  heap->young.adapt.max = heap->space.nursery.reserved_bytes * 4;
-  heap->space.nursery.bytes = heap->space.nursery.reserved_bytes; /* twice as much has no place */
+  heap->young.adapt.max = inside_nursery(heap)->reserved_bytes * 4;
+  inside_nursery(heap)->bytes = inside_nursery(heap)->reserved_bytes; /* twice as much has no place */
   collect(DECISION, 100);
-  assert_int_equal(heap->space.nursery.bytes, heap->space.nursery.reserved_bytes);
+  assert_int_equal(inside_nursery(heap)->bytes, inside_nursery(heap)->reserved_bytes);
   assert_int_equal(heap->young.adapt.wait, 3 * FIRST_WAIT);
   assert_int_equal(heap->young.adapt.size_before, 0);
-  heap->space.nursery.bytes = BASE;
+  inside_nursery(heap)->bytes = BASE;
 }
 
 static void it_grows_only_where_twice_as_long_is_well_within_the_target(void **state) {
@@ -570,40 +568,40 @@ static void it_grows_only_where_twice_as_long_is_well_within_the_target(void **s
   double expected = NS_PER_BYTE * 0.1 * BASE;
   heap->options.pause_ns = (uint64_t)(expected * 3.2); /* twice as long would be above six tenths */
   collect(DECISION, 100);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   heap->options.pause_ns = (uint64_t)(expected * 3.5);
   collect(DECISION, 100);
-  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
 }
 
 static void what_dies_young_calls_for_no_trial(void **state) {
   (void)state;
   collect(100, 29);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   collect(DECISION, 31);
-  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
 }
 
 static void it_shrinks_to_the_base_when_little_survives(void **state) {
   (void)state;
   collect(DECISION, 100);
   collect(DECISION, 50);
-  assert_int_equal(heap->space.nursery.bytes, 4 * BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, 4 * BASE);
   collect(DECISION, 1); /* the second trial succeeds, and hardly anything survives */
-  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
   assert_int_equal(heap->young.adapt.wait, FIRST_WAIT);
   collect(FIRST_WAIT - DECISION, 1);
-  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
   collect(DECISION, 1);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   collect(50 * DECISION, 1);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
 }
 
 /* Little survives, so the program will not soon need the half that it gives up. */
 static void shrinking_to_the_base_gives_pages_back(void **state) {
   (void)state;
-  crd_nursery *nursery = &heap->space.nursery;
+  crd_nursery *nursery = inside_nursery(heap);
   assert_true(crd_nursery_resize(&heap->young, 2 * BASE, "test"));
   sanitize_used(nursery->start, nursery->committed_bytes);
   memset(nursery->start, 1, 2 * BASE);
@@ -623,11 +621,11 @@ static void what_was_asked_for_early_does_not_count(void **state) {
   collect_of(1, LEAST / 4 * 3, 100);
   assert_true(heap->young.adapt.survival > 0.024 && heap->young.adapt.survival < 0.026);
   collect_of(100, BASE / 4 * 3 - 8, 100);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   assert_int_equal(heap->young.adapt.collections, 0);
   assert_true(heap->young.adapt.survival > 0.09 && heap->young.adapt.survival < 0.11);
   collect_of(DECISION, BASE / 4 * 3, 100);
-  assert_int_equal(heap->space.nursery.bytes, 2 * BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
 }
 
 static void pauses_above_the_target_halve_it_at_once(void **state) {
@@ -635,43 +633,43 @@ static void pauses_above_the_target_halve_it_at_once(void **state) {
   double expected = NS_PER_BYTE * 0.1 * BASE; /* for a nursery of the base */
   heap->options.pause_ns = (uint64_t)(expected / 0.8);
   collect(DECISION - 1, 100);
-  assert_int_equal(heap->space.nursery.bytes, BASE); /* no more than nine tenths of the target may be */
+  assert_int_equal(inside_nursery(heap)->bytes, BASE); /* no more than nine tenths of the target may be */
   heap->options.pause_ns = (uint64_t)(expected);
   collect(1, 100);
-  assert_int_equal(heap->space.nursery.bytes, BASE / 2);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
   collect(10 * DECISION, 100); /* half of it is below nine tenths, but twice as much would not be below six */
-  assert_int_equal(heap->space.nursery.bytes, BASE / 2);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
   heap->options.pause_ns = 1;
   collect(100, 100);
-  assert_int_equal(heap->space.nursery.bytes, LEAST);
+  assert_int_equal(inside_nursery(heap)->bytes, LEAST);
   heap->options.pause_ns = (uint64_t)(expected * 100);
   uint32_t wait = heap->young.adapt.wait; /* longer with each halving */
   assert_true(wait > 2 * FIRST_WAIT);
   collect((int)wait - DECISION, 20);
-  assert_int_equal(heap->space.nursery.bytes, LEAST);
+  assert_int_equal(inside_nursery(heap)->bytes, LEAST);
   for (size_t bytes = LEAST; bytes < BASE; bytes *= 2) {
-    assert_int_equal(heap->space.nursery.bytes, bytes);
+    assert_int_equal(inside_nursery(heap)->bytes, bytes);
     collect(DECISION, 20); /* no trial would be worth it, but the base is nearer */
   }
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   collect(10 * DECISION, 20);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
 }
 
 static void no_halving_goes_below_the_least(void **state) {
   (void)state;
-  heap->space.nursery.bytes = LEAST / 2 * 3;
+  inside_nursery(heap)->bytes = LEAST / 2 * 3;
   heap->options.pause_ns = 1;
   collect(DECISION, 100);
-  assert_int_equal(heap->space.nursery.bytes, LEAST / 2 * 3);
-  heap->space.nursery.bytes = BASE;
+  assert_int_equal(inside_nursery(heap)->bytes, LEAST / 2 * 3);
+  inside_nursery(heap)->bytes = BASE;
 }
 
 static void collect_lasting(int count, uint64_t ns) {
   cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};
   for (int i = 0; i < count; i++) {
-    minor.u.minor.nursery_bytes = heap->space.nursery.bytes;
-    minor.u.minor.promoted_bytes = heap->space.nursery.bytes / 10;
+    minor.u.minor.nursery_bytes = inside_nursery(heap)->bytes;
+    minor.u.minor.promoted_bytes = inside_nursery(heap)->bytes / 10;
     minor.u.minor.duration_ns = ns;
     crd_adapt_after_minor(&heap->young, &minor);
   }
@@ -687,21 +685,21 @@ static void the_time_of_roots_never_makes_it_smaller(void **state) {
   assert_true(heap->young.adapt.ns_per_promoted_byte < 1.01 * NS_PER_BYTE);
   double rate = heap->young.adapt.ns_per_promoted_byte;
   heap->young.adapt.root_words = 16000000; /* they take ten times the target and more */
-  size_t least = heap->space.nursery.bytes;
+  size_t least = inside_nursery(heap)->bytes;
   for (int i = 0; i < 20 * DECISION; i++) {
     collect_lasting(1, 60000000);
-    assert_true(heap->space.nursery.bytes >= least);
-    least = heap->space.nursery.bytes;
+    assert_true(inside_nursery(heap)->bytes >= least);
+    least = inside_nursery(heap)->bytes;
   }
   assert_int_equal(least, MOST);
   assert_true(heap->young.adapt.ns_per_promoted_byte == rate);
-  heap->marking.major.phase = MAJOR_MARKING;
-  heap->marking.major.behind = 8;
+  inside_major(heap)->phase = MAJOR_MARKING;
+  inside_major(heap)->behind = 8;
   assert_int_equal(crd_adapt_hand_out(&heap->young), MOST);
   heap->young.adapt.root_words = 0;
   assert_true(crd_adapt_hand_out(&heap->young) < MOST);
-  heap->marking.major.phase = MAJOR_IDLE;
-  heap->marking.major.behind = 0;
+  inside_major(heap)->phase = MAJOR_IDLE;
+  inside_major(heap)->behind = 0;
 }
 
 /* The time goes into remembered objects, for example: a smaller nursery only meets them more often. */
@@ -711,18 +709,18 @@ static void halving_that_does_not_shorten_is_undone(void **state) {
   heap->young.adapt.wait = 1000000;
   collect_lasting(1, 2 * MIB);
   for (int wait = FIRST_WAIT; wait <= 4 * FIRST_WAIT; wait *= 2) {
-    while (heap->space.nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
-    assert_int_equal(heap->space.nursery.bytes, BASE / 2);
+    while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 2 * MIB);
+    assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
     collect_lasting(DECISION - 1, 2 * MIB);
-    assert_int_equal(heap->space.nursery.bytes, BASE / 2);
+    assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
     collect_lasting(1, 2 * MIB);
-    assert_int_equal(heap->space.nursery.bytes, BASE);
+    assert_int_equal(inside_nursery(heap)->bytes, BASE);
     assert_int_equal(heap->young.adapt.shrink_wait, wait);
-    heap->marking.major.phase = MAJOR_MARKING; /* nor is less handed out */
+    inside_major(heap)->phase = MAJOR_MARKING; /* nor is less handed out */
     assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
-    heap->marking.major.phase = MAJOR_IDLE;
+    inside_major(heap)->phase = MAJOR_IDLE;
     collect_lasting(wait - 1, 2 * MIB);
-    assert_int_equal(heap->space.nursery.bytes, BASE);
+    assert_int_equal(inside_nursery(heap)->bytes, BASE);
   }
 }
 
@@ -733,11 +731,11 @@ static void halving_that_shortens_somewhat_stays(void **state) {
   heap->options.pause_ns = 2 * MIB;
   heap->young.adapt.wait = 1000000;
   heap->young.adapt.shrink_backoff = 4 * FIRST_WAIT;
-  while (heap->space.nursery.bytes == BASE) collect_lasting(1, 4 * MIB);
+  while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 4 * MIB);
   assert_string_equal(reason, "a minor collection takes too much of the pause target");
   heap->options.pause_ns = 1000 * MIB;
   collect_lasting(DECISION, 2 * MIB / 10 * 13); /* 1.3 times as long for a byte */
-  assert_int_equal(heap->space.nursery.bytes, BASE / 2);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
   assert_int_equal(heap->young.adapt.shrink_wait, 0);
   assert_int_equal(heap->young.adapt.shrink_backoff, FIRST_WAIT);
 }
@@ -790,11 +788,11 @@ static void after_sixteen_long_collections_it_shrinks(void **state) {
   heap->options.pause_ns = (uint64_t)(expected * 2);
   heap->young.adapt.wait = 1000000;
   collect_lasting(10 * DECISION, (uint64_t)expected);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   collect_lasting(SLOW - 1, (uint64_t)(4 * expected));
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   collect_lasting(1, (uint64_t)(4 * expected));
-  assert_int_equal(heap->space.nursery.bytes, BASE / 2);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
 }
 
 static void while_marking_a_part_is_handed_out(void **state) {
@@ -803,32 +801,32 @@ static void while_marking_a_part_is_handed_out(void **state) {
   heap->young.adapt.survival = 0.1;
   heap->options.pause_ns = (uint64_t)(expected * 3); /* a quarter of it is for the minor collection */
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
-  heap->marking.major.phase = MAJOR_MARKING;
+  inside_major(heap)->phase = MAJOR_MARKING;
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2);
   heap->options.pause_ns = (uint64_t)(expected * 5);
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
-  heap->marking.major.behind = 2; /* increments fell behind */
+  inside_major(heap)->behind = 2; /* increments fell behind */
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 4);
-  heap->marking.major.behind = 8;
+  inside_major(heap)->behind = 8;
   assert_int_equal(crd_adapt_hand_out(&heap->young), LEAST);
   heap->options.pause_ns = 0;
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   heap->options.pause_ns = 1;
-  heap->marking.major.behind = 0;
+  inside_major(heap)->behind = 0;
   assert_int_equal(crd_adapt_hand_out(&heap->young), LEAST);
   heap->young.adapt.fixed = true;
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
-  heap->space.nursery.bytes = BASE + 8;
-  heap->marking.major.behind = 1;
+  inside_nursery(heap)->bytes = BASE + 8;
+  inside_major(heap)->behind = 1;
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2); /* whole words */
-  heap->space.nursery.bytes = BASE;
+  inside_nursery(heap)->bytes = BASE;
   heap->young.adapt.fixed = false;
-  heap->marking.major.phase = MAJOR_CLEARING;
-  heap->marking.major.behind = 2; /* the heap was above the threshold after two increments of clearing */
+  inside_major(heap)->phase = MAJOR_CLEARING;
+  inside_major(heap)->behind = 2; /* the heap was above the threshold after two increments of clearing */
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 4);
   heap->options.pause_ns = 0;
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
-  heap->marking.major.phase = MAJOR_IDLE;
+  inside_major(heap)->phase = MAJOR_IDLE;
 }
 
 /* --- beside the second core --- */
@@ -862,7 +860,7 @@ static void beside_the_thread_three_long_collections_cut_what_is_handed_out(void
     assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
     heap->options.pause_ns = (uint64_t)(USUAL_NS * 2);
   }
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
 }
 
 /* Each phase has its own rates. None are used between major collections or without a thread. */
@@ -881,10 +879,10 @@ static void what_was_slow_in_one_phase_says_nothing_of_another(void **state) {
   run_alone();
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 8);
-  heap->marking.major.phase = MAJOR_MARKING;
+  inside_major(heap)->phase = MAJOR_MARKING;
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   heap->options.pause_ns = 1;
-  heap->marking.major.phase = MAJOR_SWEEPING;
+  inside_major(heap)->phase = MAJOR_SWEEPING;
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
 }
 
@@ -894,8 +892,8 @@ static void past_the_threshold_sweeping_comes_first(void **state) {
   heap->young.adapt.survival = 0.1;
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 2.1);
   run_beside(MAJOR_SWEEPING);
-  heap->marking.pacing.threshold = 1000;
-  heap->marking.external_bytes = 1000 - heap->space.old.used_bytes;
+  inside_pacing(heap)->threshold = 1000;
+  heap->marking.external_bytes = 1000 - inside_old(heap)->used_bytes;
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   heap->marking.external_bytes++;
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2); /* a quarter is for the minor collection */
@@ -915,12 +913,12 @@ static void where_the_oldest_die_more_is_handed_out(void **state) {
   heap->young.adapt.wait = 1000000;
   the_oldest_live(1, 50);
   collect_lasting(12, (uint64_t)USUAL_NS);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
-  heap->marking.major.behind =
+  inside_major(heap)->behind =
       1; /* an increment follows each: a quarter of the target, and half for what fell behind */
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 8);
-  heap->marking.major.behind = 0;
+  inside_major(heap)->behind = 0;
   the_oldest_live(16, 50);
   collect_lasting(1, (uint64_t)USUAL_NS);
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2);
@@ -935,7 +933,7 @@ static void what_is_not_known_changes_nothing(void **state) {
   the_oldest_live(1, 50);
   collect_lasting(DECISION, (uint64_t)USUAL_NS);
   assert_true(heap->young.adapt.old_die);
-  heap->space.nursery.ages = (crd_ages){.seen = 32, .kept = 16, .old_seen = 8, .old_kept = 8};
+  inside_nursery(heap)->ages = (crd_ages){.seen = 32, .kept = 16, .old_seen = 8, .old_kept = 8};
   collect_lasting(1, (uint64_t)USUAL_NS);
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   collect_lasting(1, (uint64_t)USUAL_NS);
@@ -957,13 +955,13 @@ static void the_size_follows_what_is_handed_out(void **state) {
   part.u.minor.promoted_bytes = BASE / 40;
   part.u.minor.duration_ns = slow;
   for (int i = 0; i < SLOW - 1; i++) crd_adapt_after_minor(&heap->young, &part);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   run_alone(); /* a part that was collected on request says nothing */
   crd_adapt_after_minor(&heap->young, &part);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   run_beside(MAJOR_MARKING);
   crd_adapt_after_minor(&heap->young, &part);
-  assert_int_equal(heap->space.nursery.bytes, BASE / 2);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
   assert_int_equal(heap->young.adapt.collections, 0);
 }
 
@@ -973,10 +971,10 @@ static void a_trial_without_a_sample_fails(void **state) {
   (void)state;
   heap->options.pause_ns = MIB;
   heap->young.adapt.wait = 1000000;
-  while (heap->space.nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
+  while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 2 * MIB);
   heap->options.pause_ns = 1000 * MIB;
   collect(DECISION, 0);
-  assert_int_equal(heap->space.nursery.bytes, BASE);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
 }
 
 /* What the thread does not slow down counts: marking by the mutator, and sweeping. */
@@ -986,14 +984,14 @@ static void other_trials_of_a_smaller_size_count(void **state) {
     run_alone();
     heap->options.pause_ns = MIB;
     heap->young.adapt.wait = 1000000;
-    while (heap->space.nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
+    while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 2 * MIB);
     heap->options.pause_ns = 1000 * MIB;
     if (i == 0)
-      heap->marking.major.phase = MAJOR_MARKING;
+      inside_major(heap)->phase = MAJOR_MARKING;
     else
       run_beside(MAJOR_SWEEPING);
     collect_lasting(DECISION, 2 * MIB); /* as long as the whole nursery */
-    assert_int_equal(heap->space.nursery.bytes, BASE);
+    assert_int_equal(inside_nursery(heap)->bytes, BASE);
   }
 }
 
@@ -1002,11 +1000,11 @@ static void trials_of_a_smaller_size_leave_out_what_marking_slowed_down(void **s
   (void)state;
   heap->options.pause_ns = MIB;
   heap->young.adapt.wait = 1000000;
-  while (heap->space.nursery.bytes == BASE) collect_lasting(1, 2 * MIB);
+  while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 2 * MIB);
   heap->options.pause_ns = 1000 * MIB;
   run_beside(MAJOR_MARKING);
   collect_lasting(DECISION, 2 * MIB); /* as long as the whole nursery */
-  assert_int_equal(heap->space.nursery.bytes, BASE / 2);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
   assert_int_equal(heap->young.adapt.shrunk_from, 0);
   assert_int_equal(heap->young.adapt.shrink_wait, 0);
 }

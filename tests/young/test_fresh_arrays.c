@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "gc/heap.h"
+#include "tests/inside.h"
 
 #define KIB ((size_t)1 << 10)
 #define TAG 3
@@ -286,13 +286,13 @@ CRADLE_MAY_COLLECT static void smaller_arrays_are_scanned_up_to_the_limit(void *
   for (int i = 0; i < 16; i++) {
     array *made = cradle_new_array(mutator, REFERENCES, HALF - 4);
     assert_false(is_recorded(made));
-    assert_in_range(heap->space.old.young_scanned_bytes, 1, SCANNED_MAX_BYTES);
+    assert_in_range(inside_old(heap)->young_scanned_bytes, 1, SCANNED_MAX_BYTES);
     made->items[HALF - 5] = (uint64_t)(uintptr_t)list; /* plain: it is fresh */
     list = made;
   }
   assert_true(read_stats().minor_collections - before >= 7);
   cradle_collect(mutator, CRADLE_COLLECT_MINOR);
-  assert_int_equal(heap->space.old.young_scanned_bytes, 0);
+  assert_int_equal(inside_old(heap)->young_scanned_bytes, 0);
   assert_sound();
   int count = 0;
   for (array *at = list; at != NULL; at = (array *)(uintptr_t)at->items[HALF - 5]) count++;
@@ -303,7 +303,7 @@ CRADLE_MAY_COLLECT static void objects_without_slots_are_not_counted(void **stat
   (void)state;
   array *bytes = cradle_new_array(mutator, BYTES, MANY);
   assert_false(is_recorded(bytes));
-  assert_int_equal(heap->space.old.young_scanned_bytes, 0);
+  assert_int_equal(inside_old(heap)->young_scanned_bytes, 0);
 }
 
 /* An array whose type has a fixed reference, too: its slots are all of one kind. */
@@ -335,7 +335,7 @@ CRADLE_MAY_COLLECT static node *begin_marking(node **head) {
   }
   cradle_collect(mutator, CRADLE_COLLECT_FULL);
   cradle_collect_step(mutator, 0);
-  assert_int_equal(heap->marking.major.phase, MAJOR_MARKING);
+  assert_int_equal(inside_major(heap)->phase, MAJOR_MARKING);
   node *tail = *head;
   while (tail->next->next != NULL) tail = tail->next;
   (void)crd_marker_stop(&heap->marking);
@@ -354,8 +354,8 @@ CRADLE_MAY_COLLECT static void marking_traces_it_later(void **state) {
   cradle_major_hold(mutator, false);
   (void)crd_marker_stop(&heap->marking);
   assert_true(is_recorded(large));
-  assert_int_equal(heap->marking.major.phase, MAJOR_MARKING);
-  if (heap->marking.marker.thread == NULL) assert_false(old_is_marked(&heap->space.old, (uintptr_t)tail->next));
+  assert_int_equal(inside_major(heap)->phase, MAJOR_MARKING);
+  if (inside_marker(heap)->thread == NULL) assert_false(old_is_marked(inside_old(heap), (uintptr_t)tail->next));
   large->items[MANY / 2] = (uint64_t)(uintptr_t)tail->next;
   cradle_store(mutator, tail, &tail->next, NULL);
   uint64_t before = read_stats().recorded_slots;
@@ -413,17 +413,17 @@ CRADLE_MAY_COLLECT static void clearing_has_nothing_to_trace(void **state) {
   CRADLE_ROOT(mutator, head);
   (void)begin_marking(&head);
   cradle_weak_set *set = cradle_weak_set_new(mutator, NULL, NULL); /* so there is something to clear */
-  while (heap->marking.major.phase == MAJOR_MARKING) cradle_collect_step(mutator, 0);
-  assert_int_equal(heap->marking.major.phase, MAJOR_CLEARING);
+  while (inside_major(heap)->phase == MAJOR_MARKING) cradle_collect_step(mutator, 0);
+  assert_int_equal(inside_major(heap)->phase, MAJOR_CLEARING);
   cradle_major_hold(mutator, true); /* no increment before the array is allocated */
   array *large = cradle_new_array(mutator, REFERENCES, MANY);
   CRADLE_ROOT(mutator, large);
   cradle_major_hold(mutator, false);
   assert_true(is_recorded(large));
   cradle_collect(mutator, CRADLE_COLLECT_MINOR);
-  assert_int_equal(heap->marking.major.phase, MAJOR_CLEARING);
+  assert_int_equal(inside_major(heap)->phase, MAJOR_CLEARING);
   cradle_weak_set_free(set);
-  assert_true(word_stack_is_empty(&heap->marking.mark_stack));
+  assert_true(word_stack_is_empty(inside_mark_stack(heap)));
   assert_sound();
 }
 

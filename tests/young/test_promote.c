@@ -1,8 +1,7 @@
 /* Tests promotion: the order in which survivors lie in memory, and what must hold in any order. */
 #include "tests/support/heap_fixture.h"
 
-#include "gc/heap.h"
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 
 /* Added to the fixture's types. A value with bit 0 set is not a reference. */
 enum { WIDE = 7, T_WIDE = T_COUNT, T_TAGGED, T_MIXED, T_OWNER, T_ALL };
@@ -242,7 +241,7 @@ static void values_are_followed_wherever_the_nursery_lies(void **state) {
       void *below = above ? crd_pages_reserve((size_t)1 << 20, 4096, NULL) : NULL;
       if (space != NULL) (void)crd_pages_unreserve(space, hole);
       open_types(&f, (size_t)1 << 20);
-      lay_above |= f.heap->space.old.arenas.base < (uintptr_t)f.heap->space.nursery.start;
+      lay_above |= inside_old(f.heap)->arenas.base < (uintptr_t)inside_nursery(f.heap)->start;
       {
         values *items = cradle_new_array(f.m, T_VALUES, ITEMS);
         CRADLE_ROOT(f.m, items);

@@ -1,0 +1,55 @@
+/* Through this header tests look inside the collector: no other file of tests/ includes a header of gc/, but for those
+ * that stand in front of the library's sources (*_calls.h). What moves inside the collector moves here. */
+#ifndef TESTS_INSIDE_H
+#define TESTS_INSIDE_H
+
+#include "gc/base/address_map.h"
+#include "gc/base/bits.h"
+#include "gc/base/check.h"
+#include "gc/base/grow.h"
+#include "gc/base/prefix.h"
+#include "gc/base/random.h"
+#include "gc/base/sanitizers.h"
+#include "gc/base/text.h"
+#include "gc/base/word_stack.h"
+#include "gc/collect.h"
+#include "gc/death/services.h"
+#include "gc/death/weak_set.h"
+#include "gc/heap.h"
+#include "gc/instruments/dump.h"
+#include "gc/instruments/history.h"
+#include "gc/instruments/verify.h"
+#include "gc/maximum.h"
+#include "gc/object/header.h"
+#include "gc/object/poison.h"
+#include "gc/object/type_table.h"
+#include "gc/object/value.h"
+#include "gc/object/visit.h"
+#include "gc/old/arena_memory.h"
+#include "gc/old/closed.h"
+#include "gc/old/mark.h"
+#include "gc/old/mark_beside.h"
+#include "gc/old/marker.h"
+#include "gc/old/pacing.h"
+#include "gc/old/span_check.h"
+#include "gc/old/supply.h"
+#include "gc/old/sweep.h"
+#include "gc/outgrow.h"
+#include "gc/platform/backtrace.h"
+#include "gc/platform/hardware.h"
+#include "gc/platform/pages.h"
+#include "gc/platform/thread.h"
+#include "gc/report/event.h"
+#include "gc/report/report.h"
+#include "gc/statistics.h"
+
+/* The parts of a heap at which tests look most. They are macros, so that a const heap has const parts. */
+#define inside_old(heap) (&(heap)->space.old)
+#define inside_nursery(heap) (&(heap)->space.nursery)
+#define inside_services(heap) ((heap)->space.services)
+#define inside_major(heap) (&(heap)->marking.major)
+#define inside_marker(heap) (&(heap)->marking.marker)
+#define inside_pacing(heap) (&(heap)->marking.pacing)
+#define inside_mark_stack(heap) (&(heap)->marking.mark_stack)
+
+#endif

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "tests/inside.h"
 #include "tests/old/rounds_calls.h"
 #include "tests/support/forks.h"
 
@@ -38,8 +39,6 @@ static void read_own_name(char *name, size_t room) {
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-
-#include "tests/inside.h"
 
 /* What was freed must not be used. The compiler must not take the bytes for unused, either. */
 static size_t structure_bytes; /* of a thread: all have the same size */

@@ -39,7 +39,7 @@ def words_of(texts):
 
 
 def unused(root):
-    """The number of public names, and those that only tests and docs/failures.md name, which names all."""
+    """The number of public names, and those that only tests and docs/failures.md name, which is a list."""
     headers = public_headers(root)
     public = {name for text in headers for name in (*PUBLIC.findall(text), *MACRO.findall(text))}
     pages = [path.read_text(encoding="utf-8") for path in sorted((root / "docs").glob("*.md")) if path.name != "failures.md"]

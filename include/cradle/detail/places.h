@@ -86,6 +86,7 @@
 
 /* The heap. */
 #define cradle_heap_free(...) CRADLE_PLACED(cradle_heap_free(__VA_ARGS__))
+#define cradle_heap_prepare(...) CRADLE_PLACED(cradle_heap_prepare(__VA_ARGS__))
 #define cradle_heap_verify(...) CRADLE_PLACED(cradle_heap_verify(__VA_ARGS__))
 #define cradle_type_add(...) CRADLE_PLACED(cradle_type_add(__VA_ARGS__))
 #define cradle_external_memory(...) CRADLE_PLACED(cradle_external_memory(__VA_ARGS__))

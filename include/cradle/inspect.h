@@ -130,13 +130,10 @@ CRADLE_API void cradle_describe_address(const cradle_heap *heap, const void *add
 /* Writes to a file every live object with its type and size, and every reference to an object from another or from a
  * root. Other contents are not written. The form is in docs/heap-dump.md; about 16 bytes an object and 4 a reference.
  * tools/cradle-heap reads it. Costs a look at all slots and 1 MiB of memory. false: writing failed or memory was
- * refused; error says which. Does not collect.
+ * refused; error says which, and names path. Does not collect.
  *
- * The file is written as PATH.partial.PROCESS.NUMBER, and when it is complete, it gets its name
- * and the permissions of the file that it replaces. If several processes or threads write the same path at once, the
- * dump that is completed last stays. Symbolic links are followed. A path that exists and is not a regular file (a pipe,
- * a device) is written in place. A process that is killed meanwhile leaves the partial file behind. error names
- * path. */
+ * The dump is written in place of what the file held; a pipe or a device is written as it is. What a call that failed
+ * has written stays and has no end, which readers report. */
 CRADLE_API bool cradle_heap_dump(cradle_heap *heap, const char *path, cradle_error *error);
 
 CRADLE_END_DECLS

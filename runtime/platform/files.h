@@ -1,16 +1,10 @@
-/* Files: the descriptors that the runtime writes to, and how it makes, shares and replaces files. One source file for
- * each system.
+/* Files: the descriptors that the runtime writes to, and how it opens and shares files. One source file for each
+ * system.
  *
  * [files.1] No opening waits. A named pipe that nobody reads is an error.
- * [files.2] A regular file is replaced by a complete new file with the same permissions, so a reader sees the old
- *           contents or the new ones. Symbolic links to it stay.
- * [files.3] Anything else that exists under the name (a device, a pipe) is written in place, because replacing would
- *           destroy it. The file that the program's own output goes to is also written in place, at its end:
- *           /dev/stdout may lead to it.
- * [files.4] A new file that was not completed is removed.
- * [files.5] No write ends the program: if the reader has gone, or the file reaches a size limit, the write fails with
+ * [files.2] No write ends the program: if the reader has gone, or the file reaches a size limit, the write fails with
  *           an error and no signal.
- * [files.6] Names are UTF-8.
+ * [files.3] Names are UTF-8.
  */
 #ifndef CRADLE_RUNTIME_PLATFORM_FILES_H
 #define CRADLE_RUNTIME_PLATFORM_FILES_H
@@ -35,8 +29,8 @@ bool crd_write_all(int fd, const void *bytes, size_t length);
 /* Whether the text begins as "C:\\": on Windows, this colon belongs to a file's name. */
 bool crd_begins_with_drive(const char *text);
 
-/* Opens the file for writing, without waiting. The flags (O_CREAT, O_EXCL, O_TRUNC, O_APPEND) are added. The descriptor
- * is never 0, 1 or 2, even if the program has closed these. Negative: errno says why. */
+/* Opens the file for writing, without waiting. The flags (O_CREAT, O_APPEND) are added. The descriptor is never 0, 1 or
+ * 2, even if the program has closed these. Negative: errno says why. */
 int crd_open_to_write(const char *path, int flags);
 /* The words for a message about errno after crd_open_to_write failed. */
 const char *crd_open_failure(int error);
@@ -56,17 +50,5 @@ bool crd_file_holds_nothing(int fd);
 bool crd_file_lock_alone(int fd);
 void crd_file_lock_shared(int fd);
 void crd_file_unlock(int fd);
-
-typedef struct crd_replacement {
-  char *target;  /* the file to be replaced, links followed; NULL: written in place */
-  char *partial; /* the name of the new file until it is complete */
-  int fd;
-} crd_replacement;
-
-/* false: errno says why, and crd_replacement_end must not be called. */
-bool crd_replacement_begin(crd_replacement *file, const char *path);
-/* Closes it. complete: everything was written, and the new file takes its place. false: errno says why, and the old
- * file is still there. */
-bool crd_replacement_end(crd_replacement *file, bool complete);
 
 #endif

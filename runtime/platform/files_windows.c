@@ -2,22 +2,15 @@
  * does not change text and several processes can append without mixing. */
 #include "runtime/platform/files.h"
 
-#include "runtime/platform/process.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <io.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define WIN32_LEAN_AND_MEAN 1
 #include <windows.h>
 
-/* ".partial.", a pid, ".", a number and the end */
-#define ENDING_BYTES 40
-/* How many names are tried: a dead process may have left files with the first ones. */
-#define PARTIAL_ATTEMPTS 1000
 /* The byte that is locked. It is far behind the contents, because Windows lets nobody else write locked bytes. */
 #define LOCK_OFFSET_HIGH 0x40000000
 
@@ -89,12 +82,6 @@ static wchar_t *wide_name(const char *path) {
   return wide;
 }
 
-static DWORD disposition_of(int flags) {
-  if (flags & O_EXCL) return CREATE_NEW;
-  if (flags & O_CREAT) return flags & O_TRUNC ? CREATE_ALWAYS : OPEN_ALWAYS;
-  return flags & O_TRUNC ? TRUNCATE_EXISTING : OPEN_EXISTING;
-}
-
 /* Makes a descriptor around the handle that is not 0, 1 or 2: if the program has closed these, they are occupied
  * meanwhile. */
 static int descriptor_of(HANDLE handle) {
@@ -122,7 +109,8 @@ int crd_open_to_write(const char *path, int flags) {
   if (name == NULL) return -1;
   DWORD rights = flags & O_APPEND ? FILE_APPEND_DATA | FILE_READ_ATTRIBUTES | SYNCHRONIZE : GENERIC_WRITE;
   DWORD shares = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
-  HANDLE handle = CreateFileW(name, rights, shares, NULL, disposition_of(flags), FILE_ATTRIBUTE_NORMAL, NULL);
+  HANDLE handle = CreateFileW(name, rights, shares, NULL, flags & O_CREAT ? OPEN_ALWAYS : OPEN_EXISTING,
+                              FILE_ATTRIBUTE_NORMAL, NULL);
   free(name);
   return handle == INVALID_HANDLE_VALUE ? failed() : descriptor_of(handle);
 }
@@ -186,75 +174,4 @@ bool crd_file_lock_alone(int fd) {
   bool alone = lock(fd, LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY);
   if (!alone) crd_file_lock_shared(fd);
   return alone;
-}
-
-/* --- replacing --- */
-
-static void remove_file(const char *path) {
-  int error = errno;
-  wchar_t *name = wide_name(path);
-  if (name != NULL) (void)DeleteFileW(name);
-  free(name);
-  errno = error;
-}
-
-static void free_names(crd_replacement *file) {
-  int error = errno;
-  free(file->partial);
-  free(file->target);
-  errno = error;
-}
-
-/* Makes a file that no other writer uses, in this process or another. */
-static bool open_partial(crd_replacement *file) {
-  size_t bytes = strlen(file->target) + ENDING_BYTES;
-  file->partial = malloc(bytes);
-  if (file->partial == NULL) return false;
-  unsigned number = 0;
-  do {
-    snprintf(file->partial, bytes, "%s.partial.%d.%u", file->target, crd_process_number(), number++);
-    file->fd = crd_open_to_write(file->partial, O_CREAT | O_EXCL);
-  } while (file->fd < 0 && errno == EEXIST && number < PARTIAL_ATTEMPTS);
-  return file->fd >= 0;
-}
-
-/* Whether it is a device or a pipe, which is written in place. Opening follows links. */
-static bool is_in_place(const char *path) {
-  int fd = crd_open_to_write(path, 0);
-  bool in_place = fd >= 0 && !crd_file_is_regular(fd);
-  if (fd >= 0) crd_file_close(fd);
-  return in_place;
-}
-
-bool crd_replacement_begin(crd_replacement *file, const char *path) {
-  *file = (crd_replacement){.fd = -1};
-  if (is_in_place(path)) {
-    file->fd = crd_open_to_write(path, 0);
-    return file->fd >= 0;
-  }
-  file->target = strdup(path);
-  if (file->target != NULL && open_partial(file)) return true;
-  free_names(file);
-  return false;
-}
-
-static bool take_its_place(const crd_replacement *file) {
-  wchar_t *from = wide_name(file->partial), *to = wide_name(file->target);
-  bool done = from != NULL && to != NULL && MoveFileExW(from, to, MOVEFILE_REPLACE_EXISTING);
-  if (!done && from != NULL && to != NULL) failed();
-  free(from);
-  free(to);
-  return done;
-}
-
-bool crd_replacement_end(crd_replacement *file, bool complete) {
-  int error = errno;
-  if (!crd_file_close(file->fd) && complete) complete = false, error = errno;
-  if (file->partial != NULL) {
-    if (complete && !take_its_place(file)) complete = false, error = errno;
-    if (!complete) remove_file(file->partial);
-  }
-  free_names(file);
-  errno = error;
-  return complete;
 }

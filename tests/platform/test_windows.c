@@ -159,27 +159,13 @@ static void assert_holds(const wchar_t *name, const char *text) {
   assert_string_equal(read, text);
 }
 
-static void files_are_replaced(void **state) {
+static void names_are_utf8(void **state) {
   (void)state;
-  crd_replacement file;
-  for (int round = 0; round < 2; round++) {
-    const char *text = round == 0 ? "first\n" : "2nd\n";
-    assert_true(crd_replacement_begin(&file, path_in_folder(NAME_UTF8)));
-    assert_true(crd_write_all(file.fd, text, strlen(text)));
-    if (round == 1) assert_holds(NAME_WIDE, "first\n"); /* the old file stays until the new one is complete */
-    assert_true(crd_replacement_end(&file, true));
-    assert_holds(NAME_WIDE, text); /* no carriage returns were added */
-  }
-  assert_true(crd_replacement_begin(&file, path_in_folder(NAME_UTF8)));
-  char partial[2 * MAX_PATH];
-  strncpy(partial, file.partial, sizeof partial - 1);
-  assert_true(crd_write_all(file.fd, "half", 4));
-  assert_false(crd_replacement_end(&file, false));
-  assert_holds(NAME_WIDE, "2nd\n");
-  assert_int_equal(GetFileAttributesA(partial), INVALID_FILE_ATTRIBUTES);
-  assert_false(crd_replacement_begin(&file, path_in_folder("no\\folder")));
+  int fd = crd_open_to_write(path_in_folder(NAME_UTF8), O_CREAT);
+  assert_true(fd > CRD_STANDARD_ERROR && crd_file_empty(fd) && crd_write_all(fd, "text\n", 5) && crd_file_close(fd));
+  assert_holds(NAME_WIDE, "text\n"); /* no carriage return was added */
+  assert_true(crd_open_to_write(path_in_folder("no\\folder"), O_CREAT) < 0);
   assert_int_equal(errno, ENOENT);
-  assert_true(DeleteFileA(path_in_folder("none")) == 0);
 }
 
 static void appended_files_are_shared(void **state) {
@@ -340,7 +326,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(the_clock_goes_on),
       cmocka_unit_test(the_machine_is_described),
       cmocka_unit_test(variables_are_utf8),
-      cmocka_unit_test(files_are_replaced),
+      cmocka_unit_test(names_are_utf8),
       cmocka_unit_test(appended_files_are_shared),
       cmocka_unit_test(a_log_has_a_name_in_utf8),
       cmocka_unit_test(a_log_on_a_drive_needs_no_words),

@@ -93,14 +93,14 @@ static const crd_field heap_fields[] = {
 };
 
 static const crd_field nursery_fields[] = {
-    {FIELD("nursery_bytes", "nursery size: ", NUMBER, AT(nursery.bytes)), .counter = "nursery bytes"},
+    {FIELD("nursery_bytes", "nursery size: ", NUMBER, AT(nursery.bytes))},
     {FIELD("previous_nursery_bytes", "previous nursery size: ", NUMBER, AT(nursery.previous))},
     {FIELD("reason", "reason: ", LETTERS, AT(nursery.reason))},
 };
 
 static const crd_field minor_begin_fields[] = {
     {FIELD("cause", "cause: ", WORD, AT(begin.cause)), .word = cause_word},
-    {FIELD("used_bytes", NULL, NUMBER, AT(begin.used_bytes)), .counter = "used bytes"},
+    {FIELD("used_bytes", NULL, NUMBER, AT(begin.used_bytes))},
 };
 
 static const crd_field roots_fields[] = {
@@ -118,7 +118,7 @@ static const crd_field minor_fields[] = {
     {FIELD("nursery_used_bytes", "nursery used: ", NUMBER, AT(minor.nursery_bytes))},
     {FIELD("large_freed_bytes", "large objects freed, bytes: ", NUMBER, AT(minor.large_freed_bytes))},
     {FIELD("used_before_bytes", "memory before: ", NUMBER, AT(minor.used_before))},
-    {FIELD("used_after_bytes", ", after: ", NUMBER, AT(minor.used_after)), .counter = "used bytes"},
+    {FIELD("used_after_bytes", ", after: ", NUMBER, AT(minor.used_after))},
     {FIELD("time_ns", "time taken: ", NS, AT(minor.duration_ns))},
 };
 
@@ -159,17 +159,16 @@ static const crd_field pause_fields[] = {
 static const crd_field major_fields[] = {
     {FIELD("cause", "cause: ", WORD, AT(major.cause)), .word = cause_word},
     {FIELD("used_before_bytes", "used: ", NUMBER, AT(major.used_before))},
-    {FIELD("used_after_bytes", " => ", NUMBER, AT(major.used_after)), .counter = "used bytes"},
-    {FIELD("threshold_bytes", "next major collection threshold: ", NUMBER, AT(major.threshold_bytes)),
-     .counter = "threshold bytes"},
+    {FIELD("used_after_bytes", " => ", NUMBER, AT(major.used_after))},
+    {FIELD("threshold_bytes", "next major collection threshold: ", NUMBER, AT(major.threshold_bytes))},
     {FIELD("time_ns", "time taken: ", NS, AT(major.duration_ns))},
 };
 
 static const crd_field arenas_fields[] = {
     {FIELD("taken", "arenas taken: ", NUMBER, AT(arenas.taken))},
     {FIELD("given_back", "arenas given back: ", NUMBER, AT(arenas.given_back))},
-    {FIELD("committed", "arenas committed: ", NUMBER, AT(arenas.committed)), .counter = "arenas committed"},
-    {FIELD("in_use", ", in use: ", NUMBER, AT(arenas.in_use)), .counter = "arenas in use"},
+    {FIELD("committed", "arenas committed: ", NUMBER, AT(arenas.committed))},
+    {FIELD("in_use", ", in use: ", NUMBER, AT(arenas.in_use))},
     {FIELD("pool_bytes", "of the huge-page pool, bytes: ", NUMBER, AT(arenas.pool_bytes)),
      .only_with = AT(arenas.pool_bytes)},
     {FIELD("resident_bytes", "resident bytes: ", NUMBER, AT(arenas.resident_bytes)),

@@ -46,15 +46,14 @@ typedef enum crd_field_type {
 } crd_field_type;
 
 typedef struct crd_field {
-  const char *name; /* the key in JSON and in the trace; NULL: the field is not written there */
+  const char *name; /* the key in JSON; NULL: the field is not written there */
   /* what stands before the value in the text; NULL: the field is not written there. A label that begins with a comma or
    * a blank continues the line of the field before it. */
   const char *label;
   crd_field_type type;
   size_t offset; /* in what the row's base is */
   const char *(*word)(uint32_t value);
-  const char *counter; /* the trace draws the field as a curve of this name; NULL: it does not */
-  size_t only_with;    /* offset of a uint64_t: if that number is 0, the field is left out. 0: it is never left out */
+  size_t only_with; /* offset of a uint64_t: if that number is 0, the field is left out. 0: it is never left out */
 } crd_field;
 
 /* The figures of a heap at its end. */

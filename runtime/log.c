@@ -1,5 +1,5 @@
-/* The log: chooses the sections and the form, and keeps sections balanced. The event table (runtime/event_table.h) has
- * what is said about each event, the sinks (runtime/log_sink.h) how it is written.
+/* The log: chooses the sections and the form. The event table (runtime/event_table.h) has what is said about each event,
+ * the sinks (runtime/log_sink.h) how it is written.
  *
  * There may be thousands of minor collections a second, so their path makes no system call unless the buffer is full.
  */
@@ -18,22 +18,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The collector's sections never nest deeper than this; deeper ones would be left out. */
-#define DEPTH_MAX 16
-
-static const crd_sink *const sinks[] = {&crd_sink_text, &crd_sink_json, &crd_sink_trace, &crd_sink_line,
-                                        &crd_sink_profile};
+static const crd_sink *const sinks[] = {&crd_sink_text, &crd_sink_json, &crd_sink_line};
 enum { SINK_COUNT = sizeof sinks / sizeof sinks[0] };
 
 typedef struct crd_log {
-  crd_exit_entry at_exit; /* first: [log.3] */
+  crd_exit_entry at_exit; /* first: [log.2] */
   crd_link link;
-  crd_lock lock; /* [log.2] */
+  crd_lock lock; /* [log.1] */
   const crd_sink *sink;
-  uint32_t selected;       /* bit s: section s is written */
-  uint8_t depth;           /* sections open, <= DEPTH_MAX */
-  uint8_t open[DEPTH_MAX]; /* which */
-  uint8_t written_depth;   /* of these, selected ones */
+  uint32_t selected; /* bit s: section s is written */
+  uint32_t depth;    /* selected sections that are open */
   crd_pauses pauses;
   crd_log_writer writer;
 } crd_log;
@@ -44,47 +38,15 @@ static bool is_selected(const crd_log *log, crd_section section) {
   return log->selected >> section & 1;
 }
 
-static void write_entry(crd_log *log, crd_log_entry entry) {
-  if (!is_selected(log, entry.section)) return;
-  log->writer.outermost = log->written_depth == 0;
-  log->sink->entry(&log->writer, &entry);
-}
-
-static void section_was_written(crd_log *log, crd_section section) {
-  if (is_selected(log, section)) crd_log_file_section_end(&log->writer.file, log->written_depth == 0);
-}
-
-static void begin_section(crd_log *log, crd_log_entry entry) {
-  if (log->depth == DEPTH_MAX) return;
-  write_entry(log, entry);
-  log->open[log->depth++] = (uint8_t)entry.section;
-  log->written_depth += is_selected(log, entry.section);
-}
-
-static void end_innermost(crd_log *log, crd_log_entry entry) {
-  log->depth--;
-  log->written_depth -= is_selected(log, entry.section);
-  write_entry(log, entry);
-  section_was_written(log, entry.section);
-}
-
-static crd_section innermost(const crd_log *log) {
-  return (crd_section)log->open[log->depth - 1];
-}
-
-/* Ends the innermost section, for which no event came. */
-static void abandon_innermost(crd_log *log) {
-  end_innermost(log, (crd_log_entry){.section = innermost(log), .phase = CRD_PHASE_END});
-}
-
-static void end_section(crd_log *log, crd_log_entry entry) {
-  if (memchr(log->open, entry.section, log->depth) == NULL) return;
-  while (innermost(log) != entry.section) abandon_innermost(log);
-  end_innermost(log, entry);
-}
-
-static void end_all(crd_log *log) {
-  while (log->depth != 0) abandon_innermost(log);
+static void write_entry(crd_log *log, const crd_log_entry *entry) {
+  if (!is_selected(log, entry->section)) return;
+  if (entry->phase == CRD_PHASE_END && log->depth != 0) log->depth--;
+  log->writer.outermost = log->depth == 0;
+  log->sink->entry(&log->writer, entry);
+  if (entry->phase == CRD_PHASE_BEGIN)
+    log->depth++;
+  else
+    crd_log_file_section_end(&log->writer.file, log->depth == 0);
 }
 
 /* --- events --- */
@@ -103,21 +65,14 @@ static const void *base_of(crd_log *log, const crd_event_row *row, const cradle_
 
 static void write_row(crd_log *log, const crd_event_row *row, const cradle_event *event) {
   crd_figures figures;
-  crd_log_entry entry = {.section = row->section, .phase = row->phase};
-  if (log->writer.with_fields) entry.base = base_of(log, row, event, &figures);
+  crd_log_entry entry = {.section = row->section, .phase = row->phase, .base = base_of(log, row, event, &figures)};
   if (entry.base != NULL) entry.fields = row->fields, entry.field_count = row->field_count;
-  switch (row->phase) {
-  case CRD_PHASE_BEGIN: begin_section(log, entry); return;
-  case CRD_PHASE_END: end_section(log, entry); return;
-  case CRD_PHASE_INSTANT:
-    write_entry(log, entry);
-    section_was_written(log, row->section);
-    return;
-  }
+  write_entry(log, &entry);
 }
 
+/* A heap that is freed in the middle of its work leaves sections open. */
 static void write_sections(crd_log *log, const cradle_event *event) {
-  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED) end_all(log);
+  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED) log->depth = 0;
   for (size_t i = 0; i < crd_event_row_count; i++)
     if (crd_event_rows[i].kind == event->kind) write_row(log, &crd_event_rows[i], event);
 }
@@ -133,7 +88,7 @@ static void write_event(crd_log *log, const cradle_event *event) {
 
 /* The time of the process's first head; now, if this is the first. */
 static uint64_t time_of_first_head(uint64_t now) {
-  static uint64_t first; /* [log.3] */
+  static uint64_t first; /* [log.2] */
   uint64_t none = 0;
   bool is_first = __atomic_compare_exchange_n(&first, &none, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return is_first ? now : none;
@@ -149,12 +104,10 @@ static void write_head(crd_log *log) {
   writer->start_ns = time_of_first_head(now);
   writer->process = (uint64_t)crd_process_number();
   snprintf(writer->label, sizeof writer->label, "%ju.%ju", (uintmax_t)writer->process, (uintmax_t)writer->heap);
-  writer->head_as_section = writer->with_fields && is_selected(log, CRD_SECTION_LOG);
+  writer->head_as_section = is_selected(log, CRD_SECTION_LOG);
   writer->outermost = true;
   log->sink->head(log->sink, writer, unix_ns);
-  if (log->sink->writes_head_now) crd_log_file_flush(&writer->file);
-  if (writer->head_as_section) section_was_written(log, CRD_SECTION_LOG);
-  crd_log_file_head_written(&writer->file);
+  crd_log_file_section_end(&writer->file, true);
 }
 
 static void adopt_if_forked(crd_log *log) {
@@ -180,7 +133,6 @@ static void listen(void *data, const cradle_event *event) {
 static void end(void *part) {
   crd_log *log = part;
   crd_exit_list_remove(&log->at_exit);
-  end_all(log);
   crd_log_file_close(&log->writer.file);
   free(log);
 }
@@ -212,8 +164,8 @@ static void report_word(const char *word, size_t length) {
   char sections[400];
   for (size_t i = 0, at = 0; i < CRD_SECTION_COUNT && at < sizeof sections; i++)
     at += (size_t)snprintf(sections + at, sizeof sections - at, "%s%s", i == 0 ? "" : ", ", crd_section_names[i]);
-  crd_report("CRADLE_LOG: %.*s: no section's name begins so, and no form has this name; wants text, json, trace, line "
-             "or profile, or the beginning of %s",
+  crd_report("CRADLE_LOG: %.*s: no section's name begins so, and no form has this name; wants text, json or line, "
+             "or the beginning of %s",
              length < 80 ? (int)length : 80, word, sections);
 }
 
@@ -251,7 +203,6 @@ static const char *parse_selection(crd_log *log, const char *text) {
   const char *colon = crd_begins_with_drive(text) ? NULL : strchr(text, ':');
   log->sink = &crd_sink_text;
   parse_words(log, colon != NULL ? text : ":");
-  log->writer.with_fields = log->sink != &crd_sink_profile;
   choose_lines(log);
   return colon != NULL ? colon + 1 : text;
 }
@@ -266,7 +217,7 @@ static bool open_file(crd_log *log, const char *text) {
 }
 
 static crd_log *log_new(void) {
-  static uint64_t heaps; /* [log.3] */
+  static uint64_t heaps; /* [log.2] */
   crd_log *log = calloc(1, sizeof *log);
   if (log == NULL) {
     crd_report("CRADLE_LOG: no memory for the log");

@@ -1,10 +1,9 @@
-/* The log: the collector's events, written as text in the form of RPython's logs, as JSON lines, as a Chrome trace or
- * as a line a collection.
+/* The log: the collector's events, written as text in the form of RPython's logs, as JSON lines, or as a line a
+ * collection.
  *
- * [log.1] Sections are balanced: whatever events come, each section that was opened is closed, inner ones first.
- * [log.2] A log belongs to one heap, and its events come on one thread. But at the end of the process any thread may
+ * [log.1] A log belongs to one heap, and its events come on one thread. But at the end of the process any thread may
  *         write what is still in the buffer, so the log is locked while it handles an event.
- * [log.3] The process's logs share the exit list (runtime/exit_list.h), the count that numbers heaps, and the time of
+ * [log.2] The process's logs share the exit list (runtime/exit_list.h), the count that numbers heaps, and the time of
  *         the first head; they share nothing else.
  */
 #ifndef CRADLE_RUNTIME_LOG_H

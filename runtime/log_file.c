@@ -35,20 +35,14 @@ char *crd_path_with_pid(const char *name) {
 
 /* --- opening --- */
 
-static crd_lock opening; /* [log_file.5] */
-
 /* A shared lock says that a process writes the file; a process that is alone may empty it. This matters for programs
- * that start others with the same CRADLE_LOG. Standard error and pipes cannot be asked: they count as empty for the
- * process's first log. */
-static void begin_head(crd_log_file *file, const char *name) {
-  crd_lock_take(&opening);
-  bool regular = file->path != NULL && crd_file_is_regular(file->fd);
-  file->alone = regular && crd_file_lock_alone(file->fd);
-  bool first = crd_first_time(name);
-  if (file->alone && first && !crd_file_empty(file->fd))
-    crd_report("CRADLE_LOG: %s: %s; appending", name, strerror(errno));
-  file->begins_empty = regular ? crd_file_holds_nothing(file->fd) : first;
-  file->regular = regular;
+ * that start others with the same CRADLE_LOG. Standard error and pipes hold nothing to empty. */
+static void empty_if_alone(crd_log_file *file) {
+  file->regular = file->path != NULL && crd_file_is_regular(file->fd);
+  if (!file->regular || !crd_file_lock_alone(file->fd)) return;
+  if (crd_first_time(file->path) && !crd_file_empty(file->fd))
+    crd_report("CRADLE_LOG: %s: %s; appending", file->path, strerror(errno));
+  crd_file_lock_shared(file->fd);
 }
 
 static bool open_path(crd_log_file *file) {
@@ -64,13 +58,13 @@ static bool open_target(crd_log_file *file) {
   if (strcmp(file->name, "-") == 0) {
     file->fd = CRD_STANDARD_ERROR;
     file->interactive = true;
-    begin_head(file, file->name);
+    file->regular = false;
     return true;
   }
   free(file->path);
   file->path = crd_path_with_pid(file->name);
   if (file->path != NULL && open_path(file)) {
-    begin_head(file, file->path);
+    empty_if_alone(file);
     return true;
   }
   crd_report("CRADLE_LOG: %s: %s; there will be no log", file->path != NULL ? file->path : file->name,
@@ -94,11 +88,6 @@ bool crd_log_file_open(crd_log_file *file, const char *name) {
   }
   errno = error;
   return opened;
-}
-
-void crd_log_file_head_written(crd_log_file *file) {
-  if (file->alone && file->fd >= 0) crd_file_lock_shared(file->fd);
-  crd_lock_release(&opening);
 }
 
 /* Gives the lock back, because a child of fork that has inherited the descriptor would keep it. The child itself does
@@ -131,10 +120,7 @@ bool crd_log_file_renew(crd_log_file *file) {
   file->owner = crd_process_number();
   if (file->ours != NULL) *file->ours = 1;
   if (file->stopped) return false;
-  if (file->interactive) {
-    begin_head(file, file->path != NULL ? file->path : file->name);
-    return true;
-  }
+  if (file->interactive) return true;
   file->stopped = strstr(file->name, "%d") == NULL || !open_target(file);
   return !file->stopped;
 }

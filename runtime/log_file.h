@@ -9,9 +9,6 @@
  *              standard error, and files that several heaps share (they are opened for appending), hold whole sections,
  *              unless a section is larger than the buffer. A pipe takes at most PIPE_BUF bytes as a whole, so a line
  *              log is written to a pipe line by line.
- * [log_file.5] Heads are written one after the other. A lock of the process is held from the opening to
- *              crd_log_file_head_written; and if no other process writes the file, an exclusive lock on the file makes
- *              other processes wait.
  */
 #ifndef CRADLE_RUNTIME_LOG_FILE_H
 #define CRADLE_RUNTIME_LOG_FILE_H
@@ -25,17 +22,15 @@
 #define CRD_LOG_SECTION_BYTES ((size_t)4 << 10)
 
 typedef struct crd_log_file {
-  char *name;        /* as the user wrote it, with %d; owned */
-  char *path;        /* name with the pid in place; owned */
-  int fd;            /* -1: no file is open */
-  int owner;         /* the process that writes */
-  char *ours;        /* a byte that fork clears in the child, else not 0; NULL: the kernel cannot do that */
-  bool interactive;  /* a terminal or standard error: written at the end of every outermost section */
-  bool regular;      /* not a pipe, terminal or device */
-  bool unbuffered;   /* the process exits, or a line log is in a pipe: written at the end of every outermost section */
-  bool stopped;      /* [log_file.3] */
-  bool begins_empty; /* it was empty when it was opened */
-  bool alone;        /* [log_file.5]: the exclusive lock is held */
+  char *name;       /* as the user wrote it, with %d; owned */
+  char *path;       /* name with the pid in place; owned */
+  int fd;           /* -1: no file is open */
+  int owner;        /* the process that writes */
+  char *ours;       /* a byte that fork clears in the child, else not 0; NULL: the kernel cannot do that */
+  bool interactive; /* a terminal or standard error: written at the end of every outermost section */
+  bool regular;     /* not a pipe, terminal or device */
+  bool unbuffered;  /* the process exits, or a line log is in a pipe: written at the end of every outermost section */
+  bool stopped;     /* [log_file.3] */
   size_t length;
   char buffer[CRD_LOG_BUFFER_BYTES];
 } crd_log_file;
@@ -44,11 +39,9 @@ typedef struct crd_log_file {
 char *crd_path_with_pid(const char *name);
 
 /* Opens the file called name, in which each %d is replaced by the process's number; "-" is standard error. Empties the
- * file, unless this process has written to it before or another process is writing it now. Other openings wait until
- * crd_log_file_head_written. false: it failed, and an error was reported. */
+ * file, unless this process has written to it before or another process is writing it now. false: it
+ * failed, and an error was reported. */
 bool crd_log_file_open(crd_log_file *file, const char *name);
-/* The head of the file was flushed. Call it after every opening that succeeded. */
-void crd_log_file_head_written(crd_log_file *file);
 /* Writes the rest of the buffer and closes the file. */
 void crd_log_file_close(crd_log_file *file);
 

@@ -31,7 +31,7 @@ static void put_value(crd_log_file *file, const crd_field *field, const void *ba
   }
 }
 
-void crd_json_members(crd_log_file *file, const crd_log_entry *entry) {
+static void put_members(crd_log_file *file, const crd_log_entry *entry) {
   for (size_t i = 0; i < entry->field_count; i++) {
     const crd_field *field = &entry->fields[i];
     if (field->name == NULL || crd_field_is_left_out(field, entry->base)) continue;
@@ -58,7 +58,7 @@ static void write_entry(crd_log_writer *writer, const crd_log_entry *entry) {
   put_start(writer, entry->section);
   if (entry->phase == CRD_PHASE_BEGIN) put(file, ",\"phase\":\"begin\"");
   if (entry->phase == CRD_PHASE_END) put(file, ",\"phase\":\"end\"");
-  crd_json_members(file, entry);
+  put_members(file, entry);
   put(file, "}\n");
 }
 
@@ -74,4 +74,4 @@ static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t un
   put(file, "}\n");
 }
 
-const crd_sink crd_sink_json = {"json", 1, false, write_head, write_entry, NULL};
+const crd_sink crd_sink_json = {"json", 1, write_head, write_entry, NULL};

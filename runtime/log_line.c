@@ -281,6 +281,7 @@ static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t un
   put(file, " seconds since 1970\n#      seconds  ");
   put_left(file, "heap", strlen(writer->label) > LABEL_WIDTH ? strlen(writer->label) : LABEL_WIDTH);
   put(file, "  collection        before     after  survived             took    pause  cause\n");
+  crd_log_file_flush(file); /* for people who look at once */
 }
 
-const crd_sink crd_sink_line = {"line", 1, true, write_head, NULL, write_event};
+const crd_sink crd_sink_line = {"line", 1, write_head, NULL, write_event};

@@ -1,7 +1,6 @@
 /* Sinks: each writes one of the forms that a log can have.
  *
- * [sink.1] A sink gets only selected sections, and they are balanced: each section that begins also ends, inner ones
- *          first (runtime/log.h makes sure of it).
+ * [sink.1] A sink gets only selected sections, in the order of the collector's events.
  * [sink.2] A sink keeps no state: what it writes depends only on the row, the values and the writer.
  * [sink.3] If the process dies, the file can be read up to its last whole section.
  * [sink.4] A sink with the function event gets every event, and no sections.
@@ -21,7 +20,6 @@ typedef struct crd_log_writer {
   uint64_t start_ns;               /* when the process opened its first log */
   uint64_t time_ns;                /* the time of the entry that is written; never decreases */
   bool outermost;                  /* the entry is in no other section that was written */
-  bool with_fields;                /* else (a profile) only the sections' beginnings and ends */
   bool head_as_section;            /* the head's section is selected */
   uint64_t process, heap;          /* numbers; heaps of a process are numbered from 1 */
   char label[CRD_LOG_LABEL_BYTES]; /* PROCESS.HEAP, to tell heaps in a shared file apart */
@@ -38,18 +36,14 @@ typedef struct crd_log_entry {
 } crd_log_entry;
 
 typedef struct crd_sink {
-  const char *name;     /* its name in CRADLE_LOG */
-  uint32_t version;     /* of its format; grows if the format changes in a way that breaks readers */
-  bool writes_head_now; /* the head may not wait in the buffer */
+  const char *name; /* its name in CRADLE_LOG */
+  uint32_t version; /* of its format; grows if the format changes in a way that breaks readers */
   /* unix_ns: the time of day at writer->time_ns, nanoseconds since 1970. */
   void (*head)(const struct crd_sink *sink, crd_log_writer *writer, uint64_t unix_ns);
   void (*entry)(crd_log_writer *writer, const crd_log_entry *entry);
   void (*event)(crd_log_writer *writer, const cradle_event *event); /* NULL: the sink has entry */
 } crd_sink;
 
-extern const crd_sink crd_sink_text, crd_sink_json, crd_sink_trace, crd_sink_line, crd_sink_profile;
-
-/* The JSON object's members of an entry, each with a comma before it. */
-void crd_json_members(crd_log_file *file, const crd_log_entry *entry);
+extern const crd_sink crd_sink_text, crd_sink_json, crd_sink_line;
 
 #endif

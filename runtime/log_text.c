@@ -3,8 +3,6 @@
  *     [timestamp] {gc-minor
  *     cause: nursery full
  *     [timestamp] gc-minor}
- *
- * As a profile it has the lines with timestamps only.
  */
 #include "runtime/log_put.h"
 #include "runtime/log_sink.h"
@@ -48,7 +46,7 @@ static void put_lines(crd_log_file *file, const crd_log_entry *entry) {
 static void write_entry(crd_log_writer *writer, const crd_log_entry *entry) {
   if (entry->phase != CRD_PHASE_END) {
     put_marker(writer, "] {", entry->section, "\n");
-    if (writer->outermost && writer->with_fields) {
+    if (writer->outermost) {
       put(&writer->file, "heap: ");
       put(&writer->file, writer->label);
       put(&writer->file, "\n");
@@ -82,5 +80,4 @@ static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t un
   if (writer->head_as_section) write_entry(writer, &end);
 }
 
-const crd_sink crd_sink_text = {"text", 1, false, write_head, write_entry, NULL};
-const crd_sink crd_sink_profile = {"profile", 1, false, write_head, write_entry, NULL};
+const crd_sink crd_sink_text = {"text", 1, write_head, write_entry, NULL};

@@ -41,8 +41,6 @@ bool crd_file_empty(int fd);
 
 bool crd_file_is_terminal(int fd);
 bool crd_file_is_regular(int fd);
-/* Whether it is empty; also false if the system cannot say. */
-bool crd_file_holds_nothing(int fd);
 
 /* A lock between processes that write the same file. crd_file_lock_alone takes an exclusive lock, for which other
  * processes wait until it is shared. false: another process has a lock, so it took a shared lock instead. On file

@@ -173,11 +173,6 @@ bool crd_file_is_regular(int fd) {
   return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-bool crd_file_holds_nothing(int fd) {
-  struct stat status;
-  return fstat(fd, &status) == 0 && status.st_size == 0;
-}
-
 /* --- locks --- */
 
 void crd_file_lock_shared(int fd) {

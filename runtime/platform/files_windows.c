@@ -147,11 +147,6 @@ bool crd_file_is_regular(int fd) {
   return GetFileType(handle_of(fd)) == FILE_TYPE_DISK;
 }
 
-bool crd_file_holds_nothing(int fd) {
-  LARGE_INTEGER size;
-  return GetFileSizeEx(handle_of(fd), &size) && size.QuadPart == 0;
-}
-
 /* --- locks --- */
 
 static bool lock(int fd, DWORD how) {

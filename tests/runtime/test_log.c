@@ -1,4 +1,4 @@
-/* The log: selection, format and balance. Most tests feed it events by hand; the last ones run a heap. */
+/* The log: selection and format. Most tests feed it events by hand; the last ones run a heap. */
 #include "tests/support/allocated.h"
 #include "tests/runtime/log_fixture.h"
 
@@ -82,22 +82,6 @@ static void a_bare_name_logs_everything(void **state) {
   char *text = log_of_life("");
   assert_int_equal(read_sections(text), 12);
   assert_has(text, "\ncause: nursery full\n");
-  free(text);
-}
-
-/* The form of PyPy's bare name. */
-static void a_profile_has_markers_only(void **state) {
-  (void)state;
-  char *text = log_of_life("profile:");
-  assert_int_equal(read_sections(text), 11);
-  assert_has(text, "1 tick = 1 ns of CLOCK_MONOTONIC\n");
-  assert_has(text, "] {gc-minor\n");
-  assert_lacks(text, "cause");
-  assert_lacks(text, "{cradle-log");
-  free(text);
-  text = log_of_life("gc-minor,profile:");
-  assert_int_equal(read_sections(text), 2);
-  assert_lacks(text, "cause");
   free(text);
 }
 
@@ -190,25 +174,6 @@ static void inner_sections_wait_for_theirs_on_standard_error(void **state) {
   free(errors_of(roots_then_look, grown));
   assert_int_equal(grown[0], 0);
   assert_true(grown[1] > 0);
-}
-
-/* --- broken streams --- */
-
-static void sections_balance_whatever_comes(void **state) {
-  const char *path = fresh_name(".log");
-  unsigned random = 12345;
-  (void)state;
-  crd_link *log = open_log(":", path);
-  for (int i = 0; i < 20000; i++) {
-    random = random * 1103515245u + 12345u;
-    cradle_event_kind kind = (cradle_event_kind)(1 + (random >> 16) % (CRADLE_EVENT_NOTE + 2));
-    if (kind != CRADLE_EVENT_HEAP_DESTROYED) send_kind(log, kind);
-  }
-  give_heap(log);
-  send_kind(log, CRADLE_EVENT_HEAP_DESTROYED);
-  char *text = must_read(path);
-  assert_true(read_sections(text) > 10000);
-  free(text);
 }
 
 static void time_never_goes_back(void **state) {
@@ -404,14 +369,12 @@ int main(void) {
       cmocka_unit_test(the_minor_section_is_as_documented),
       cmocka_unit_test(spans_and_the_second_core_have_sections),
       cmocka_unit_test(a_bare_name_logs_everything),
-      cmocka_unit_test(a_profile_has_markers_only),
       cmocka_unit_test(prefixes_select_sections),
       cmocka_unit_test(nested_sections_are_selected_by_themselves),
       cmocka_unit_test(a_section_of_its_own_can_hold_the_head),
       cmocka_unit_test(a_dash_is_standard_error),
       cmocka_unit_test(standard_error_is_written_at_each_section),
       cmocka_unit_test(inner_sections_wait_for_theirs_on_standard_error),
-      cmocka_unit_test(sections_balance_whatever_comes),
       cmocka_unit_test(time_never_goes_back),
       cmocka_unit_test(destroyed_before_the_hand_over_keeps_the_log),
       cmocka_unit_test(a_heap_logs_its_life),

@@ -1,6 +1,6 @@
 /* One run of a heap, logged in all forms at once: log_forms FOLDER [abort].
  *
- * Writes FOLDER/text.log, json.log and trace.log. With abort, the process aborts half-way, after more than a buffer of
+ * Writes FOLDER/text.log and json.log. With abort, the process aborts half-way, after more than a buffer of
  * each was written. */
 #include <cradle/cradle.h>
 
@@ -45,7 +45,7 @@ static void add_log(cradle_options *options, const char *form, const char *folde
 }
 
 int main(int argc, char **argv) {
-  static const char *const forms[] = {"text", "json", "trace"};
+  static const char *const forms[] = {"text", "json"};
   cradle_options options;
   cradle_error error;
   if (argc < 2) return 2;
@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
   options.types = types;
   options.type_count = TYPE_COUNT;
   options.nursery_bytes = aborts ? 4096 : 65536;
-  for (int i = 0; i < 3; i++) add_log(&options, forms[i], argv[1]);
+  for (int i = 0; i < 2; i++) add_log(&options, forms[i], argv[1]);
   cradle_heap *heap = cradle_heap_new(&options, &error);
   if (heap == NULL) {
     fprintf(stderr, "log_forms: %s\n", error.message);

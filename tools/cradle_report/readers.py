@@ -1,4 +1,4 @@
-"""Logs into sections: Cradle's text, JSON lines and trace, and PyPy's PYPYLOG.
+"""Logs into sections: Cradle's text and JSON lines, and PyPy's PYPYLOG.
 
 Whatever the form, a log becomes a list of sections with the names and units of the JSON form, in
 the order in which they ended.
@@ -250,7 +250,7 @@ def read_text(path, lines):
     if log.form == "PyPy's log":
         to_nanoseconds(log)
     elif not any(section.fields for section in log.sections):
-        log.remarks.append(f"{path}: times only, as CRADLE_LOG=profile:FILE writes them; CRADLE_LOG=FILE writes values, too")
+        log.remarks.append(f"{path}: times only: the lines with values are missing")
     return log
 
 
@@ -354,36 +354,6 @@ def read_json(path, lines):
     return log
 
 
-PHASES = {"B": "begin", "E": "end", "i": None}
-
-
-def read_trace(path, lines):
-    log = Log(path, "Cradle's log as a trace")
-    assembler = Assembler(log)
-    for number, line in enumerate(lines, 1):
-        if line.strip() in ("]", ""):
-            continue
-        text = line.lstrip("[,").rstrip(",]") if line[:1] in "[," else line
-        event = decoded(path, number, text, number == len(lines), log.remarks)
-        if event is None:
-            break
-        name, args = event.get("name"), event.get("args", {})
-        if not isinstance(name, str) or not isinstance(args, dict):
-            raise LogError(f"{path}:{number}: no name, or args of another kind, in {line[:60]!r}")
-        if name == "cradle-log":
-            check_version(path, number, args.get("version"))
-        elif isinstance(event.get("ph"), str) and event["ph"] in PHASES:
-            try:
-                time = round(event["ts"] * 1000)
-                heap = f"{event['pid']}.{event['tid']}"
-            except (KeyError, TypeError, ValueError, OverflowError):  # the last two: no finite number
-                raise LogError(f"{path}:{number}: no time, process or heap in {line[:60]!r}") from None
-            args.pop("heap", None)
-            assembler.add(number, name, heap, time, PHASES[event["ph"]], args)
-    assembler.finish(len(lines))
-    return log
-
-
 STANDARD_INPUT = "standard input"
 
 
@@ -426,13 +396,9 @@ def read(path):
     for number, line in enumerate(lines[:HEAD_LINES], 1):
         if line.startswith("# Cradle's line log"):
             raise LogError(f"{path}:{number}: a line log (CRADLE_LOG=line:FILE), whose rounded figures are for people; "
-                           "cradle-report reads what CRADLE_LOG=json:FILE, text:FILE or trace:FILE writes")
+                           "cradle-report reads what CRADLE_LOG=json:FILE or text:FILE writes")
     if first.startswith("{"):
         if '"event":"cradle-log"' not in first:
             raise LogError(f"{path}:1: no log of Cradle: {first[:60]!r}")
         return read_json(path, lines)
-    if first.startswith("[{"):
-        if not any('"format":"cradle-trace"' in line for line in lines[:8]):
-            raise LogError(f"{path}:1: a trace, but not one of Cradle's: {first[:60]!r}")
-        return read_trace(path, lines)
     return read_text(path, lines)

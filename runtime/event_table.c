@@ -61,6 +61,7 @@ static const char *thp_word(uint32_t mode) {
 /* --- fields --- */
 
 #define NUMBER CRD_FIELD_NUMBER
+#define BYTES CRD_FIELD_BYTES
 #define NS CRD_FIELD_NS
 #define SHARE CRD_FIELD_SHARE
 #define LETTERS CRD_FIELD_TEXT
@@ -71,36 +72,36 @@ static const char *thp_word(uint32_t mode) {
 #define HARDWARE(member) offsetof(cradle_hardware, member)
 #define STATISTICS(member) offsetof(crd_figures, statistics.member)
 #define PAUSES(member) offsetof(crd_figures, pauses.member)
+#define FIGURE(member) offsetof(crd_figures, member)
 
 static const crd_field hardware_fields[] = {
-    {FIELD("l2_bytes", "L2cache = ", NUMBER, HARDWARE(l2_bytes))},
+    {FIELD("l2_bytes", "L2cache = ", BYTES, HARDWARE(l2_bytes))},
     {FIELD("l2_source", "L2cache from: ", WORD, HARDWARE(l2_source)), .word = source_word},
-    {FIELD("l3_bytes", "L3cache = ", NUMBER, HARDWARE(l3_bytes))},
+    {FIELD("l3_bytes", "L3cache = ", BYTES, HARDWARE(l3_bytes))},
     {FIELD("l3_source", "L3cache from: ", WORD, HARDWARE(l3_source)), .word = source_word,
      .only_with = HARDWARE(l3_bytes)},
-    {FIELD("memory_bytes", "memory: ", NUMBER, HARDWARE(memory_bytes))},
-    {FIELD("page_bytes", "page size: ", NUMBER, HARDWARE(page_bytes))},
-    {FIELD("thp_page_bytes", "transparent huge page size: ", NUMBER, HARDWARE(thp_page_bytes))},
+    {FIELD("memory_bytes", "memory: ", BYTES, HARDWARE(memory_bytes))},
+    {FIELD("page_bytes", "page size: ", BYTES, HARDWARE(page_bytes))},
+    {FIELD("thp_page_bytes", "transparent huge page size: ", BYTES, HARDWARE(thp_page_bytes))},
     {FIELD("thp_mode", "transparent huge pages: ", WORD, HARDWARE(thp_mode)), .word = thp_word},
-    {FIELD("pool_page_bytes", "pool page size: ", NUMBER, HARDWARE(pool_page_bytes))},
+    {FIELD("pool_page_bytes", "pool page size: ", BYTES, HARDWARE(pool_page_bytes))},
     {FIELD("pool_pages_free", ", free pages: ", NUMBER, HARDWARE(pool_pages_free))},
 };
 
 static const crd_field heap_fields[] = {
-    {FIELD("address_space_bytes", "address space: ", NUMBER, AT(heap.arenas_bytes)),
-     .only_with = AT(heap.arenas_bytes)},
+    {FIELD("address_space_bytes", "address space: ", BYTES, AT(heap.arenas_bytes)), .only_with = AT(heap.arenas_bytes)},
     {FIELD("pause_target_ns", "pause target: ", NS, AT(heap.pause_target_ns))},
 };
 
 static const crd_field nursery_fields[] = {
-    {FIELD("nursery_bytes", "nursery size: ", NUMBER, AT(nursery.bytes))},
-    {FIELD("previous_nursery_bytes", "previous nursery size: ", NUMBER, AT(nursery.previous))},
+    {FIELD("nursery_bytes", "nursery size: ", BYTES, AT(nursery.bytes))},
+    {FIELD("previous_nursery_bytes", "previous nursery size: ", BYTES, AT(nursery.previous))},
     {FIELD("reason", "reason: ", LETTERS, AT(nursery.reason))},
 };
 
 static const crd_field minor_begin_fields[] = {
     {FIELD("cause", "cause: ", WORD, AT(begin.cause)), .word = cause_word},
-    {FIELD("used_bytes", NULL, NUMBER, AT(begin.used_bytes))},
+    {FIELD("used_bytes", NULL, BYTES, AT(begin.used_bytes))},
 };
 
 static const crd_field roots_fields[] = {
@@ -111,30 +112,30 @@ static const crd_field roots_fields[] = {
 static const crd_field minor_fields[] = {
     {FIELD(NULL, "minor collect, total memory used: ", NUMBER, AT(minor.used_after))},
     {FIELD("pinned_objects", "number of pinned objects: ", NUMBER, AT(minor.pinned_objects))},
-    {FIELD("promoted_bytes", "total size of surviving objects: ", NUMBER, AT(minor.promoted_bytes))},
+    {FIELD("promoted_bytes", "total size of surviving objects: ", BYTES, AT(minor.promoted_bytes))},
     {FIELD("promoted_objects", "promoted objects: ", NUMBER, AT(minor.promoted_objects))},
     {FIELD("remembered_objects", "remembered objects: ", NUMBER, AT(minor.remembered))},
     {FIELD("recorded_slots", "recorded slots: ", NUMBER, AT(minor.recorded))},
-    {FIELD("nursery_used_bytes", "nursery used: ", NUMBER, AT(minor.nursery_bytes))},
-    {FIELD("large_freed_bytes", "large objects freed, bytes: ", NUMBER, AT(minor.large_freed_bytes))},
-    {FIELD("used_before_bytes", "memory before: ", NUMBER, AT(minor.used_before))},
-    {FIELD("used_after_bytes", ", after: ", NUMBER, AT(minor.used_after))},
+    {FIELD("nursery_used_bytes", "nursery used: ", BYTES, AT(minor.nursery_bytes))},
+    {FIELD("large_freed_bytes", "large objects freed, bytes: ", BYTES, AT(minor.large_freed_bytes))},
+    {FIELD("used_before_bytes", "memory before: ", BYTES, AT(minor.used_before))},
+    {FIELD("used_after_bytes", ", after: ", BYTES, AT(minor.used_after))},
     {FIELD("time_ns", "time taken: ", NS, AT(minor.duration_ns))},
 };
 
 static const crd_field major_begin_fields[] = {
     {FIELD("cause", "cause: ", WORD, AT(begin.cause)), .word = cause_word},
-    {FIELD("used_bytes", "total memory used: ", NUMBER, AT(begin.used_bytes))},
-    {FIELD("threshold_bytes", "major collection threshold: ", NUMBER, AT(begin.threshold_bytes))},
+    {FIELD("used_bytes", "total memory used: ", BYTES, AT(begin.used_bytes))},
+    {FIELD("threshold_bytes", "major collection threshold: ", BYTES, AT(begin.threshold_bytes))},
 };
 
 /* The words for the phases are those of RPython's logs. */
 static const crd_field step_fields[] = {
     {FIELD("from", "starting gc state: ", WORD, AT(step.from)), .word = phase_word},
     {FIELD("marked_objects", "marked objects: ", NUMBER, AT(step.marked_objects))},
-    {FIELD("marked_bytes", "marked bytes: ", NUMBER, AT(step.marked_bytes))},
+    {FIELD("marked_bytes", "marked bytes: ", BYTES, AT(step.marked_bytes))},
     {FIELD("freed_objects", "freed objects: ", NUMBER, AT(step.freed_objects))},
-    {FIELD("freed_bytes", "freed bytes: ", NUMBER, AT(step.freed_bytes))},
+    {FIELD("freed_bytes", "freed bytes: ", BYTES, AT(step.freed_bytes))},
     {FIELD("freed_spans", "freed spans: ", NUMBER, AT(step.freed_spans))},
     {FIELD("to", "stopping, now in gc state: ", WORD, AT(step.to)), .word = phase_word},
     {FIELD("time_ns", "time taken: ", NS, AT(step.duration_ns))},
@@ -142,7 +143,7 @@ static const crd_field step_fields[] = {
 
 static const crd_field compact_fields[] = {
     {FIELD("moved_objects", "moved objects: ", NUMBER, AT(compact.objects))},
-    {FIELD("moved_bytes", "moved bytes: ", NUMBER, AT(compact.bytes))},
+    {FIELD("moved_bytes", "moved bytes: ", BYTES, AT(compact.bytes))},
     {FIELD("arenas_emptied", "arenas emptied: ", NUMBER, AT(compact.arenas_emptied))},
     {FIELD("arenas_before", " of ", NUMBER, AT(compact.arenas_in_use))},
     {FIELD("time_ns", "time taken: ", NS, AT(compact.duration_ns))},
@@ -158,9 +159,9 @@ static const crd_field pause_fields[] = {
 
 static const crd_field major_fields[] = {
     {FIELD("cause", "cause: ", WORD, AT(major.cause)), .word = cause_word},
-    {FIELD("used_before_bytes", "used: ", NUMBER, AT(major.used_before))},
-    {FIELD("used_after_bytes", " => ", NUMBER, AT(major.used_after))},
-    {FIELD("threshold_bytes", "next major collection threshold: ", NUMBER, AT(major.threshold_bytes))},
+    {FIELD("used_before_bytes", "used: ", BYTES, AT(major.used_before))},
+    {FIELD("used_after_bytes", " => ", BYTES, AT(major.used_after))},
+    {FIELD("threshold_bytes", "next major collection threshold: ", BYTES, AT(major.threshold_bytes))},
     {FIELD("time_ns", "time taken: ", NS, AT(major.duration_ns))},
 };
 
@@ -169,20 +170,20 @@ static const crd_field arenas_fields[] = {
     {FIELD("given_back", "arenas given back: ", NUMBER, AT(arenas.given_back))},
     {FIELD("committed", "arenas committed: ", NUMBER, AT(arenas.committed))},
     {FIELD("in_use", ", in use: ", NUMBER, AT(arenas.in_use))},
-    {FIELD("pool_bytes", "of the huge-page pool, bytes: ", NUMBER, AT(arenas.pool_bytes)),
+    {FIELD("pool_bytes", "of the huge-page pool, bytes: ", BYTES, AT(arenas.pool_bytes)),
      .only_with = AT(arenas.pool_bytes)},
-    {FIELD("resident_bytes", "resident bytes: ", NUMBER, AT(arenas.resident_bytes)),
+    {FIELD("resident_bytes", "resident bytes: ", BYTES, AT(arenas.resident_bytes)),
      .only_with = AT(arenas.resident_bytes)},
-    {FIELD("huge_bytes", ", on huge pages: ", NUMBER, AT(arenas.huge_bytes)), .only_with = AT(arenas.resident_bytes)},
+    {FIELD("huge_bytes", ", on huge pages: ", BYTES, AT(arenas.huge_bytes)), .only_with = AT(arenas.resident_bytes)},
 };
 
 static const crd_field spans_fields[] = {
-    {FIELD("object_bytes", "object size: ", NUMBER, AT(spans.object_bytes))},
-    {FIELD("span_bytes", ", span size: ", NUMBER, AT(spans.span_bytes))},
+    {FIELD("object_bytes", "object size: ", BYTES, AT(spans.object_bytes))},
+    {FIELD("span_bytes", ", span size: ", BYTES, AT(spans.span_bytes))},
     {FIELD("span_objects", ", objects in a span: ", NUMBER, AT(spans.objects))},
     {FIELD("spans", ", spans: ", NUMBER, AT(spans.spans))},
-    {FIELD("used_bytes", ", used: ", NUMBER, AT(spans.used_bytes))},
-    {FIELD("memory_bytes", ", memory: ", NUMBER, AT(spans.memory_bytes))},
+    {FIELD("used_bytes", ", used: ", BYTES, AT(spans.used_bytes))},
+    {FIELD("memory_bytes", ", memory: ", BYTES, AT(spans.memory_bytes))},
     {FIELD("waste_percent", ", waste in percent: ", NUMBER, AT(spans.waste_percent))},
 };
 
@@ -194,7 +195,7 @@ static const crd_field note_fields[] = {
 
 static const crd_field beside_fields[] = {
     {FIELD("marked_objects", "marked beside the program, objects: ", NUMBER, AT(beside.objects))},
-    {FIELD("marked_bytes", ", bytes: ", NUMBER, AT(beside.bytes))},
+    {FIELD("marked_bytes", ", bytes: ", BYTES, AT(beside.bytes))},
     {FIELD("put_aside", "put aside: ", NUMBER, AT(beside.put_aside)), .only_with = AT(beside.put_aside)},
     {FIELD("run_ns", "the second core ran: ", NS, AT(beside.run_ns))},
     {FIELD("stop_ns", "waited for it to stop: ", NS, AT(beside.stop_ns))},
@@ -223,13 +224,29 @@ static const crd_field heap_end_fields[] = {
     {FIELD("mmu_1ms", "mutator utilisation in 1 ms: ", SHARE, PAUSES(mmu_1ms))},
     {FIELD("mmu_10ms", "mutator utilisation in 10 ms: ", SHARE, PAUSES(mmu_10ms))},
     {FIELD("mmu_100ms", "mutator utilisation in 100 ms: ", SHARE, PAUSES(mmu_100ms))},
-    {FIELD("allocated_bytes", "allocated bytes: ", NUMBER, STATISTICS(allocated_bytes))},
+    {FIELD("allocated_bytes", "allocated bytes: ", BYTES, STATISTICS(allocated_bytes))},
     {FIELD("promoted_objects", "promoted objects: ", NUMBER, STATISTICS(promoted_objects))},
-    {FIELD("promoted_bytes", "promoted bytes: ", NUMBER, STATISTICS(promoted_bytes))},
+    {FIELD("promoted_bytes", "promoted bytes: ", BYTES, STATISTICS(promoted_bytes))},
     {FIELD("survival", "share of the nursery that survived: ", SHARE, STATISTICS(survival))},
-    {FIELD("used_peak_bytes", "most memory used: ", NUMBER, STATISTICS(used_peak_bytes))},
+    {FIELD("used_peak_bytes", "most memory used: ", BYTES, STATISTICS(used_peak_bytes))},
+    {FIELD("used_bytes", "memory used in the end: ", BYTES, STATISTICS(used_bytes))},
+    {FIELD("live_bytes", "live after the last major collection: ", BYTES, STATISTICS(live_bytes)),
+     .only_with = STATISTICS(major_collections)},
+    {FIELD("live_peak_bytes", "most memory live: ", BYTES, STATISTICS(live_peak_bytes)),
+     .only_with = STATISTICS(major_collections)},
+    {FIELD("nursery_bytes", "nursery size: ", BYTES, STATISTICS(nursery_bytes))},
+    {FIELD("old_bytes", "in old objects: ", BYTES, STATISTICS(old_bytes))},
+    {FIELD("free_bytes", "free between old objects: ", BYTES, FIGURE(free_bytes))},
+    {FIELD("empty_bytes", "in empty arenas: ", BYTES, FIGURE(empty_bytes))},
+    {FIELD("metadata_bytes", "of metadata: ", BYTES, STATISTICS(metadata_bytes))},
+    {FIELD("other_bytes", "of nursery, stacks and tables: ", BYTES, FIGURE(other_bytes))},
+    {FIELD("arenas_peak", "most arenas: ", NUMBER, STATISTICS(arenas_peak))},
+    {FIELD("resident_bytes", "resident in arenas: ", BYTES, STATISTICS(resident_bytes)),
+     .only_with = STATISTICS(resident_bytes)},
+    {FIELD("huge_bytes", "of that on huge pages: ", BYTES, STATISTICS(huge_bytes)),
+     .only_with = STATISTICS(resident_bytes)},
     {FIELD("beside_ns", "time of the second core: ", NS, STATISTICS(beside_ns)), .only_with = STATISTICS(beside_ns)},
-    {FIELD("beside_bytes", "bytes that it marked: ", NUMBER, STATISTICS(beside_bytes)),
+    {FIELD("beside_bytes", "bytes that it marked: ", BYTES, STATISTICS(beside_bytes)),
      .only_with = STATISTICS(beside_ns)},
     {FIELD("beside_stops", "pauses that waited for it: ", NUMBER, STATISTICS(beside_stops)),
      .only_with = STATISTICS(beside_ns)},
@@ -275,6 +292,16 @@ const crd_event_row crd_event_rows[] = {
     {CRADLE_EVENT_BESIDE, INSTANT, CRD_SECTION_BESIDE, CRD_BASE_EVENT, FIELDS(beside_fields)},
 };
 const size_t crd_event_row_count = sizeof crd_event_rows / sizeof crd_event_rows[0];
+
+/* Between live objects lie places that are free but in arenas that are not empty; a compaction gives those back. */
+void crd_figures_held(crd_figures *figures) {
+  const cradle_statistics *of = &figures->statistics;
+  uint64_t in_use = of->arenas_in_use * of->arena_bytes;
+  figures->free_bytes = in_use - of->old_bytes;
+  figures->empty_bytes = of->arenas_committed * of->arena_bytes - in_use;
+  uint64_t known = in_use + figures->empty_bytes + of->metadata_bytes;
+  figures->other_bytes = of->committed_bytes > known ? of->committed_bytes - known : 0;
+}
 
 /* --- reading fields --- */
 

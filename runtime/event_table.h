@@ -10,8 +10,9 @@
 #define CRADLE_RUNTIME_EVENT_TABLE_H
 
 #include <cradle/event.h>
-#include "runtime/pauses.h"
 #include <cradle/statistics.h>
+
+#include "runtime/pauses.h"
 
 /* Sections of the log, which nest in time. CRADLE_LOG selects them by their names. */
 typedef enum crd_section {
@@ -39,6 +40,7 @@ typedef enum crd_phase { CRD_PHASE_BEGIN, CRD_PHASE_END, CRD_PHASE_INSTANT } crd
 
 typedef enum crd_field_type {
   CRD_FIELD_NUMBER, /* uint64_t or size_t */
+  CRD_FIELD_BYTES,  /* the same, of bytes */
   CRD_FIELD_NS,     /* uint64_t nanoseconds; the text says seconds */
   CRD_FIELD_SHARE,  /* double from 0 to 1 */
   CRD_FIELD_TEXT,   /* const char *; NULL leaves the field out */
@@ -60,7 +62,10 @@ typedef struct crd_field {
 typedef struct crd_figures {
   cradle_statistics statistics;
   crd_pause_summary pauses;
+  uint64_t free_bytes, empty_bytes, other_bytes; /* what the heap holds beside old objects and metadata, and why */
 } crd_figures;
+/* Computes the last three from the statistics. */
+void crd_figures_held(crd_figures *figures);
 
 /* Which structure the offsets of a row's fields refer to. */
 typedef enum crd_base {

@@ -5,7 +5,6 @@
  */
 #include "runtime/log.h"
 
-#include "runtime/pauses.h"
 #include <cradle/statistics.h>
 
 #include "gc/platform/pages.h"
@@ -21,16 +20,23 @@
 static const crd_sink *const sinks[] = {&crd_sink_text, &crd_sink_json, &crd_sink_line};
 enum { SINK_COUNT = sizeof sinks / sizeof sinks[0] };
 
-typedef struct crd_log {
+/* What asks for a log. */
+typedef enum crd_log_kind { KIND_LOG, KIND_PROFILE, KIND_TOTALS, KINDS } crd_log_kind;
+static const struct {
+  const char *variable, *noun;
+} kinds[KINDS] = {{"CRADLE_LOG", "log"}, {"CRADLE_PROFILE", "profile"}, {"CRADLE_STATS", "statistics"}};
+
+struct crd_log {
   crd_exit_entry at_exit; /* first: [log.2] */
   crd_link link;
   crd_lock lock; /* [log.1] */
   const crd_sink *sink;
-  uint32_t selected; /* bit s: section s is written */
-  uint32_t depth;    /* selected sections that are open */
-  crd_pauses pauses;
+  uint32_t selected;        /* bit s: section s is written */
+  uint32_t depth;           /* selected sections that are open */
+  cradle_statistics latest; /* of totals: after the latest pause */
+  crd_pauses pauses;        /* for the section at the heap's end */
   crd_log_writer writer;
-} crd_log;
+};
 
 /* --- sections --- */
 
@@ -39,7 +45,6 @@ static bool is_selected(const crd_log *log, crd_section section) {
 }
 
 static void write_entry(crd_log *log, const crd_log_entry *entry) {
-  if (!is_selected(log, entry->section)) return;
   if (entry->phase == CRD_PHASE_END && log->depth != 0) log->depth--;
   log->writer.outermost = log->depth == 0;
   log->sink->entry(&log->writer, entry);
@@ -58,6 +63,7 @@ static const void *base_of(crd_log *log, const crd_event_row *row, const cradle_
   case CRD_BASE_FIGURES:
     figures->statistics = *event->u.destroyed.statistics;
     figures->pauses = crd_pauses_read(&log->pauses);
+    crd_figures_held(figures);
     return figures;
   }
   return NULL;
@@ -74,7 +80,8 @@ static void write_row(crd_log *log, const crd_event_row *row, const cradle_event
 static void write_sections(crd_log *log, const cradle_event *event) {
   if (event->kind == CRADLE_EVENT_HEAP_DESTROYED) log->depth = 0;
   for (size_t i = 0; i < crd_event_row_count; i++)
-    if (crd_event_rows[i].kind == event->kind) write_row(log, &crd_event_rows[i], event);
+    if (crd_event_rows[i].kind == event->kind && is_selected(log, crd_event_rows[i].section))
+      write_row(log, &crd_event_rows[i], event);
 }
 
 static void write_event(crd_log *log, const cradle_event *event) {
@@ -115,10 +122,21 @@ static void adopt_if_forked(crd_log *log) {
   if (log->depth == 0 && crd_log_file_is_inherited(file) && crd_log_file_renew(file)) write_head(log);
 }
 
+static bool is_totals(const crd_log *log) {
+  return log->sink == &crd_sink_totals;
+}
+
+/* false: there is nothing to write, now and ever: the heap could not be made, or is the parent's, which writes them. */
+static bool record(crd_log *log, const cradle_event *event) {
+  if (log->link.heap == NULL || crd_log_file_is_inherited(&log->writer.file)) return false;
+  if (event->kind == CRADLE_EVENT_PAUSE) cradle_heap_statistics(log->link.heap, &log->latest, sizeof log->latest);
+  return true;
+}
+
 static void handle(crd_log *log, const cradle_event *event) {
-  /* for the section at the heap's end, which a line log does not have */
-  if (log->sink->event == NULL) crd_pauses_hear(&log->pauses, event);
+  if (is_selected(log, CRD_SECTION_HEAP_END)) crd_pauses_hear(&log->pauses, event);
   if (event->time_ns > log->writer.time_ns) log->writer.time_ns = event->time_ns;
+  if (is_totals(log) && !record(log, event)) return;
   adopt_if_forked(log);
   if (!log->writer.file.stopped) write_event(log, event);
 }
@@ -137,10 +155,23 @@ static void end(void *part) {
   free(log);
 }
 
+/* The totals of a heap that is alive at the end of the process; a heap that ends even later has none. */
+static void write_latest(crd_log *log) {
+  const cradle_event end = {.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed = {&log->latest}};
+  handle(log, &end);
+  log->selected = 0;
+}
+
+static void begin(void *part) {
+  crd_log *log = part;
+  if (is_totals(log)) cradle_heap_statistics(log->link.heap, &log->latest, sizeof log->latest);
+}
+
 static void write_at_exit(crd_exit_entry *entry) {
   crd_log *log = (crd_log *)entry;
   if (!crd_lock_try_here(&log->lock)) return;
   log->writer.file.unbuffered = true;
+  if (is_totals(log)) write_latest(log);
   crd_log_file_flush(&log->writer.file);
   crd_lock_release(&log->lock);
 }
@@ -207,38 +238,78 @@ static const char *parse_selection(crd_log *log, const char *text) {
   return colon != NULL ? colon + 1 : text;
 }
 
-static bool open_file(crd_log *log, const char *text) {
-  const char *name = parse_selection(log, text);
-  if (*name != '\0') return crd_log_file_open(&log->writer.file, name);
-  crd_report("CRADLE_LOG=%.200s: names no file; there will be no log; wants FILE or WORD,WORD:FILE (such as "
-             "line:gc.log)",
-             text);
-  return false;
+/* The process's n-th heap that has a log of the kind has the number n. */
+static uint64_t next_heap(crd_log_kind kind) {
+  static uint64_t heaps[KINDS]; /* [log.2] */
+  return __atomic_add_fetch(&heaps[kind], 1, __ATOMIC_RELAXED);
 }
 
-static crd_log *log_new(void) {
-  static uint64_t heaps; /* [log.2] */
+static crd_log *log_new(crd_log_kind kind) {
   crd_log *log = calloc(1, sizeof *log);
-  if (log == NULL) {
-    crd_report("CRADLE_LOG: no memory for the log");
+  if (log == NULL) crd_report("%s: no memory for the %s", kinds[kind].variable, kinds[kind].noun);
+  return log;
+}
+
+/* Opens the file of a log whose form and sections are chosen, and begins it. NULL: it was reported, and log is freed. */
+static crd_log *start(crd_log *log, crd_log_kind kind, const char *name, cradle_options *options) {
+  if (!crd_log_file_open(&log->writer.file, name, kinds[kind].variable, kinds[kind].noun)) {
+    free(log);
     return NULL;
   }
-  log->link = (crd_link){.hear = listen, .end = end, .part = log};
-  crd_pauses_init(&log->pauses);
-  log->writer.heap = __atomic_add_fetch(&heaps, 1, __ATOMIC_RELAXED);
+  log->link = (crd_link){listen, end, begin, .part = log};
   log->at_exit.run = write_at_exit;
+  crd_pauses_init(&log->pauses);
+  log->writer.heap = next_heap(kind);
+  write_head(log);
+  crd_exit_list_add(&log->at_exit);
+  (void)crd_link_add(&log->link, options);
   return log;
 }
 
 crd_link *crd_log_open(const char *text, cradle_options *options) {
   if (text == NULL || *text == '\0') return NULL;
-  crd_log *log = log_new();
+  crd_log *log = log_new(KIND_LOG);
   if (log == NULL) return NULL;
-  if (!open_file(log, text)) {
+  const char *name = parse_selection(log, text);
+  if (*name == '\0') {
+    crd_report("CRADLE_LOG=%.200s: names no file; there will be no log; wants FILE or WORD,WORD:FILE (such as "
+               "line:gc.log)",
+               text);
     free(log);
     return NULL;
   }
-  write_head(log);
-  crd_exit_list_add(&log->at_exit);
-  return crd_link_add(&log->link, options);
+  log = start(log, KIND_LOG, name, options);
+  return log != NULL ? &log->link : NULL;
+}
+
+static crd_log *open_with(crd_log_kind kind, const char *name, const crd_sink *sink, crd_section section,
+                          cradle_options *options) {
+  crd_log *log = log_new(kind);
+  if (log == NULL) return NULL;
+  log->sink = sink;
+  log->selected = (uint32_t)1 << section;
+  return start(log, kind, name, options);
+}
+
+crd_log *crd_log_open_profile(const char *name, cradle_options *options) {
+  return open_with(KIND_PROFILE, name, &crd_sink_json, CRD_SECTION_LOG, options);
+}
+
+crd_log *crd_log_open_totals(cradle_options *options) {
+  return open_with(KIND_TOTALS, "-", &crd_sink_totals, CRD_SECTION_HEAP_END, options);
+}
+
+/* --- lines that are no event's --- */
+
+crd_log_writer *crd_log_line_begin(crd_log *log) {
+  crd_lock_take(&log->lock);
+  adopt_if_forked(log);
+  uint64_t now = crd_platform_now_ns();
+  if (now > log->writer.time_ns) log->writer.time_ns = now;
+  return &log->writer;
+}
+
+void crd_log_line_end(crd_log *log) {
+  crd_log_file_section_end(&log->writer.file, true);
+  crd_lock_release(&log->lock);
 }

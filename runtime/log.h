@@ -10,10 +10,24 @@
 #define CRADLE_RUNTIME_LOG_H
 
 #include "runtime/chain.h"
+#include "runtime/log_sink.h"
+
+typedef struct crd_log crd_log;
 
 /* Opens the log that text asks for (the value of CRADLE_LOG; docs/logging.md), writes its head, and adds it to the
  * listeners of the options. NULL if text is NULL or empty, and if the log cannot be opened, which was then reported;
  * the program goes on without a log. */
 crd_link *crd_log_open(const char *text, cradle_options *options);
+
+/* Opens the file of a profile in the same way: a log as JSON lines that has a head, and no event's lines. name is the
+ * value of CRADLE_PROFILE. */
+crd_log *crd_log_open_profile(const char *name, cradle_options *options);
+/* Opens a log that prints a heap's totals on standard error: when the heap is freed, or what was recorded until then when
+ * the process ends. A child of fork prints none of a heap that it inherited: the parent prints them. */
+crd_log *crd_log_open_totals(cradle_options *options);
+/* Begins and ends a line of the profile's own, on any thread; between the two the log is locked. After a fork, the
+ * writer's process is the child. */
+crd_log_writer *crd_log_line_begin(crd_log *log);
+void crd_log_line_end(crd_log *log);
 
 #endif

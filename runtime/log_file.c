@@ -16,7 +16,8 @@
 
 /* --- names --- */
 
-char *crd_path_with_pid(const char *name) {
+/* A copy of name with each %d replaced by the process's number. NULL: no memory. */
+static char *path_with_pid(const char *name) {
   size_t bytes = strlen(name) + 1;
   for (const char *p = name; (p = strstr(p, "%d")) != NULL; p += 2) bytes += PID_BYTES;
   char *path = malloc(bytes), *end = path;
@@ -41,7 +42,7 @@ static void empty_if_alone(crd_log_file *file) {
   file->regular = file->path != NULL && crd_file_is_regular(file->fd);
   if (!file->regular || !crd_file_lock_alone(file->fd)) return;
   if (crd_first_time(file->path) && !crd_file_empty(file->fd))
-    crd_report("CRADLE_LOG: %s: %s; appending", file->path, strerror(errno));
+    crd_report("%s: %s: %s; appending", file->variable, file->path, strerror(errno));
   crd_file_lock_shared(file->fd);
 }
 
@@ -62,24 +63,26 @@ static bool open_target(crd_log_file *file) {
     return true;
   }
   free(file->path);
-  file->path = crd_path_with_pid(file->name);
+  file->path = path_with_pid(file->name);
   if (file->path != NULL && open_path(file)) {
     empty_if_alone(file);
     return true;
   }
-  crd_report("CRADLE_LOG: %s: %s; there will be no log", file->path != NULL ? file->path : file->name,
-             crd_open_failure(errno));
+  crd_report("%s: %s: %s; there will be no %s", file->variable, file->path != NULL ? file->path : file->name,
+             crd_open_failure(errno), file->noun);
   return false;
 }
 
-bool crd_log_file_open(crd_log_file *file, const char *name) {
+bool crd_log_file_open(crd_log_file *file, const char *name, const char *variable, const char *noun) {
   int error = errno;
+  file->variable = variable;
+  file->noun = noun;
   file->ours = crd_fork_mark_new();
   file->path = NULL;
   file->fd = -1;
   file->interactive = file->unbuffered = file->stopped = false;
   file->name = strdup(name);
-  if (file->name == NULL) crd_report("CRADLE_LOG: no memory for the log");
+  if (file->name == NULL) crd_report("%s: no memory for the %s", variable, noun);
   bool opened = file->name != NULL && open_target(file);
   if (!opened) {
     crd_fork_mark_free(file->ours);
@@ -130,7 +133,8 @@ bool crd_log_file_renew(crd_log_file *file) {
 static void stop(crd_log_file *file) {
   const char *reason = strerror(errno);
   file->stopped = true;
-  if (file->fd != CRD_STANDARD_ERROR) crd_report("CRADLE_LOG: %s: %s; the log stops", file->path, reason);
+  if (file->fd != CRD_STANDARD_ERROR)
+    crd_report("%s: %s: %s; the %s stops", file->variable, file->path, reason, file->noun);
   close_descriptor(file);
 }
 

@@ -19,29 +19,27 @@
 
 #define CRD_LOG_BUFFER_BYTES ((size_t)64 << 10)
 /* The buffer is written at the end of a section if less room than this is left; usual sections are shorter. */
-#define CRD_LOG_SECTION_BYTES ((size_t)4 << 10)
+#define CRD_LOG_SECTION_BYTES ((size_t)16 << 10)
 
 typedef struct crd_log_file {
-  char *name;       /* as the user wrote it, with %d; owned */
-  char *path;       /* name with the pid in place; owned */
-  int fd;           /* -1: no file is open */
-  int owner;        /* the process that writes */
-  char *ours;       /* a byte that fork clears in the child, else not 0; NULL: the kernel cannot do that */
-  bool interactive; /* a terminal or standard error: written at the end of every outermost section */
-  bool regular;     /* not a pipe, terminal or device */
-  bool unbuffered;  /* the process exits, or a line log is in a pipe: written at the end of every outermost section */
-  bool stopped;     /* [log_file.3] */
+  const char *variable, *noun; /* for messages: "CRADLE_LOG", "log" */
+  char *name;                  /* as the user wrote it, with %d; owned */
+  char *path;                  /* name with the pid in place; owned */
+  int fd;                      /* -1: no file is open */
+  int owner;                   /* the process that writes */
+  char *ours;                  /* a byte that fork clears in the child, else not 0; NULL: the kernel cannot do that */
+  bool interactive;            /* a terminal or standard error: written at the end of every outermost section */
+  bool regular;                /* not a pipe, terminal or device */
+  bool unbuffered; /* the process exits, or a line log is in a pipe: written at the end of every outermost section */
+  bool stopped;    /* [log_file.3] */
   size_t length;
   char buffer[CRD_LOG_BUFFER_BYTES];
 } crd_log_file;
 
-/* A copy of name with each %d replaced by the process's number; the caller frees it. NULL: no memory. */
-char *crd_path_with_pid(const char *name);
-
 /* Opens the file called name, in which each %d is replaced by the process's number; "-" is standard error. Empties the
  * file, unless this process has written to it before or another process is writing it now. false: it
  * failed, and an error was reported. */
-bool crd_log_file_open(crd_log_file *file, const char *name);
+bool crd_log_file_open(crd_log_file *file, const char *name, const char *variable, const char *noun);
 /* Writes the rest of the buffer and closes the file. */
 void crd_log_file_close(crd_log_file *file);
 

@@ -6,7 +6,7 @@
 #include "runtime/log_sink.h"
 
 /* Quotation marks, backslashes and control characters escaped; other bytes as they are. */
-static void put_string(crd_log_file *file, const char *text) {
+void crd_json_string(crd_log_file *file, const char *text) {
   put(file, "\"");
   for (;;) {
     size_t plain = 0;
@@ -24,10 +24,11 @@ static void put_string(crd_log_file *file, const char *text) {
 static void put_value(crd_log_file *file, const crd_field *field, const void *base) {
   switch (field->type) {
   case CRD_FIELD_NUMBER:
+  case CRD_FIELD_BYTES:
   case CRD_FIELD_NS: put_number(file, crd_field_number(field, base)); return;
   case CRD_FIELD_SHARE: put_share(file, crd_field_share(field, base)); return;
   case CRD_FIELD_TEXT:
-  case CRD_FIELD_WORD: put_string(file, crd_field_text(field, base)); return;
+  case CRD_FIELD_WORD: crd_json_string(file, crd_field_text(field, base)); return;
   }
 }
 
@@ -42,20 +43,20 @@ static void put_members(crd_log_file *file, const crd_log_entry *entry) {
   }
 }
 
-static void put_start(crd_log_writer *writer, crd_section section) {
+void crd_json_begin(crd_log_writer *writer, const char *event) {
   crd_log_file *file = &writer->file;
   put(file, "{\"t\":");
   put_number(file, writer->time_ns);
   put(file, ",\"heap\":\"");
   put(file, writer->label);
   put(file, "\",\"event\":\"");
-  put(file, crd_section_names[section]);
+  put(file, event);
   put(file, "\"");
 }
 
 static void write_entry(crd_log_writer *writer, const crd_log_entry *entry) {
   crd_log_file *file = &writer->file;
-  put_start(writer, entry->section);
+  crd_json_begin(writer, crd_section_names[entry->section]);
   if (entry->phase == CRD_PHASE_BEGIN) put(file, ",\"phase\":\"begin\"");
   if (entry->phase == CRD_PHASE_END) put(file, ",\"phase\":\"end\"");
   put_members(file, entry);
@@ -64,7 +65,7 @@ static void write_entry(crd_log_writer *writer, const crd_log_entry *entry) {
 
 static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t unix_ns) {
   crd_log_file *file = &writer->file;
-  put_start(writer, CRD_SECTION_LOG);
+  crd_json_begin(writer, crd_section_names[CRD_SECTION_LOG]);
   put(file, ",\"format\":\"cradle-json\",\"version\":");
   put_number(file, sink->version);
   put(file, ",\"clock\":\"CLOCK_MONOTONIC\",\"tick_ns\":1,\"unix_ns\":");

@@ -1,4 +1,4 @@
-/* The log as lines for people, one line for each collection:
+/* The log as lines for people: the totals of a heap, and, as follows, one line for each collection:
  *
  *     #      seconds  heap        collection        before     after  survived             took    pause  cause
  *           0.012345  4711.1      minor        1  4.06 MiB  64.0 KiB  64.0 KiB    1.6 %   121 us   123 us  nursery full
@@ -285,3 +285,42 @@ static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t un
 }
 
 const crd_sink crd_sink_line = {"line", 1, write_head, NULL, write_event};
+
+/* --- the totals of a heap, a line for each figure, as CRADLE_STATS prints them --- */
+
+#define FIGURE_WIDTH 40
+
+static void put_figure(crd_log_file *file, const crd_field *field, const void *base) {
+  switch (field->type) {
+  case CRD_FIELD_NUMBER: put_number(file, crd_field_number(field, base)); return;
+  case CRD_FIELD_BYTES: put_amount(file, &byte_scale, crd_field_number(field, base), false); return;
+  case CRD_FIELD_NS: put_amount(file, &time_scale, crd_field_number(field, base), false); return;
+  case CRD_FIELD_SHARE:
+    put_scaled(file, (uint64_t)(crd_field_share(field, base) * 10000 + 0.5), 2, 0);
+    put(file, " %");
+    return;
+  case CRD_FIELD_TEXT:
+  case CRD_FIELD_WORD: put(file, crd_field_text(field, base)); return;
+  }
+}
+
+static void write_totals(crd_log_writer *writer, const crd_log_entry *entry) {
+  crd_log_file *file = &writer->file;
+  put(file, "cradle: statistics of heap ");
+  put(file, writer->label);
+  put(file, "\n");
+  for (size_t i = 0; i < entry->field_count; i++) {
+    const crd_field *field = &entry->fields[i];
+    if (crd_field_is_left_out(field, entry->base)) continue;
+    put(file, "  ");
+    put_left(file, field->label, FIGURE_WIDTH);
+    put_figure(file, field, entry->base);
+    put(file, "\n");
+  }
+}
+
+static void write_no_head(const crd_sink *sink, crd_log_writer *writer, uint64_t unix_ns) {
+  (void)sink, (void)writer, (void)unix_ns;
+}
+
+const crd_sink crd_sink_totals = {"", 1, write_no_head, write_totals, NULL};

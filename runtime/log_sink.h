@@ -44,6 +44,10 @@ typedef struct crd_sink {
   void (*event)(crd_log_writer *writer, const cradle_event *event); /* NULL: the sink has entry */
 } crd_sink;
 
-extern const crd_sink crd_sink_text, crd_sink_json, crd_sink_line;
+extern const crd_sink crd_sink_text, crd_sink_json, crd_sink_line, crd_sink_totals;
+
+/* The beginning of a line of JSON, up to its event's name; and a string. */
+void crd_json_begin(crd_log_writer *writer, const char *event);
+void crd_json_string(crd_log_file *file, const char *text);
 
 #endif

@@ -18,7 +18,8 @@ static void put_marker(crd_log_writer *writer, const char *before, crd_section s
 
 static void put_value(crd_log_file *file, const crd_field *field, const void *base) {
   switch (field->type) {
-  case CRD_FIELD_NUMBER: put_number(file, crd_field_number(field, base)); return;
+  case CRD_FIELD_NUMBER:
+  case CRD_FIELD_BYTES: put_number(file, crd_field_number(field, base)); return;
   case CRD_FIELD_NS: put_seconds(file, crd_field_number(field, base)); return;
   case CRD_FIELD_SHARE: put_share(file, crd_field_share(field, base)); return;
   case CRD_FIELD_TEXT:

@@ -90,7 +90,7 @@ const crd_option crd_options[] = {
      "first; off: base pages. With a !, no heap is made when the pool refuses."},
     {CRD_LOG_VARIABLE, CRD_OPTION_LOG, NONE, 0, 0, "gc:gc.log", "no log",
      "Writes a log of the collector's work, as text, json or line; see docs/logging.md."},
-    {CRD_PROFILE_VARIABLE, CRD_OPTION_FILE, NONE, 0, 0, "profile-%d.json", "no profile",
+    {CRD_PROFILE_VARIABLE, CRD_OPTION_FILE, NONE, 0, 0, "profile-%d", "no profile",
      "Writes a profile of what is allocated where; see docs/profiler.md."},
     {"CRADLE_PROFILE_RATE", CRD_OPTION_SIZE, ONE(sampler.interval_bytes), CRADLE_SAMPLE_MIN_BYTES,
      CRADLE_SAMPLE_MAX_BYTES, "512K", "512K",

@@ -1,49 +1,31 @@
-/* The allocation profile: puts samples into a call tree, and writes the tree to a file.
+/* The allocation profile: writes the samples as JSON lines, as they come. tools/cradle-report adds them up.
  *
- * A sample's path in the tree is the program's stack, then the object's type, then its size. The node's number is the
- * sample's tag, so the node is found without a search when the sample's fate is known.
+ *     {"t":...,"heap":"4711.1","event":"sample","number":7,"type_name":"pair","bytes":24,"weight_bytes":524288,
+ *      "same":1,"frames":[["eval","lisp.c",31]]}
+ *     {"t":...,"heap":"4711.1","event":"fate","number":7,"survived":1}
  */
 #include "runtime/profile.h"
 
-#include "runtime/call_tree.h"
-#include "runtime/exit_list.h"
-#include "runtime/log_file.h"
-#include "runtime/option_table.h"
-#include "runtime/platform/files.h"
-#include "runtime/platform/process.h"
+#include "runtime/log.h"
+#include "runtime/log_put.h"
 #include "runtime/report.h"
-#include "runtime/speedscope.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Sizes above this share a frame with all sizes up to the next power of two. */
-#define EXACT_MAX_BYTES 256
-#define LABEL_BYTES 64
-#define NO_NODE UINT64_MAX
-
-enum { FRAME_BY_ID = 0, FRAME_BY_TEXT, FRAME_CUT, FRAME_TYPE, FRAME_SIZE };
-
 typedef struct crd_profile {
-  crd_exit_entry at_exit; /* first: [profile.2] */
   crd_link link;
+  crd_log *log;
   cradle_stack stack;
-  crd_lock lock; /* [profile.1] */
-  bool written;
-  crd_profile_facts facts;
-  crd_call_tree tree;
-  char *name; /* as the user wrote it and the heap's number; owned */
-  char *path; /* name with the process's number; owned */
-  int fd;
-  int owner; /* the process that opened it */
+  uint64_t interval_bytes, seed;
+  uint64_t process;                 /* whose file has the stack below; 0: nobody's */
+  uint64_t samples;                 /* written so far */
+  size_t depth;                     /* of the last sample's stack */
+  uint64_t last[CRADLE_FRAMES_MAX]; /* a hash for each of its frames, the outermost first */
   cradle_frame frames[CRADLE_FRAMES_MAX];
 } crd_profile;
 
-/* --- frames --- */
+/* --- stacks: each begins with the outermost frames that it shares with the one before [profile.2] --- */
 
 /* FNV-1a, 64 bits (Fowler, Noll and Vo); NULL counts as "". */
 static uint64_t hash_text(uint64_t hash, const char *text) {
@@ -53,226 +35,120 @@ static uint64_t hash_text(uint64_t hash, const char *text) {
   return hash;
 }
 
-static uint32_t frame_of(crd_call_tree *tree, const crd_frame_key *key, const char *name, const char *file) {
-  uint32_t frame = crd_call_tree_find_frame(tree, key);
-  if (frame != CRD_CALL_TREE_NONE) return frame;
-  return crd_call_tree_add_frame(tree, key, name, file);
+static uint64_t hash_frame(const cradle_frame *frame) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ frame->id * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)frame->line << 32;
+  return frame->id != 0 ? hash : hash_text(hash_text(hash, frame->name), frame->file);
 }
 
-static uint32_t program_frame(crd_call_tree *tree, const cradle_frame *frame) {
-  crd_frame_key key = {frame->id, frame->line, FRAME_BY_ID};
-  char label[LABEL_BYTES];
-  const char *name = frame->name;
-  if (frame->id == 0) {
-    key.kind = FRAME_BY_TEXT;
-    key.id = hash_text(hash_text(UINT64_C(0xcbf29ce484222325), name), frame->file);
+/* frames: the innermost first, as the program gave them. Returns how many of the outermost are those of the last. */
+static size_t same_frames(crd_profile *profile, size_t count) {
+  size_t same = 0;
+  bool differs = false;
+  for (size_t i = 0; i < count; i++) {
+    uint64_t hash = hash_frame(&profile->frames[count - 1 - i]);
+    differs = differs || i >= profile->depth || profile->last[i] != hash;
+    if (!differs) same++;
+    profile->last[i] = hash;
   }
-  if (name == NULL) {
-    snprintf(label, sizeof label, "function %ju", (uintmax_t)frame->id);
-    name = frame->id == 0 ? "function without a name" : label;
-  }
-  return frame_of(tree, &key, name, frame->file);
+  profile->depth = count;
+  return same;
 }
 
-static uint32_t type_frame(crd_call_tree *tree, const cradle_sample *sample) {
-  crd_frame_key key = {sample->type, 0, FRAME_TYPE};
-  uint32_t frame = crd_call_tree_find_frame(tree, &key);
-  if (frame != CRD_CALL_TREE_NONE) return frame;
-  char label[LABEL_BYTES];
-  const char *name = sample->type_name;
-  if (sample->type == CRADLE_TYPE_ID_END) name = "(reservation)";
-  if (name == NULL) {
-    snprintf(label, sizeof label, "type %ju", (uintmax_t)sample->type);
-    name = label;
-  }
-  return crd_call_tree_add_frame(tree, &key, name, NULL);
-}
-
-static uint32_t size_frame(crd_call_tree *tree, uint64_t bytes) {
-  bool is_exact = bytes <= EXACT_MAX_BYTES;
-  uint64_t most = is_exact ? bytes : UINT64_C(1) << (64 - __builtin_clzll(bytes - 1));
-  crd_frame_key key = {most, 0, FRAME_SIZE};
-  uint32_t frame = crd_call_tree_find_frame(tree, &key);
-  if (frame != CRD_CALL_TREE_NONE) return frame;
-  char label[LABEL_BYTES];
-  if (is_exact)
-    snprintf(label, sizeof label, "%ju bytes", (uintmax_t)bytes);
+static void put_text_or_null(crd_log_file *file, const char *text) {
+  if (text != NULL)
+    crd_json_string(file, text);
   else
-    snprintf(label, sizeof label, "%ju to %ju bytes", (uintmax_t)(most / 2 + 1), (uintmax_t)most);
-  return crd_call_tree_add_frame(tree, &key, label, NULL);
+    put(file, "null");
 }
 
-/* --- samples --- */
-
-static uint32_t below(crd_call_tree *tree, uint32_t node, uint32_t frame) {
-  if (node == CRD_CALL_TREE_NONE || frame == CRD_CALL_TREE_NONE) return CRD_CALL_TREE_NONE;
-  return crd_call_tree_child(tree, node, frame);
+/* A function without a name has its id in place of the name. */
+static void put_frame(crd_log_file *file, const cradle_frame *frame) {
+  put(file, "[");
+  if (frame->name == NULL && frame->id != 0)
+    put_number(file, frame->id);
+  else
+    put_text_or_null(file, frame->name);
+  put(file, ",");
+  put_text_or_null(file, frame->file);
+  put(file, ",");
+  put_number(file, frame->line);
+  put(file, "]");
 }
 
-/* The node of the program's stack, from the outermost frame to the innermost. */
-static uint32_t stack_node(crd_profile *profile, cradle_mutator *mutator) {
-  const crd_frame_key cut = {0, 0, FRAME_CUT};
-  crd_call_tree *tree = &profile->tree;
-  uint32_t node = 0;
-  if (profile->stack.frames == NULL) return node;
-  size_t count = profile->stack.frames(profile->stack.data, mutator, profile->frames, CRADLE_FRAMES_MAX);
-  if (count > CRADLE_FRAMES_MAX) {
-    count = CRADLE_FRAMES_MAX;
-    node = below(tree, node, frame_of(tree, &cut, "(outer frames left out)", NULL));
+static void put_stack(crd_profile *profile, crd_log_file *file, size_t count) {
+  bool is_cut = count > CRADLE_FRAMES_MAX;
+  if (is_cut) count = CRADLE_FRAMES_MAX;
+  size_t same = same_frames(profile, count);
+  put(file, is_cut ? ",\"cut\":1,\"same\":" : ",\"same\":");
+  put_number(file, same);
+  put(file, ",\"frames\":[");
+  for (size_t i = count - same; i-- > 0;) {
+    put_frame(file, &profile->frames[i]);
+    if (i != 0) put(file, ",");
   }
-  while (count-- > 0) node = below(tree, node, program_frame(tree, &profile->frames[count]));
-  return node;
+  put(file, "]");
 }
 
-static uint64_t add_sample(crd_profile *profile, cradle_mutator *mutator, const cradle_sample *sample) {
-  crd_call_tree *tree = &profile->tree;
-  uint32_t node = stack_node(profile, mutator);
-  node = below(tree, node, type_frame(tree, sample));
-  node = below(tree, node, size_frame(tree, sample->bytes));
-  profile->facts.samples++;
-  if (node == CRD_CALL_TREE_NONE) {
-    profile->facts.lost++;
-    return NO_NODE;
-  }
-  tree->nodes[node].allocated += sample->weight_bytes;
-  return node;
+/* --- lines --- */
+
+static void put_member(crd_log_file *file, const char *key, uint64_t number) {
+  put(file, ",\"");
+  put(file, key);
+  put(file, "\":");
+  put_number(file, number);
 }
 
-static void add_fate(crd_profile *profile, const cradle_sample *sample, cradle_fate fate) {
-  if (sample->tag == NO_NODE) return;
-  crd_tree_node *node = &profile->tree.nodes[sample->tag];
-  switch (fate) {
-  case CRADLE_FATE_DIED: node->died += sample->weight_bytes; break;
-  case CRADLE_FATE_SURVIVED: node->survived += sample->weight_bytes; break;
-  case CRADLE_FATE_UNKNOWN: break; /* neither died nor survived, like objects that are young at the end */
+/* Each file says first what its samples stand for. */
+static void begin_file(crd_profile *profile, crd_log_writer *writer) {
+  if (profile->process == writer->process) return;
+  profile->process = writer->process;
+  profile->depth = 0;
+  crd_json_begin(writer, "profile");
+  put_member(&writer->file, "interval_bytes", profile->interval_bytes);
+  put_member(&writer->file, "seed", profile->seed);
+  put(&writer->file, "}\n");
+}
+
+static void put_sample(crd_profile *profile, crd_log_writer *writer, const cradle_sample *sample, size_t frames) {
+  crd_log_file *file = &writer->file;
+  crd_json_begin(writer, "sample");
+  put_member(file, "number", profile->samples);
+  if (sample->type == CRADLE_TYPE_ID_END) {
+    put(file, ",\"type_name\":\"(reservation)\"");
+  } else if (sample->type_name == NULL) {
+    put_member(file, "type", sample->type);
+  } else {
+    put(file, ",\"type_name\":");
+    crd_json_string(file, sample->type_name);
   }
+  put_member(file, "bytes", sample->bytes);
+  put_member(file, "weight_bytes", sample->weight_bytes);
+  put_stack(profile, file, frames);
+  put(file, "}\n");
 }
 
 static uint64_t sampled(void *data, cradle_mutator *mutator, const cradle_sample *sample) {
   crd_profile *profile = data;
-  crd_lock_take(&profile->lock);
-  uint64_t tag = add_sample(profile, mutator, sample);
-  crd_lock_release(&profile->lock);
-  return tag;
+  const cradle_stack *stack = &profile->stack;
+  size_t frames = stack->frames == NULL ? 0 : stack->frames(stack->data, mutator, profile->frames, CRADLE_FRAMES_MAX);
+  crd_log_writer *writer = crd_log_line_begin(profile->log);
+  begin_file(profile, writer);
+  profile->samples++;
+  put_sample(profile, writer, sample, frames);
+  crd_log_line_end(profile->log);
+  return profile->samples;
 }
 
+/* A sample without a line has an unknown fate, like an object that is young at the end. */
 static void settled(void *data, const cradle_sample *sample, cradle_fate fate) {
   crd_profile *profile = data;
-  crd_lock_take(&profile->lock);
-  add_fate(profile, sample, fate);
-  crd_lock_release(&profile->lock);
-}
-
-/* --- the file --- */
-
-static bool open_file(crd_profile *profile) {
-  profile->owner = crd_process_number();
-  profile->facts.process = (uint64_t)profile->owner;
-  free(profile->path);
-  profile->path = crd_path_with_pid(profile->name);
-  profile->fd = -1;
-  if (profile->path != NULL) profile->fd = crd_open_to_write(profile->path, O_CREAT);
-  if (profile->fd >= 0) return true;
-  crd_report("CRADLE_PROFILE: %s: %s; there will be no profile", profile->path != NULL ? profile->path : profile->name,
-             crd_open_failure(errno));
-  return false;
-}
-
-static bool close_file(crd_profile *profile) {
-  int fd = profile->fd;
-  profile->fd = -1; /* first: a child of fork must not close a descriptor that has another user by now */
-  return fd < 0 || crd_file_close(fd);
-}
-
-/* A child of fork has the parent's samples from before the fork. It has a file of its own only if the name contains the
- * process's number. */
-static bool may_write(crd_profile *profile) {
-  if (profile->owner == crd_process_number()) return !profile->written;
-  close_file(profile);
-  return strstr(profile->name, "%d") != NULL && open_file(profile);
-}
-
-static bool write_tree(crd_profile *profile) {
-  crd_growing_text text = {.length = 0};
-  crd_speedscope_write(&text, &profile->tree, &profile->facts);
-  bool done = !text.failed && crd_write_all(profile->fd, text.text, text.length);
-  free(text.text);
-  return close_file(profile) && done;
-}
-
-static void write_file(crd_profile *profile) {
-  bool failed = !crd_file_empty(profile->fd);
-  failed |= !write_tree(profile);
-  if (failed) crd_report("CRADLE_PROFILE: %s: %s; the profile is not complete", profile->path, strerror(errno));
-  if (profile->facts.lost != 0)
-    crd_report("CRADLE_PROFILE: %s: %" PRIu64 " of %" PRIu64 " samples are missing: no memory for them", profile->path,
-               profile->facts.lost, profile->facts.samples);
-}
-
-static void write_once(crd_profile *profile) {
-  int error = errno; /* the program's */
-  if (may_write(profile)) write_file(profile);
-  profile->written = true;
-  errno = error;
-}
-
-static void write_at_exit(crd_exit_entry *entry) {
-  crd_profile *profile = (crd_profile *)entry;
-  if (!crd_lock_try_here(&profile->lock)) return;
-  write_once(profile);
-  crd_lock_release(&profile->lock);
-}
-
-/* --- life --- */
-
-static void free_profile(crd_profile *profile) {
-  crd_call_tree_fini(&profile->tree);
-  free(profile->name);
-  free(profile->path);
-  free(profile);
-}
-
-static void end(void *data) {
-  crd_profile *profile = data;
-  crd_exit_list_remove(&profile->at_exit);
-  if (profile->link.heap != NULL)
-    write_once(profile);
-  else
-    close_file(profile);
-  free_profile(profile);
-}
-
-/* The first heap's file has the given name; the names of the others end with the heap's number. */
-static bool name_file(crd_profile *profile, const char *name) {
-  size_t bytes = strlen(name) + LABEL_BYTES;
-  profile->name = malloc(bytes);
-  if (profile->name == NULL) {
-    crd_report("CRADLE_PROFILE: no memory for the profile");
-    return false;
-  }
-  if (profile->facts.heap == 1)
-    strcpy(profile->name, name);
-  else
-    snprintf(profile->name, bytes, "%s.%ju", name, (uintmax_t)profile->facts.heap);
-  return true;
-}
-
-static crd_profile *make(const char *name) {
-  static uint64_t heaps; /* [profile.2] */
-  crd_profile *profile = calloc(1, sizeof *profile);
-  if (profile == NULL || !crd_call_tree_init(&profile->tree)) {
-    crd_report("CRADLE_PROFILE: no memory for the profile");
-    free(profile);
-    return NULL;
-  }
-  profile->facts.heap = __atomic_add_fetch(&heaps, 1, __ATOMIC_RELAXED);
-  profile->at_exit.run = write_at_exit;
-  if (!name_file(profile, name) || !open_file(profile)) {
-    free_profile(profile);
-    return NULL;
-  }
-  crd_exit_list_add(&profile->at_exit);
-  return profile;
+  if (fate == CRADLE_FATE_UNKNOWN) return;
+  crd_log_writer *writer = crd_log_line_begin(profile->log);
+  crd_json_begin(writer, "fate");
+  put_member(&writer->file, "number", sample->tag);
+  put_member(&writer->file, "survived", fate == CRADLE_FATE_SURVIVED);
+  put(&writer->file, "}\n");
+  crd_log_line_end(profile->log);
 }
 
 crd_link *crd_profile_open(const char *name, cradle_options *options) {
@@ -283,12 +159,18 @@ crd_link *crd_profile_open(const char *name, cradle_options *options) {
                name);
     return NULL;
   }
-  crd_profile *profile = make(name);
-  if (profile == NULL) return NULL;
-  profile->link = (crd_link){.end = end, .part = profile};
+  crd_profile *profile = calloc(1, sizeof *profile);
+  if (profile == NULL) crd_report("CRADLE_PROFILE: no memory for the profile");
+  crd_log *log = profile == NULL ? NULL : crd_log_open_profile(name, options);
+  if (log == NULL) {
+    free(profile);
+    return NULL;
+  }
+  profile->link = (crd_link){.end = free, .part = profile};
+  profile->log = log;
   profile->stack = options->stack;
-  profile->facts.interval_bytes = (options->sampler.interval_bytes + 7) & ~(uint64_t)7;
-  profile->facts.seed = options->sampler.seed;
+  profile->interval_bytes = (options->sampler.interval_bytes + 7) & ~(uint64_t)7;
+  profile->seed = options->sampler.seed;
   options->sampler.sampled = sampled;
   options->sampler.settled = settled;
   options->sampler.data = profile;

@@ -6,7 +6,6 @@
 #include "runtime/option_table.h"
 #include "runtime/profile.h"
 #include "runtime/stress_report.h"
-#include "runtime/summary.h"
 
 #include <stddef.h>
 
@@ -19,7 +18,7 @@ static bool statistics_wanted(void) {
 
 static void listen(cradle_options *options) {
   (void)crd_log_open(crd_environment(CRD_LOG_VARIABLE), options);
-  if (statistics_wanted()) (void)crd_summary_open(options);
+  if (statistics_wanted()) (void)crd_log_open_totals(options);
   if (options->stress_period != 0 || options->quarantine != 0 || options->verify)
     (void)crd_stress_report_open(options, statistics_wanted());
   (void)crd_profile_open(crd_environment(CRD_PROFILE_VARIABLE), options);

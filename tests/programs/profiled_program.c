@@ -55,7 +55,7 @@ static void end_with_yields(void) {
   if (is_child) _exit(yields != 0);
 }
 
-/* The child finds its profile locked for good. */
+/* The child ends in the middle of a sample. */
 static void fork_while_sampled(void) {
   int status;
   pid_t child = fork();
@@ -180,17 +180,6 @@ CRADLE_UNCHECKED_COLLECTION static void run_many(program *p) {
   }
 }
 
-/* While the main thread writes the profile into a pipe that nobody reads yet. */
-static void *fork_meanwhile(void *unused) {
-  nanosleep(&(struct timespec){0, 300000000}, NULL);
-  pid_t child = fork();
-  if (child == 0) exit(0);
-  puts("forked");
-  fflush(stdout);
-  waitpid(child, NULL, 0);
-  return unused;
-}
-
 static program one, two;
 
 CRADLE_UNCHECKED_COLLECTION static void *allocate_on(void *unused) {
@@ -231,13 +220,6 @@ int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
     recurse(&one, 500);
   } else if (strcmp(mode, "many") == 0) {
     run_many(&one);
-  } else if (strcmp(mode, "fork-meanwhile") == 0) {
-    pthread_t other;
-    run_many(&one);
-    if (pthread_create(&other, NULL, fork_meanwhile, NULL) != 0) exit(1);
-    close_heap(&one);
-    pthread_join(other, NULL);
-    return 0;
   } else if (strcmp(mode, "fork-busy") == 0) {
     fork_busy_children();
   } else if (strcmp(mode, "odd-names") == 0) {

@@ -1,5 +1,5 @@
-/* The log: chooses the sections and the form. The event table (runtime/event_table.h) has what is said about each event,
- * the sinks (runtime/log_sink.h) how it is written.
+/* The log: chooses the sections and the form. The event table (runtime/event_table.h) has what is said about each
+ * event, the sinks (runtime/log_sink.h) how it is written.
  *
  * There may be thousands of minor collections a second, so their path makes no system call unless the buffer is full.
  */
@@ -250,7 +250,8 @@ static crd_log *log_new(crd_log_kind kind) {
   return log;
 }
 
-/* Opens the file of a log whose form and sections are chosen, and begins it. NULL: it was reported, and log is freed. */
+/* Opens the file of a log whose form and sections are chosen, and begins it. NULL: that failed, was reported, and log
+ * is freed. */
 static crd_log *start(crd_log *log, crd_log_kind kind, const char *name, cradle_options *options) {
   if (!crd_log_file_open(&log->writer.file, name, kinds[kind].variable, kinds[kind].noun)) {
     free(log);

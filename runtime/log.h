@@ -22,8 +22,8 @@ crd_link *crd_log_open(const char *text, cradle_options *options);
 /* Opens the file of a profile in the same way: a log as JSON lines that has a head, and no event's lines. name is the
  * value of CRADLE_PROFILE. */
 crd_log *crd_log_open_profile(const char *name, cradle_options *options);
-/* Opens a log that prints a heap's totals on standard error: when the heap is freed, or what was recorded until then when
- * the process ends. A child of fork prints none of a heap that it inherited: the parent prints them. */
+/* Opens a log that prints a heap's totals on standard error: when the heap is freed, or when the process ends, what was
+ * recorded until then. A child of fork prints none of a heap that it inherited: the parent prints them. */
 crd_log *crd_log_open_totals(cradle_options *options);
 /* Begins and ends a line of the profile's own, on any thread; between the two the log is locked. After a fork, the
  * writer's process is the child. */

@@ -21,18 +21,20 @@
 
 static void serve_stress(cradle_heap *heap, crd_stress_demand demand) CRADLE_MAY_COLLECT {
   uint64_t spent = heap->stress.spent_ns;
-  crd_stress_begin(heap);
+  crd_stress_begin(&heap->stress);
   if (demand == STRESS_COLLECT_FULL)
     crd_collect_major(heap, CRADLE_CAUSE_STRESS, CRADLE_COLLECT_COMPACTING);
   else
     crd_collect(heap, CRADLE_CAUSE_STRESS);
-  crd_stress_served(heap, spent);
+  crd_stress_served(&heap->stress, spent);
   crd_nursery_set_top(&heap->young);
 }
 
 /* Serves whatever lowered top: a stress mode, or a request from another thread. */
 static void serve(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLLECT {
-  crd_stress_demand demand = stress_is_on(&heap->options) ? crd_stress_point(heap, place) : STRESS_NOTHING;
+  crd_stress_demand demand = stress_is_on(&heap->options)
+                                 ? crd_stress_point(&heap->stress, place, heap->majors_disabled != 0)
+                                 : STRESS_NOTHING;
   if (demand != STRESS_NOTHING) {
     serve_stress(heap, demand);
     return;

@@ -156,7 +156,7 @@ static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin,
   PROBE2(minor_begin, heap, cause);
   crd_minor_run(&heap->young, event);
   /* Before the nursery is emptied: the forwarded headers say which samples survived. */
-  crd_sample_settle(heap);
+  crd_sample_settle(&heap->sampling);
   ASSERT(event->u.minor.promoted_bytes <= event->u.minor.nursery_bytes, "more was promoted than the nursery held");
   crd_nursery_empty(&heap->young);
   restore_reserve(heap);
@@ -374,7 +374,7 @@ static uint64_t grown_large(const cradle_heap *heap, uint64_t freed) {
 /* The pause of gc/collect.h, line by line. */
 void crd_collect(cradle_heap *heap, cradle_cause cause) {
   cradle_event minor;
-  uint64_t entered = crd_stress_enter(heap), begin = begin_with_minor(heap, cause, &minor);
+  uint64_t entered = crd_stress_enter(&heap->stress), begin = begin_with_minor(heap, cause, &minor);
   verify_between(heap);
   crd_adapt_after_minor(&heap->young, &minor);
   uint64_t promoted = minor.u.minor.promoted_bytes, large = grown_large(heap, minor.u.minor.large_freed_bytes);
@@ -385,7 +385,7 @@ void crd_collect(cradle_heap *heap, cradle_cause cause) {
   end_collecting(heap);
   pause_ended(heap, cause, begin);
   prepare_arenas(heap);
-  crd_stress_spend(heap, entered);
+  crd_stress_spend(&heap->stress, entered);
 }
 
 /* --- complete major collections --- */
@@ -415,7 +415,7 @@ static void release_memory(cradle_heap *heap, cradle_collection_kind kind) {
 void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_kind kind) {
   cradle_event minor;
   if (collection_is_off(&heap->options)) refuse(heap, cause);
-  uint64_t entered = crd_stress_enter(heap);
+  uint64_t entered = crd_stress_enter(&heap->stress);
   uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_MAJOR, &minor);
   verify_between(heap);
   heap->last_cause = cause;
@@ -432,7 +432,7 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_
   if (cause != CRADLE_CAUSE_STRESS) release_memory(heap, kind);
   end_collecting(heap);
   pause_ended(heap, cause, begin);
-  crd_stress_spend(heap, entered);
+  crd_stress_spend(&heap->stress, entered);
 }
 
 static void minor_on_request(cradle_heap *heap) CRADLE_MAY_COLLECT;

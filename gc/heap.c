@@ -184,7 +184,7 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   heap->marking.compaction.backoff = 1;
   crd_space_limit_arenas(&heap->space);
   ASSERT(heap->space.old.arenas.limit >= 2, "the options left no room for two arenas beside the nursery");
-  crd_sampling_init(heap);
+  crd_sampling_init(&heap->sampling, &heap->space);
   crd_nursery_hand_out(&heap->young, crd_adapt_hand_out(&heap->young));
   if (heap->space.nursery.slack_end == heap->space.nursery.start)
     return fail_init(heap, error, "memory for the promotion reserve", 2 * ARENA_BYTES);
@@ -225,7 +225,7 @@ static void destroy(cradle_heap *heap) {
   crd_type_table_fini(&heap->space.types);
   free(heap->roots.globals);
   crd_address_map_fini(&heap->roots.global_of);
-  crd_sampling_fini(heap);
+  crd_sampling_fini(&heap->sampling);
   crd_history_close(heap);
   if (heap->announced)
     crd_event_send(&heap->report,
@@ -247,7 +247,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   heap->space.encoding = options->encoding;
   crd_handles_init(&heap->tables.handles);
   crd_ids_init(&heap->tables.ids);
-  crd_stress_init(heap);
+  crd_stress_init(&heap->stress, &heap->space);
   crd_history_open(heap);
   /* The order matters: the machine must be known before the maximum, which may be the cgroup's, and the maximum
    * before the nursery, which takes a share of it. */
@@ -268,7 +268,7 @@ void cradle_heap_free(cradle_heap *heap) {
   if (heap->space.mutator != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
   if (crd_weak_sets_exist(heap->space.services)) crd_misuse(heap, "cradle_heap_free: a weak set has not been freed");
   /* A stress run that moved nothing has tested nothing, and is reported. */
-  crd_stress_judge(heap);
+  crd_stress_judge(&heap->stress);
   destroy(heap);
 }
 

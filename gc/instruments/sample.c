@@ -5,7 +5,7 @@
 #include "gc/base/grow.h"
 #include "gc/base/probes.h"
 #include "gc/base/random.h"
-#include "gc/heap.h"
+#include "gc/young/young.h"
 #include "gc/report/report.h"
 #include "gc/young/nursery.h"
 
@@ -37,19 +37,19 @@ static uint64_t points_in(crd_sampling *sampling, uint64_t *distance, uint64_t b
 }
 
 /* Without a sampler the point is the highest address, which no allocation reaches. */
-void crd_sampling_init(cradle_heap *heap) {
-  crd_sampling *sampling = &heap->sampling;
+void crd_sampling_init(crd_sampling *sampling, const crd_space *space) {
+  sampling->space = space;
   sampling->point = UINTPTR_MAX;
-  if (heap->options.sampler.sampled == NULL) return;
-  sampling->interval = (heap->options.sampler.interval_bytes + 7) & ~(uint64_t)7;
-  sampling->random = heap->options.sampler.seed;
+  if (space->options->sampler.sampled == NULL) return;
+  sampling->interval = (space->options->sampler.interval_bytes + 7) & ~(uint64_t)7;
+  sampling->random = space->options->sampler.seed;
   uint64_t offset = next_offset(sampling);
-  sampling->point = address_of(heap->space.nursery.start) + offset;
+  sampling->point = address_of(space->nursery.start) + offset;
   sampling->stretch_end = sampling->interval - offset;
 }
 
-void crd_sampling_fini(cradle_heap *heap) {
-  free(heap->sampling.open);
+void crd_sampling_fini(crd_sampling *sampling) {
+  free(sampling->open);
 }
 
 void crd_sample_rewind(crd_sampling *sampling, size_t bytes) {
@@ -64,86 +64,84 @@ static bool keep_open(crd_sampling *sampling, const cradle_sample *sample) {
   return true;
 }
 
-static void settle(const cradle_heap *heap, const cradle_sample *sample, cradle_fate fate) {
-  const cradle_sampler *sampler = &heap->options.sampler;
+static void settle(const crd_sampling *sampling, const cradle_sample *sample, cradle_fate fate) {
+  const cradle_sampler *sampler = &sampling->space->options->sampler;
   if (sampler->settled != NULL) sampler->settled(sampler->data, sample, fate);
 }
 
 /* Shows a sample to the sampler. Its callbacks run in the state HEAP_SAMPLING and with top lowered, so that the heap
  * refuses an allocation that they try. A sample that cannot be kept is settled at once. */
-static void take(cradle_mutator *mutator, cradle_sample *sample) {
-  cradle_heap *heap = mutator->heap;
-  const cradle_sampler *sampler = &heap->options.sampler;
-  PROBE3(sample, heap, sample->type, sample->weight_bytes);
-  crd_state before = crd_state_enter(&heap->report, HEAP_SAMPLING);
+static void take(crd_sampling *sampling, cradle_mutator *mutator, cradle_sample *sample) {
+  const cradle_sampler *sampler = &sampling->space->options->sampler;
+  PROBE3(sample, mutator->heap, sample->type, sample->weight_bytes);
+  crd_state before = crd_state_enter(sampling->space->report, HEAP_SAMPLING);
   sample->tag = sampler->sampled(sampler->data, mutator, sample);
-  if (sample->type == CRADLE_TYPE_ID_END || !keep_open(&heap->sampling, sample))
-    settle(heap, sample, CRADLE_FATE_UNKNOWN);
-  crd_state_leave(&heap->report, before);
+  if (sample->type == CRADLE_TYPE_ID_END || !keep_open(sampling, sample)) settle(sampling, sample, CRADLE_FATE_UNKNOWN);
+  crd_state_leave(sampling->space->report, before);
 }
 
 /* A large or a pinned object has no place in the nursery. It counts as if it had been allocated where free is. */
 void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_t bytes) {
-  cradle_heap *heap = mutator->heap;
-  crd_sampling *sampling = &heap->sampling;
-  bool young = space_is_young(&heap->space, address_of(object));
-  uintptr_t from = young ? address_of(object) : address_of(mutator->free);
+  crd_young *young = mutator_of(mutator)->young;
+  crd_sampling *sampling = young->sampling;
+  const crd_space *space = sampling->space;
+  bool is_young = space_is_young(space, address_of(object));
+  uintptr_t from = is_young ? address_of(object) : address_of(mutator->free);
   ASSERT(from <= sampling->point, "[sample.1] an object was allocated over the point, and nobody saw it");
   uint64_t distance = sampling->point - from;
   uint64_t points = points_in(sampling, &distance, bytes);
   sampling->point = address_of(mutator->free) + distance;
   if (points != 0) {
     cradle_sample sample = {.object = object,
-                            .type_name = type < heap->space.types.count ? heap->space.types.services[type].name : NULL,
+                            .type_name = type < space->types.count ? space->types.services[type].name : NULL,
                             .bytes = bytes,
                             .weight_bytes = points * sampling->interval,
                             .type = type,
-                            .is_large = !young};
-    take(mutator, &sample);
+                            .is_large = !is_young};
+    take(sampling, mutator, &sample);
   }
-  crd_nursery_set_top(&heap->young);
+  crd_nursery_set_top(young);
 }
 
 /* --- fates --- */
 
 /* Whether a sampled object survived. One in the nursery has been forwarded then. A large one, or one that was allocated
  * pinned, does not move; if it died, its page is free. */
-static bool survived(const cradle_heap *heap, const cradle_sample *sample) {
-  const crd_arenas *arenas = &heap->space.old.arenas;
+static bool survived(const crd_sampling *sampling, const cradle_sample *sample) {
+  const crd_arenas *arenas = &sampling->space->old.arenas;
   uintptr_t address = address_of(sample->object);
   if (!sample->is_large) return header_is_forwarded(object_at(address)[0]);
   return arenas_page(arenas, arenas_page_number(arenas, address))->state != PAGE_FREE;
 }
 
-void crd_sample_settle(cradle_heap *heap) {
-  crd_sampling *sampling = &heap->sampling;
-  ASSERT(heap->report.state == HEAP_COLLECTING, "[sample.3] fates are told while the objects may still be used");
+void crd_sample_settle(crd_sampling *sampling) {
+  ASSERT(sampling->space->report->state == HEAP_COLLECTING,
+         "[sample.3] fates are told while the objects may still be used");
   for (size_t i = 0; i < sampling->open_count; i++) {
     const cradle_sample *sample = &sampling->open[i];
-    settle(heap, sample, survived(heap, sample) ? CRADLE_FATE_SURVIVED : CRADLE_FATE_DIED);
+    settle(sampling, sample, survived(sampling, sample) ? CRADLE_FATE_SURVIVED : CRADLE_FATE_DIED);
   }
   sampling->open_count = 0;
 }
 
 /* --- check --- */
 
-static bool is_open_for(const cradle_heap *heap, const cradle_sample *sample) {
+static bool is_open_for(const crd_sampling *sampling, const cradle_sample *sample) {
   uintptr_t address = address_of(sample->object);
-  if (!sample->is_large) return address - address_of(heap->space.nursery.start) < nursery_filled(&heap->space);
-  return arenas_contain(&heap->space.old.arenas, address) && survived(heap, sample);
+  if (!sample->is_large) return address - address_of(sampling->space->nursery.start) < nursery_filled(sampling->space);
+  return arenas_contain(&sampling->space->old.arenas, address) && survived(sampling, sample);
 }
 
 /* Reads top once more atomically, because another thread may lower it to NULL at any moment to ask for a safepoint. */
-const char *crd_sampling_check(const cradle_heap *heap) {
-  const crd_sampling *sampling = &heap->sampling;
+const char *crd_sampling_check(const crd_sampling *sampling) {
   if (sampling->interval == 0 && sampling->point != UINTPTR_MAX)
     return "there is a sample point without a sampler [sample.1]";
-  if (heap->space.mutator == NULL) return NULL;
-  const cradle_mutator *m = &heap->space.mutator->public;
+  if (sampling->space->mutator == NULL) return NULL;
+  const cradle_mutator *m = &sampling->space->mutator->public;
   if (address_of(m->free) > sampling->point) return "an object passed the sample point unseen [sample.1]";
   if (address_of(__atomic_load_n(&m->top, __ATOMIC_RELAXED)) > sampling->point)
     return "top is above the sample point [sample.2]";
   for (size_t i = 0; i < sampling->open_count; i++)
-    if (!is_open_for(heap, &sampling->open[i])) return "a sample is open, but its object is not new [sample.3]";
+    if (!is_open_for(sampling, &sampling->open[i])) return "a sample is open, but its object is not new [sample.3]";
   return NULL;
 }

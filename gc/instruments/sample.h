@@ -22,7 +22,10 @@
 
 #include <cradle/sample.h>
 
+#include "gc/parts.h"
+
 typedef struct crd_sampling {
+  const crd_space *space;
   uintptr_t point;
   uint64_t interval;    /* bytes, a multiple of 8; 0: no sampler */
   uint64_t stretch_end; /* bytes from point to the end of its stretch, at least 8 */
@@ -31,8 +34,8 @@ typedef struct crd_sampling {
   uint32_t open_count, open_capacity;
 } crd_sampling;
 
-void crd_sampling_init(cradle_heap *heap);
-void crd_sampling_fini(cradle_heap *heap);
+void crd_sampling_init(crd_sampling *sampling, const crd_space *space);
+void crd_sampling_fini(crd_sampling *sampling);
 
 /* To be called for each object of the slow path, once its header is stored, and for each reservation (type
  * CRADLE_TYPE_ID_END). Calls the sampler if a point lies in it. */
@@ -41,8 +44,8 @@ void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_
 void crd_sample_rewind(crd_sampling *sampling, size_t bytes);
 /* To be called when a minor collection has copied what lives and has not yet emptied the nursery: reports for each open
  * sample whether its object survived. */
-void crd_sample_settle(cradle_heap *heap);
+void crd_sample_settle(crd_sampling *sampling);
 /* For the verifier, outside of a collection: NULL, or what is wrong. */
-const char *crd_sampling_check(const cradle_heap *heap);
+const char *crd_sampling_check(const crd_sampling *sampling);
 
 #endif

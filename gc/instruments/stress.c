@@ -6,7 +6,7 @@
 
 #include "gc/base/random.h"
 #include "gc/report/event.h"
-#include "gc/heap.h"
+#include "gc/space.h"
 #include "gc/report/misuse.h"
 #include "gc/platform/pages.h"
 
@@ -27,45 +27,47 @@ uint64_t crd_stress_now(void) {
 
 /* Draws the number of points up to the next collection: stress_period, or random with that mean, from 1 to twice as
  * much less 1. */
-static void wind_up(cradle_heap *heap) {
-  uint64_t period = heap->options.stress_period, distances = period > UINT64_MAX / 2 ? UINT64_MAX : 2 * period - 1;
-  heap->stress.countdown = heap->options.stress_seed == 0 ? period : 1 + random_next(&heap->stress.random) % distances;
-  ASSERT(heap->stress.countdown >= 1, "[stress.1] there is no next point");
+static void wind_up(crd_stress *stress) {
+  uint64_t period = stress->space->options->stress_period,
+           distances = period > UINT64_MAX / 2 ? UINT64_MAX : 2 * period - 1;
+  stress->countdown = stress->space->options->stress_seed == 0 ? period : 1 + random_next(&stress->random) % distances;
+  ASSERT(stress->countdown >= 1, "[stress.1] there is no next point");
 }
 
-void crd_stress_init(cradle_heap *heap) {
-  heap->stress.point = UINTPTR_MAX;
-  if (!stress_is_on(&heap->options)) return;
-  heap->stress.point = 0;
-  heap->stress.random = heap->options.stress_seed;
-  heap->stress.look_ns = crd_stress_now();
-  wind_up(heap);
+void crd_stress_init(crd_stress *stress, const crd_space *space) {
+  stress->space = space;
+  stress->point = UINTPTR_MAX;
+  if (!stress_is_on(stress->space->options)) return;
+  stress->point = 0;
+  stress->random = stress->space->options->stress_seed;
+  stress->look_ns = crd_stress_now();
+  wind_up(stress);
 }
 
-static bool is_chosen(const cradle_heap *heap, uint64_t number) {
-  const cradle_options *options = &heap->options;
+static bool is_chosen(const crd_stress *stress, uint64_t number) {
+  const cradle_options *options = stress->space->options;
   return number >= options->stress_first && (options->stress_last == 0 || number <= options->stress_last);
 }
 
 /* One collection in each group of stress_major is full, a random one. At equal distances, full collections could keep
  * step with a loop of the program and always come at the same line of it, never at another. */
-static bool is_full(const cradle_heap *heap, uint64_t number) {
-  uint64_t group = heap->options.stress_major;
-  if (group == 0 || heap->majors_disabled != 0) return false;
+static bool is_full(const crd_stress *stress, uint64_t number, bool held) {
+  uint64_t group = stress->space->options->stress_major;
+  if (group == 0 || held) return false;
   uint64_t random = (number - 1) / group;
   return (number - 1) % group == random_next(&random) % group;
 }
 
 /* --- places --- */
 
-static uint64_t allocated_so_far(const cradle_heap *heap) {
-  return heap->report.stats.allocated_bytes + (heap->space.mutator == NULL ? 0 : nursery_filled(&heap->space));
+static uint64_t allocated_so_far(const crd_stress *stress) {
+  return stress->space->report->stats.allocated_bytes +
+         (stress->space->mutator == NULL ? 0 : nursery_filled(stress->space));
 }
 
 /* Counts a visit of the place of the present point, and returns the visits so far. */
-static uint8_t visit_place(cradle_heap *heap) {
-  crd_stress *stress = &heap->stress;
-  const cradle_mutator *mutator = &heap->space.mutator->public;
+static uint8_t visit_place(crd_stress *stress) {
+  const cradle_mutator *mutator = &stress->space->mutator->public;
   const uintptr_t at[STRESS_DEPTHS] = {address_of(__builtin_frame_address(0)), address_of(mutator->shadow_top),
                                        address_of(mutator->scoped_top)};
   uint64_t place = 0;
@@ -85,23 +87,22 @@ static bool is_rare(uint8_t visits) {
 /* --- points --- */
 
 /* How many times as long as the program its collections may take. */
-static double share_of(const cradle_heap *heap) {
-  return (double)(heap->options.stress_times - 1);
+static double share_of(const crd_stress *stress) {
+  return (double)(stress->space->options->stress_times - 1);
 }
 
-static void begin_gap(cradle_heap *heap, double wait_ns) {
-  crd_stress *stress = &heap->stress;
-  stress->gap_begin = allocated_so_far(heap);
+static void begin_gap(crd_stress *stress, double wait_ns) {
+  stress->gap_begin = allocated_so_far(stress);
   /* At the pace at which the program has allocated so far; random with that mean. */
   double bytes = wait_ns * (double)stress->gap_begin / ((double)stress->own_ns + 1);
   uint64_t distance = bytes < DISTANCE_MAX_BYTES ? (uint64_t)bytes : DISTANCE_MAX_BYTES;
   stress->pace = STRESS_GAP;
-  stress->point = address_of(heap->space.mutator->public.free) + 1 + random_next(&stress->random) % (2 * distance + 1);
+  stress->point =
+      address_of(stress->space->mutator->public.free) + 1 + random_next(&stress->random) % (2 * distance + 1);
 }
 
-static void end_gap(cradle_heap *heap) {
-  crd_stress *stress = &heap->stress;
-  stress->gap_bytes += allocated_so_far(heap) - stress->gap_begin;
+static void end_gap(crd_stress *stress) {
+  stress->gap_bytes += allocated_so_far(stress) - stress->gap_begin;
   stress->pace = STRESS_SOON;
   stress->looks = SOON_LOOKS;
   stress->point = 0;
@@ -109,44 +110,41 @@ static void end_gap(cradle_heap *heap) {
 
 /* Whether the pace lets this point collect. If the last look was in vain, a gap begins; the caller of
  * crd_stress_point sets the mutator's top. */
-static bool is_its_turn(cradle_heap *heap) {
-  crd_stress *stress = &heap->stress;
-  if (heap->options.stress_times == 0) return true;
-  bool rare = is_rare(visit_place(heap));
+static bool is_its_turn(crd_stress *stress) {
+  if (stress->space->options->stress_times == 0) return true;
+  bool rare = is_rare(visit_place(stress));
   if (rare || stress->pace == STRESS_EACH) return true;
   if (--stress->looks != 0) return false;
   if (stress->pace == STRESS_SOON) return true;
-  begin_gap(heap, (double)stress->spent_ns / (double)stress->collections / share_of(heap));
+  begin_gap(stress, (double)stress->spent_ns / (double)stress->collections / share_of(stress));
   return false;
 }
 
 /* The countdown is over: what to do at this point. */
-static crd_stress_demand demand(cradle_heap *heap) {
-  crd_stress *stress = &heap->stress;
+static crd_stress_demand demand(crd_stress *stress, bool held) {
   uint64_t number = ++stress->number;
-  wind_up(heap);
-  if (!is_chosen(heap, number) || !is_its_turn(heap)) return STRESS_NOTHING;
+  wind_up(stress);
+  if (!is_chosen(stress, number) || !is_its_turn(stress)) return STRESS_NOTHING;
   stress->collections++;
-  bool full = is_full(heap, number);
+  bool full = is_full(stress, number, held);
   stress->majors += full;
   ASSERT(stress->majors <= stress->collections && stress->collections <= number, "[stress.2] a collection is lost");
   return full ? STRESS_COLLECT_FULL : STRESS_COLLECT;
 }
 
-crd_stress_demand crd_stress_point(cradle_heap *heap, cradle_stress place) {
-  crd_stress *stress = &heap->stress;
-  cradle_stress at = heap->options.stress_at;
-  ASSERT(stress_is_on(&heap->options), "a point of a heap without stress");
+crd_stress_demand crd_stress_point(crd_stress *stress, cradle_stress place, bool held) {
+  cradle_stress at = stress->space->options->stress_at;
+  ASSERT(stress_is_on(stress->space->options), "a point of a heap without stress");
   ASSERT(place != CRADLE_STRESS_ANYWHERE, "a point lies at one place");
   ASSERT(stress->countdown >= 1, "[stress.1] the last collection did not say when the next one is due");
   ASSERT((stress->point != 0) == (stress->pace == STRESS_GAP), "[stress.4] the pace and the point disagree");
-  uintptr_t free = address_of(heap->space.mutator->public.free);
-  ASSERT(stress->point == 0 || address_of(cradle_top(&heap->space.mutator->public)) <= stress->point,
+  uintptr_t free = address_of(stress->space->mutator->public.free);
+  ASSERT(stress->point == 0 || address_of(cradle_top(&stress->space->mutator->public)) <= stress->point,
          "[stress.3] the program allocates beyond the point where it is looked at");
   if (stress->point > free + CRADLE_NURSERY_OBJECT_MAX_BYTES) return STRESS_NOTHING;
-  if (stress->pace == STRESS_GAP) end_gap(heap);
+  if (stress->pace == STRESS_GAP) end_gap(stress);
   if ((at != CRADLE_STRESS_ANYWHERE && at != place) || --stress->countdown != 0) return STRESS_NOTHING;
-  return demand(heap);
+  return demand(stress, held);
 }
 
 /* --- time --- */
@@ -156,48 +154,46 @@ static uint64_t since(uint64_t begin_ns, uint64_t now_ns) {
   return now_ns > begin_ns ? now_ns - begin_ns : 0;
 }
 
-uint64_t crd_stress_enter(cradle_heap *heap) {
-  if (!stress_is_on(&heap->options)) return 0;
+uint64_t crd_stress_enter(crd_stress *stress) {
+  if (!stress_is_on(stress->space->options)) return 0;
   uint64_t now = crd_stress_now();
-  heap->stress.own_ns += since(heap->stress.look_ns, now);
-  heap->stress.look_ns = now;
+  stress->own_ns += since(stress->look_ns, now);
+  stress->look_ns = now;
   return now;
 }
 
-void crd_stress_spend(cradle_heap *heap, uint64_t begin_ns) {
-  if (!stress_is_on(&heap->options)) return;
-  heap->stress.look_ns = crd_stress_now();
-  heap->stress.spent_ns += since(begin_ns, heap->stress.look_ns);
+void crd_stress_spend(crd_stress *stress, uint64_t begin_ns) {
+  if (!stress_is_on(stress->space->options)) return;
+  stress->look_ns = crd_stress_now();
+  stress->spent_ns += since(begin_ns, stress->look_ns);
 }
 
 /* How much time collections may have taken so far. */
-static double allowed_ns(const cradle_heap *heap) {
-  return (double)GRACE_NS + share_of(heap) * (double)heap->stress.own_ns;
+static double allowed_ns(const crd_stress *stress) {
+  return (double)GRACE_NS + share_of(stress) * (double)stress->own_ns;
 }
 
 /* With stress_times, verification takes at most about a quarter of the time of collections: it finds most of what it
  * finds at any later collection, too. */
-void crd_stress_begin(cradle_heap *heap) {
-  crd_stress *stress = &heap->stress;
-  bool bounded = heap->options.stress_times != 0 && (double)stress->spent_ns > allowed_ns(heap) / 8;
+void crd_stress_begin(crd_stress *stress) {
+  bool bounded = stress->space->options->stress_times != 0 && (double)stress->spent_ns > allowed_ns(stress) / 8;
   stress->serving = true;
-  stress->verifies = heap->options.verify && (!bounded || stress->verify_ns <= stress->spent_ns / 4);
+  stress->verifies = stress->space->options->verify && (!bounded || stress->verify_ns <= stress->spent_ns / 4);
   stress->verified += stress->verifies;
 }
 
 /* After a collection that took last, the program must run for last / share. If earlier ones took more than is allowed,
  * what is owed is waited for as well. */
-void crd_stress_served(cradle_heap *heap, uint64_t spent_before_ns) {
-  crd_stress *stress = &heap->stress;
+void crd_stress_served(crd_stress *stress, uint64_t spent_before_ns) {
   stress->serving = stress->verifies = false;
   ASSERT(stress->spent_ns >= spent_before_ns, "a stress collection takes time back");
-  if (heap->options.stress_times == 0) return;
-  double spent = (double)stress->spent_ns, allowed = allowed_ns(heap);
+  if (stress->space->options->stress_times == 0) return;
+  double spent = (double)stress->spent_ns, allowed = allowed_ns(stress);
   stress->pace = spent < allowed / 2 ? STRESS_EACH : STRESS_RARE;
   stress->looks = RARE_LOOKS;
   if (spent < allowed) return;
   double last = spent - (double)spent_before_ns;
-  begin_gap(heap, (last + spent - allowed) / share_of(heap));
+  begin_gap(stress, (last + spent - allowed) / share_of(stress));
 }
 
 void crd_stress_rewind(crd_stress *stress, size_t bytes) {
@@ -206,40 +202,39 @@ void crd_stress_rewind(crd_stress *stress, size_t bytes) {
 
 /* Says how many collections took place, and of how many. In gaps nobody counted: there were as many allocations in a
  * byte as elsewhere. */
-static void tell(cradle_heap *heap) {
-  crd_stress *stress = &heap->stress;
-  if (stress->pace == STRESS_GAP) end_gap(heap);
-  double allocated = (double)heap->report.stats.allocated_bytes, looked_at = allocated - (double)stress->gap_bytes;
+static void tell(crd_stress *stress) {
+  if (stress->pace == STRESS_GAP) end_gap(stress);
+  double allocated = (double)stress->space->report->stats.allocated_bytes,
+         looked_at = allocated - (double)stress->gap_bytes;
   uint64_t points = looked_at <= 0 ? stress->number : (uint64_t)((double)stress->number * allocated / looked_at + 0.5);
-  if (heap->options.verify && stress->verified != stress->collections)
-    crd_event_note_about(&heap->report, CRADLE_NOTE_STRESS_VERIFIED, "stress: verified collections",
+  if (stress->space->options->verify && stress->verified != stress->collections)
+    crd_event_note_about(stress->space->report, CRADLE_NOTE_STRESS_VERIFIED, "stress: verified collections",
                          stress->collections, stress->verified);
-  crd_event_note_about(&heap->report, CRADLE_NOTE_STRESS_COLLECTIONS, "stress: collections", points,
+  crd_event_note_about(stress->space->report, CRADLE_NOTE_STRESS_COLLECTIONS, "stress: collections", points,
                        stress->collections);
 }
 
 /* Judged once, if the heap was used and the run was not bounded by stress_first or stress_last. If nothing moved, no
  * object was alive where the run collected, or it never collected: most often its points lie where the program does no
  * work. */
-void crd_stress_judge(cradle_heap *heap) {
-  const crd_stress *stress = &heap->stress;
-  const cradle_statistics *stats = &heap->report.stats;
-  bool bounded = heap->options.stress_first > 1 || heap->options.stress_last != 0;
-  if (!stress_is_on(&heap->options) || stats->allocated_bytes == 0 || stress->judged) return;
-  heap->stress.judged = true;
-  if (stress->number < heap->options.stress_first)
-    crd_event_note_about(&heap->report, CRADLE_NOTE_STRESS,
+void crd_stress_judge(crd_stress *stress) {
+  const cradle_statistics *stats = &stress->space->report->stats;
+  bool bounded = stress->space->options->stress_first > 1 || stress->space->options->stress_last != 0;
+  if (!stress_is_on(stress->space->options) || stats->allocated_bytes == 0 || stress->judged) return;
+  stress->judged = true;
+  if (stress->number < stress->space->options->stress_first)
+    crd_event_note_about(stress->space->report, CRADLE_NOTE_STRESS,
                          "stress: the run ends before the collection with the number stress_first", stress->number,
-                         heap->options.stress_first);
+                         stress->space->options->stress_first);
   if (bounded) return;
-  tell(heap);
+  tell(stress);
   if (stats->moved_objects != 0 || stats->moved_old_objects != 0) return;
-  if (!heap->options.stress_strict) {
-    crd_event_note_about(&heap->report, CRADLE_NOTE_STRESS, "stress: nothing moved, so that the run proves nothing",
-                         stress->collections, stress->majors);
+  if (!stress->space->options->stress_strict) {
+    crd_event_note_about(stress->space->report, CRADLE_NOTE_STRESS,
+                         "stress: nothing moved, so that the run proves nothing", stress->collections, stress->majors);
     return;
   }
-  crd_misuse(heap,
+  crd_misuse(heap_of(stress->space->report),
              "stress: the run proves nothing, its %" PRIu64 " collections, %" PRIu64 " of them full, moved %" PRIu64
              " young and %" PRIu64 " old objects",
              stress->collections, stress->majors, stats->moved_objects, stats->moved_old_objects);

@@ -31,6 +31,8 @@
 
 #include <cradle/options.h>
 
+#include "gc/parts.h"
+
 /* Which of the next points collect, with stress_times. */
 typedef enum crd_stress_pace {
   STRESS_EACH, /* all; always so without stress_times */
@@ -44,6 +46,7 @@ typedef enum crd_stress_pace {
 
 /* The stress mode, if it is on. */
 typedef struct crd_stress {
+  const crd_space *space;
   uint64_t countdown;   /* points until the next collection, which is at the last of them */
   uint64_t random;      /* state of the random distances */
   uint64_t number;      /* of the last collection; those that were left out are counted, too */
@@ -66,25 +69,26 @@ typedef struct crd_stress {
   bool judged;
 } crd_stress;
 
-void crd_stress_init(cradle_heap *heap);
-/* With stress on: counts the point, an allocation or a safepoint, and says whether to collect at it. */
+void crd_stress_init(crd_stress *stress, const crd_space *space);
+/* With stress on: counts the point, an allocation or a safepoint, and says whether to collect at it.
+ * held: major collections are held off, so none is full. */
 typedef enum crd_stress_demand { STRESS_NOTHING, STRESS_COLLECT, STRESS_COLLECT_FULL } crd_stress_demand;
-crd_stress_demand crd_stress_point(cradle_heap *heap, cradle_stress place);
+crd_stress_demand crd_stress_point(crd_stress *stress, cradle_stress place, bool held);
 /* Processor time of the thread; where the system does not tell it, the clock's. */
 uint64_t crd_stress_now(void);
 /* Processor time before a collection: what was used since the last one is the program's own. Without stress 0. */
-uint64_t crd_stress_enter(cradle_heap *heap);
+uint64_t crd_stress_enter(crd_stress *stress);
 /* Adds the time of a collection that is over and began at begin_ns, with its verification. */
-void crd_stress_spend(cradle_heap *heap, uint64_t begin_ns);
+void crd_stress_spend(crd_stress *stress, uint64_t begin_ns);
 /* A stress collection begins: decides whether the heap is verified around it. */
-void crd_stress_begin(cradle_heap *heap);
+void crd_stress_begin(crd_stress *stress);
 /* It is over: with stress_times, decides which point is the next to collect. spent_before_ns: spent_ns as it was
  * before. The caller then lowers the mutator's top by crd_nursery_set_top. */
-void crd_stress_served(cradle_heap *heap, uint64_t spent_before_ns);
+void crd_stress_served(crd_stress *stress, uint64_t spent_before_ns);
 /* To be called when the nursery's free goes back to its start: the point goes back by as many bytes. */
 void crd_stress_rewind(crd_stress *stress, size_t bytes);
 /* Judges a run: says how many collections took place, and if none moved an object, that none could have found a missing
  * root. */
-void crd_stress_judge(cradle_heap *heap);
+void crd_stress_judge(crd_stress *stress);
 
 #endif

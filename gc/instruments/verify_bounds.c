@@ -102,15 +102,18 @@ static const char *check_allocators(const cradle_heap *heap) {
   return NULL;
 }
 
+static const char *check_sampling(const cradle_heap *heap) {
+  return crd_sampling_check(&heap->sampling);
+}
 static const char *check_quarantine(const cradle_heap *heap) {
   return crd_quarantine_check(&heap->quarantine, &heap->space);
 }
 
 void crd_verify_bounds(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
-  static const char *(*const checks[])(const cradle_heap *) = {check_stacks,       check_nursery,     check_reserve,
-                                                               check_mutator,      check_root_stacks, check_allocators,
-                                                               crd_sampling_check, check_quarantine};
+  static const char *(*const checks[])(const cradle_heap *) = {check_stacks,   check_nursery,     check_reserve,
+                                                               check_mutator,  check_root_stacks, check_allocators,
+                                                               check_sampling, check_quarantine};
   for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
     const char *fault = checks[i](heap);
     if (fault != NULL) crd_fault_at(verification, fault, 0);

@@ -340,7 +340,7 @@ CRADLE_UNCHECKED_COLLECTION static void what_collections_took_too_much_is_waited
     heap->report.stats.allocated_bytes = UINT64_C(1) << 30;
     heap->stress.spent_ns = UINT64_C(1000000000000);
     for (int draw = 0; draw < 20; draw++) {
-      crd_stress_served(heap, heap->stress.spent_ns - 100000000);
+      crd_stress_served(&heap->stress, heap->stress.spent_ns - 100000000);
       uint64_t distance = heap->stress.point - (uintptr_t)f.m->free;
       assert_true(distance <= cases[i].most);
       if (distance > farthest) farthest = distance;

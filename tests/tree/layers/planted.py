@@ -109,6 +109,7 @@ PLANTED = [
     ("gc/tables/prebuilt.c", '#include "gc/heap.h"', "tables may not include gc/heap.h (heap)"),
     ("gc/young/minor.c", '#include "gc/heap.h"', "young may not include gc/heap.h (heap)"),
     ("gc/death/weak.c", '#include "gc/heap.h"', "death may not include gc/heap.h (heap)"),
+    ("gc/instruments/stress.c", '#include "gc/heap.h"', "instruments-lower may not include gc/heap.h (heap)"),
     ("gc/roots.h", '#include "gc/heap.h"', "ground may not include gc/heap.h (heap)"),
     ("gc/heap.h", '#include "gc/instruments/verify.h"', "heap may not include gc/instruments/verify.h (instruments-upper)"),
     ("gc/roots.h", '#include "gc/collect.h"', "ground may not include gc/collect.h (spine)"),

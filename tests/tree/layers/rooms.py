@@ -8,8 +8,10 @@ from pathlib import PurePath
 
 # Headers of the spine that every room may include: the parts of a heap that no room below has to itself, and their names.
 GROUND_FLOOR = {"parts.h", "space.h", "mutator.h", "roots.h", "root_stack.h", "death_calls.h"}
-# Instruments that the collector itself calls while it works. The other instruments inspect a heap from above.
-LOWER_INSTRUMENTS = {"stress", "sample", "quarantine", "history", "other_heaps"}
+# Instruments that the collector itself calls while it works: rooms below the spine, and the spine. The other instruments inspect
+# a heap from above.
+LOWER_INSTRUMENTS = {"stress", "sample", "quarantine"}
+SPINE_INSTRUMENTS = {"history", "other_heaps"}
 
 BELOW = ("platform", "base", "report", "object")
 
@@ -24,7 +26,7 @@ MAY_INCLUDE = {
     "ground": (*BELOW, "old"),
     "old": (*BELOW, "ground", "tables"),
     "tables": (*BELOW, "ground", "old"),
-    "instruments-lower": (*BELOW, "ground", "old", "young", "heap"),
+    "instruments-lower": (*BELOW, "ground", "old", "young"),
     "young": (*BELOW, "ground", "old", "tables", "instruments-lower"),
     "death": (*BELOW, "ground", "old", "tables", "young"),
     "heap": (*BELOW, "ground", "old", "tables", "young", "death", "instruments-lower"),
@@ -47,7 +49,8 @@ def room_of(path):
     if len(path.parts) == 2:
         return "ground" if path.name in GROUND_FLOOR else "heap" if path.name == "heap.h" else "spine"
     if path.parts[1] == "instruments":
-        return "instruments-lower" if path.stem in LOWER_INSTRUMENTS else "instruments-upper"
+        return ("instruments-lower" if path.stem in LOWER_INSTRUMENTS else
+                "spine" if path.stem in SPINE_INSTRUMENTS else "instruments-upper")
     return path.parts[1] if path.parts[1] in MAY_INCLUDE else None
 
 

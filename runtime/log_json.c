@@ -2,7 +2,6 @@
  *
  *     {"t":34322342884577,"heap":"4711.1","event":"gc-minor","phase":"begin","cause":"nursery full",...}
  */
-#include "runtime/log_put.h"
 #include "runtime/log_sink.h"
 
 /* Quotation marks, backslashes and control characters escaped; other bytes as they are. */

@@ -7,7 +7,6 @@
  * much of the pause the thread ran on a processor, "; ran 120 us" ends the line.
  */
 #include "gc/base/text.h"
-#include "runtime/log_put.h"
 #include "runtime/log_sink.h"
 
 #define LABEL_WIDTH 10

@@ -4,7 +4,6 @@
  *     cause: nursery full
  *     [timestamp] gc-minor}
  */
-#include "runtime/log_put.h"
 #include "runtime/log_sink.h"
 
 static void put_marker(crd_log_writer *writer, const char *before, crd_section section, const char *after) {

@@ -7,7 +7,6 @@
 #include "runtime/profile.h"
 
 #include "runtime/log.h"
-#include "runtime/log_put.h"
 #include "runtime/report.h"
 
 #include <stdlib.h>

@@ -1,9 +1,8 @@
-#include "gc/instruments/verify_bounds.h"
+#include "gc/instruments/verification.h"
 
 #include "gc/heap.h"
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/sample.h"
-#include "gc/instruments/verify_words.h"
 #include "gc/roots.h"
 #include "gc/young/nursery.h"
 

@@ -1,4 +1,4 @@
-#include "gc/instruments/verify_objects.h"
+#include "gc/instruments/verification.h"
 
 #include <inttypes.h>
 
@@ -8,7 +8,6 @@
 #include "gc/heap.h"
 #include "gc/instruments/explain.h"
 #include "gc/instruments/history.h"
-#include "gc/instruments/verify_words.h"
 #include "gc/report/misuse.h"
 #include "gc/roots.h"
 #include "gc/tables/identity.h"

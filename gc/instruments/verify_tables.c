@@ -1,10 +1,9 @@
-#include "gc/instruments/verify_tables.h"
+#include "gc/instruments/verification.h"
 
 #include <string.h>
 
 #include "gc/death/registry.h"
 #include "gc/heap.h"
-#include "gc/instruments/verify_words.h"
 #include "gc/old/span_check.h"
 #include "gc/roots.h"
 #include "gc/tables/handle.h"

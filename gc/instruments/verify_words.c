@@ -1,4 +1,4 @@
-#include "gc/instruments/verify_words.h"
+#include "gc/instruments/verification.h"
 
 #include <inttypes.h>
 

@@ -9,11 +9,9 @@
 #include <cradle/cradle.h>
 
 #include "tests/inside.h"
-#include "runtime/histogram.h"
 #include "runtime/pauses.h"
 #include "runtime/report.h"
 #include "runtime/log.h"
-#include "runtime/utilisation.h"
 #include "tests/support/yields.h"
 
 #include <fcntl.h>

@@ -11,9 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #ifdef __GLIBC__
-#include <elf.h>
 #include <execinfo.h>
-#include <fcntl.h>
 #include <link.h>
 #include <sys/auxv.h>
 #endif
@@ -106,59 +104,23 @@ static file find(uintptr_t address) {
   return found;
 }
 
-static bool is_debug_section(const char *name) {
-  static const char *const names[] = {".debug_line", ".zdebug_line", ".gnu_debuglink"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(name, names[i]) == 0) return true;
-  return false;
-}
-
-static bool read_section(int fd, const ElfW(Ehdr) * header, size_t index, ElfW(Shdr) * section) {
-  off_t at = (off_t)(header->e_shoff + index * sizeof *section);
-  return pread(fd, section, sizeof *section, at) == (ssize_t)sizeof *section;
-}
-
-/* Whether the program's file has line numbers, or names another file that has. true if it cannot be read: only what is
- * known for certain is reported. */
-static bool program_has_lines(void) {
-  ElfW(Ehdr) header;
-  ElfW(Shdr) names, section;
-  int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return true;
-  bool has = pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header || header.e_shstrndx == SHN_UNDEF ||
-             !read_section(fd, &header, header.e_shstrndx, &names);
-  for (size_t i = 0; i < header.e_shnum && !has; i++) {
-    char name[16] = "";
-    has = !read_section(fd, &header, i, &section) ||
-          pread(fd, name, sizeof name - 1, (off_t)(names.sh_offset + section.sh_name)) <= 0 || is_debug_section(name);
-  }
-  close(fd);
-  return has;
-}
-
-/* What a message says of the program's file. A program that locked itself up may open no file, so
- * crd_backtrace_prepare learns this before, and it stays. */
-typedef struct program {
-  char path[PATH_BYTES]; /* a word that the user will replace, if the path cannot be read or is too long */
-  bool has_lines;
-} program;
+/* The path of the program's file. A program that locked itself up may not be able to ask for it, so
+ * crd_backtrace_prepare learns it before, and it stays. */
 enum { PROGRAM_UNKNOWN, PROGRAM_BEING_READ, PROGRAM_KNOWN };
-static program known_program;
+static char known_program[PATH_BYTES]; /* a word that the user will replace, if there is no path or a too long one */
 static int program_state;
 
-static void read_program(program *program) {
-  ssize_t length = readlink("/proc/self/exe", program->path, sizeof program->path);
-  bool known = length > 0 && (size_t)length < sizeof program->path;
-  if (known)
-    program->path[length] = '\0';
+static void read_program(char *path) {
+  ssize_t length = readlink("/proc/self/exe", path, PATH_BYTES);
+  if (length > 0 && length < PATH_BYTES)
+    path[length] = '\0';
   else
-    memcpy(program->path, "PROGRAM", sizeof "PROGRAM");
-  program->has_lines = program_has_lines();
+    memcpy(path, "PROGRAM", sizeof "PROGRAM");
 }
 
-/* Fills *room and returns it if nobody has prepared anything. */
-static const program *get_program(program *room) {
-  if (__atomic_load_n(&program_state, __ATOMIC_ACQUIRE) == PROGRAM_KNOWN) return &known_program;
+/* Fills room and returns it if nobody has prepared anything. */
+static const char *get_program(char room[PATH_BYTES]) {
+  if (__atomic_load_n(&program_state, __ATOMIC_ACQUIRE) == PROGRAM_KNOWN) return known_program;
   read_program(room);
   return room;
 }
@@ -169,19 +131,19 @@ static void learn_program(void) {
   if (!__atomic_compare_exchange_n(&program_state, &expected, PROGRAM_BEING_READ, false, __ATOMIC_ACQUIRE,
                                    __ATOMIC_RELAXED))
     return;
-  read_program(&known_program);
+  read_program(known_program);
   __atomic_store_n(&program_state, PROGRAM_KNOWN, __ATOMIC_RELEASE);
 }
 
 /* --- commands --- */
 
-static void add_command(line *line, const file *file, const program *program) {
+static void add_command(line *line, const file *file, const char *program) {
   if (file->name == NULL) {
     add_words(line, "cradle: in no file (generated code?):");
     return;
   }
   add_words(line, "addr2line -f -p -i -e ");
-  add_quoted(line, *file->name == '\0' ? program->path : file->name);
+  add_quoted(line, *file->name == '\0' ? program : file->name);
 }
 
 /* The depth of the trace without what called main: the program's entry point and, before it, a part of the C library.
@@ -199,9 +161,8 @@ static size_t depth_from_main(const crd_backtrace *trace) {
 static void write_commands(const crd_backtrace *trace) {
   line line = {.length = 0};
   file last = {.name = NULL};
-  bool in_program = false;
-  program room;
-  const program *program = get_program(&room);
+  char room[PATH_BYTES];
+  const char *program = get_program(room);
   for (size_t i = 0, depth = depth_from_main(trace); i < depth; i++) {
     file found = find(trace->calls[i]);
     if (i == 0 || found.name != last.name) {
@@ -209,12 +170,9 @@ static void write_commands(const crd_backtrace *trace) {
       add_command(&line, &found, program);
     }
     add_address(&line, trace->calls[i] - found.loaded);
-    in_program = in_program || (found.name != NULL && *found.name == '\0');
     last = found;
   }
   add_words(&line, "\n");
-  if (in_program && !program->has_lines)
-    add_words(&line, "cradle: the program has no line numbers: it was not compiled with -g, or was stripped\n");
   flush(&line);
 }
 

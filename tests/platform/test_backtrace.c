@@ -1,5 +1,5 @@
 /* Tests the commands that a backtrace is written as. What the module asks the system is answered here:
- * which files are loaded, which calls are under way and what the program's file holds (backtrace_calls.h). */
+ * which files are loaded and which calls are under way (backtrace_calls.h). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,9 +15,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <unistd.h>
-#ifdef __GLIBC__
-#include <elf.h>
-#endif
 
 #include "tests/platform/backtrace_calls.h"
 
@@ -87,11 +84,10 @@ static const ElfW(Phdr) segments[] = {{.p_type = PT_LOAD, .p_vaddr = 0, .p_memsz
                                       {.p_type = PT_LOAD, .p_vaddr = 0x6000, .p_memsz = 0x1000}}; /* not the file's */
 
 static struct {
-  const char *program;                     /* the path of the program's file; NULL: it cannot be read */
-  const char *library;                     /* its name */
-  FILE *file;                              /* the program's file; NULL: it cannot be opened */
-  unsigned paths, files, searches, traces; /* times that each was asked for */
-  int depth;                               /* what backtrace() finds: calls that return to 0x101, 0x102 and so on */
+  const char *program;              /* the path of the program's file; NULL: it cannot be read */
+  const char *library;              /* its name */
+  unsigned paths, searches, traces; /* times that each was asked for */
+  int depth;                        /* what backtrace() finds: calls that return to 0x101, 0x102 and so on */
 } machine;
 
 int stub_iterate(int (*visit)(struct dl_phdr_info *info, size_t size, void *data), void *data) {
@@ -121,13 +117,6 @@ ssize_t stub_readlink(const char *path, char *buffer, size_t size) {
   if (length > size) length = size;
   memcpy(buffer, machine.program, length);
   return (ssize_t)length;
-}
-
-int stub_open(const char *path, int flags) {
-  assert_string_equal(path, "/proc/self/exe");
-  assert_int_equal(flags, O_RDONLY | O_CLOEXEC);
-  machine.files++;
-  return machine.file == NULL ? -1 : dup(fileno(machine.file));
 }
 
 int stub_backtrace(void **returns, int most) {
@@ -226,103 +215,6 @@ static void a_trace_ends_with_main(void **state) {
   assert_string_equal(written(TRACE(PROGRAM + 0x10, 0x20, 0x30, ENTRY)), OF_VM " 0x10\n" OF_NOTHING " 0x20 0x30\n");
 }
 
-/* --- whether the program has line numbers --- */
-
-#define NO_LINES "cradle: the program has no line numbers: it was not compiled with -g, or was stripped\n"
-
-typedef struct program_file {
-  ElfW(Ehdr) header;
-  ElfW(Shdr) sections[4]; /* of the names, and three of which only the name is given */
-  char names[128];
-} program_file;
-
-static program_file file_with(const char *first, const char *second, const char *third) {
-  program_file file;
-  const char *const names[] = {".shstrtab", first, second, third};
-  size_t used = 1;
-  memset(&file, 0, sizeof file);
-  file.header.e_shoff = offsetof(program_file, sections);
-  file.header.e_shnum = 4;
-  file.header.e_shstrndx = 1; /* not the first */
-  for (size_t i = 0; i < 4; i++) {
-    size_t at = i == 0 ? 1 : i == 1 ? 0 : i;
-    file.sections[at].sh_name = (ElfW(Word))used;
-    used += (size_t)snprintf(file.names + used, sizeof file.names - used, "%s", names[i]) + 1;
-  }
-  file.sections[1].sh_offset = offsetof(program_file, names);
-  return file;
-}
-
-/* Whether a program whose file begins so is said to have no lines. */
-static bool lacks_lines(const program_file *file, size_t size) {
-  FILE *made = tmpfile();
-  assert_non_null(made);
-  assert_int_equal(fwrite(file, 1, size, made), size);
-  assert_int_equal(fflush(made), 0);
-  machine.file = made;
-  int next = dup(0), after;
-  close(next);
-  const char *text = written(TRACE(LIBRARY, PROGRAM));
-  assert_int_equal(after = dup(0), next); /* every file was closed */
-  close(after);
-  bool lacks = strcmp(text, OF_LIBRARY " 0x0\n" OF_VM " 0x0\n" NO_LINES) == 0;
-  if (!lacks) assert_string_equal(text, OF_LIBRARY " 0x0\n" OF_VM " 0x0\n");
-  assert_string_equal(written(TRACE(LIBRARY)), OF_LIBRARY " 0x0\n"); /* nothing of it is in the program */
-  machine.file = NULL;
-  fclose(made);
-  return lacks;
-}
-
-static bool lacks_with(const char *first, const char *second, const char *third) {
-  program_file file = file_with(first, second, third);
-  return lacks_lines(&file, sizeof file);
-}
-
-static void a_program_without_lines_is_named(void **state) {
-  (void)state;
-  assert_true(lacks_with(".text", ".data", ".symtab"));
-  assert_true(lacks_with(".debug_lin", ".debug_line_str", ".debug_line2"));
-  assert_true(lacks_with("debug_line", "", ".gnu_debuglinks"));
-  assert_false(lacks_with(".text", ".data", ".debug_line"));
-  assert_false(lacks_with(".text", ".debug_line", ".data"));
-  assert_false(lacks_with(".zdebug_line", ".text", ".data"));
-  assert_false(lacks_with(".text", ".gnu_debuglink", ".data"));
-}
-
-/* Only what is known for certain is reported. */
-static void a_program_that_cannot_be_read_may_have_lines(void **state) {
-  (void)state;
-  program_file file = file_with(".text", ".data", ".symtab");
-  assert_string_equal(written(TRACE(PROGRAM)), OF_VM " 0x0\n"); /* it cannot be opened */
-  assert_false(lacks_lines(&file, sizeof file.header - 1));
-  assert_false(lacks_lines(&file, offsetof(program_file, sections[2]) - 1)); /* cut in the section of the names */
-  assert_false(lacks_lines(&file, offsetof(program_file, sections[4]) - 1)); /* cut in the last section */
-  assert_true(lacks_lines(&file, sizeof file));
-  file.sections[3].sh_name = 4096; /* behind the end */
-  assert_false(lacks_lines(&file, sizeof file));
-  file.sections[3].sh_name = sizeof file.names - 1; /* the last byte */
-  assert_true(lacks_lines(&file, sizeof file));
-  file.header.e_shstrndx = SHN_UNDEF;
-  assert_false(lacks_lines(&file, sizeof file));
-}
-
-/* Then the program's file is opened as what standard input was. */
-static void a_program_may_have_no_standard_input(void **state) {
-  (void)state;
-  program_file file = file_with(".text", ".data", ".symtab");
-  int input = dup(0);
-  machine.file = tmpfile();
-  assert_non_null(machine.file);
-  assert_int_equal(fwrite(&file, 1, sizeof file, machine.file), sizeof file);
-  assert_int_equal(fflush(machine.file), 0);
-  close(0);
-  const char *text = written(TRACE(PROGRAM));
-  dup2(input, 0);
-  close(input);
-  fclose(machine.file);
-  assert_string_equal(text, OF_VM " 0x0\n" NO_LINES);
-}
-
 /* --- taking --- */
 
 /* The first address is of the function itself. Each address is in its calling instruction, so before the return. */
@@ -349,7 +241,7 @@ static void preparing_calls_what_a_handler_will_call(void **state) {
   (void)state;
   machine.depth = -1;
   crd_backtrace_prepare();
-  assert_true(machine.paths > 0 && machine.files > 0 && machine.searches > 0 && machine.traces > 0);
+  assert_true(machine.paths > 0 && machine.searches > 0 && machine.traces > 0);
   assert_true(out.calls > 0);
   assert_int_equal(out.length, 0);
 }
@@ -435,9 +327,6 @@ int main(void) {
       TEST(a_path_with_a_special_character_is_quoted),
       TEST(a_program_without_a_path_is_a_word_to_replace),
       TEST(a_trace_ends_with_main),
-      TEST(a_program_without_lines_is_named),
-      TEST(a_program_that_cannot_be_read_may_have_lines),
-      TEST(a_program_may_have_no_standard_input),
       TEST(a_trace_begins_with_its_caller),
       TEST(preparing_calls_what_a_handler_will_call),
       TEST(long_traces_are_written_whole),

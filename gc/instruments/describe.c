@@ -1,9 +1,14 @@
 #include "gc/instruments/describe.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "gc/base/prefix.h"
 #include "gc/heap.h"
+#include "gc/instruments/other_heaps.h"
+#include "gc/instruments/quarantine.h"
+#include "gc/old/closed.h"
+#include "gc/report/misuse.h"
 
 /* Objects in the nursery and prebuilt ones have no page entry: their place is as large as they are. */
 cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *object) {
@@ -72,6 +77,133 @@ static void describe_old(const cradle_heap *heap, uintptr_t address, cradle_addr
   if (marking_knows_dead(&heap->marking, place) || space_has_open(&heap->space, object))
     info->kind = CRADLE_ADDRESS_DEAD;
 }
+
+/* --- what is wrong with an address or a word --- */
+
+static const struct {
+  uint64_t poison;
+  const char *cause;
+} poisons[] = {
+    {POISON_SWEPT, "an old object that died and was swept"},
+    {POISON_NURSERY, "a nursery object that moved or died, or a new object's slot that was never written"},
+    {POISON_UNUSED, "a new object's slot that was never written, or nursery memory that was never handed out"},
+    {POISON_COMPACTED, "an old object that a compacting collection moved"},
+};
+
+/* A fault at poison comes from a word that was taken for an object's address, plus the offset of the slot that the
+ * program wanted. So addresses this far above a poison word still count as that poison. */
+#define POISON_REACH 4096
+
+const char *crd_poison_cause(uint64_t word) {
+  for (size_t i = 0; i < sizeof poisons / sizeof *poisons; i++)
+    if (word - poisons[i].poison < POISON_REACH) return poisons[i].cause;
+  return NULL;
+}
+
+/* No object lies below this: systems map nothing there, so that using NULL, or an address near it, faults. */
+#define LOWEST_ADDRESS 4096
+/* No address has one of these bits, but most floating-point numbers do. On 64-bit Arm a program may keep tags there. */
+#ifdef __aarch64__
+#define NO_ADDRESS_BITS UINT64_C(0)
+#else
+#define NO_ADDRESS_BITS (UINT64_C(0xff) << 56)
+#endif
+
+/* Of the quarantine's ring, objects lie in the nursery's window only. */
+static bool is_in_own_ring(const cradle_heap *heap, uintptr_t address) {
+  return quarantine_is_on(&heap->quarantine) && address - address_of(heap->quarantine.base) < heap->quarantine.bytes;
+}
+
+const char *crd_outside_fault(const cradle_heap *heap, uintptr_t address, bool tagged) {
+  crd_quarantined quarantined;
+  if (crd_poison_cause(address) != NULL) return "poison";
+  if (crd_quarantine_find(&heap->quarantine, address, &quarantined))
+    return "stale reference to what an earlier collection moved or freed";
+  if (is_in_own_ring(heap, address)) return "stale reference into the nursery, where no object is";
+  if (address % 8 != 0) return tagged ? NULL : "no reference";
+  if (crd_is_in_other_heap(heap, address)) return "reference into another heap";
+  return address < LOWEST_ADDRESS || (address & NO_ADDRESS_BITS) != 0 ? "no reference" : NULL;
+}
+
+static void add_stale(crd_text *text, const cradle_heap *heap, uint32_t type) {
+  const char *name = type < heap->space.types.count ? heap->space.types.services[type].name : NULL;
+  if (name != NULL)
+    crd_text_format(text, "stale reference to a %s", crd_show_name(name).buffer);
+  else
+    crd_text_format(text, "stale reference to a type %u", type);
+}
+
+/* How far the address is inside the object, in words. */
+static uint64_t words_into(uintptr_t object, uintptr_t address) {
+  ASSERT(object <= address, "an address lies before the object that it is said to be in");
+  return (address - object) / sizeof(cradle_word);
+}
+
+static void add_quarantined(crd_text *text, const cradle_heap *heap, const crd_quarantined *found, uintptr_t address) {
+  add_stale(text, heap, found->type);
+  crd_text_format(text, " (object at %p, %s minor collection %" PRIu64, (const void *)found->object,
+                  found->moved_to != 0 ? "moved by" : "died in", found->collection);
+  if (found->moved_to != 0) crd_text_format(text, " to %#" PRIxPTR, found->moved_to);
+  crd_text_format(text, "), at its word %" PRIu64, words_into(address_of(found->object), address));
+}
+
+static void add_closed(crd_text *text, const cradle_heap *heap, const crd_closed_run *run, uintptr_t address) {
+  uintptr_t object = arenas_page_address(&heap->space.old.arenas, run->page);
+  add_stale(text, heap, run->type);
+  crd_text_format(text, " (large object at %#" PRIxPTR ", %s minor collection %" PRIu64 "), at its word %" PRIu64,
+                  object, run->swept ? "died; swept after" : "died in", run->collection, words_into(object, address));
+}
+
+/* --- what each part of the heap knows of an address; false: nothing --- */
+
+static bool explain_poison(crd_text *text, uintptr_t address) {
+  const char *cause = crd_poison_cause(address);
+  if (cause == NULL) return false;
+  crd_text_format(text, "poison %#" PRIxPTR " was used as a reference: it was read from %s", address, cause);
+  return true;
+}
+
+static bool explain_old(crd_text *text, const cradle_heap *heap, uintptr_t address, uint64_t *collection) {
+  const crd_closed_run *closed = crd_closed_at(&heap->space.old.arenas, address);
+  if (closed != NULL) {
+    *collection = closed->collection;
+    add_closed(text, heap, closed, address);
+    return true;
+  }
+  if (!arenas_contain(&heap->space.old.arenas, address) || arenas_are_committed(&heap->space.old.arenas, address))
+    return false;
+  crd_text_format(text, "stale reference into the old generation, where no memory is: all that was there, if anything "
+                        "was, has moved or died");
+  return true;
+}
+
+static bool explain_young(crd_text *text, const cradle_heap *heap, uintptr_t address, uint64_t *collection) {
+  crd_quarantined found;
+  if (!crd_quarantine_find(&heap->quarantine, address, &found)) return false;
+  *collection = found.collection;
+  if (found.object != NULL)
+    add_quarantined(text, heap, &found, address);
+  else
+    crd_text_format(text,
+                    "stale reference into the nursery that minor collection %" PRIu64 " emptied, where no object was",
+                    found.collection);
+  return true;
+}
+
+/* Poison first: a poison word is an address too, but the sharper answer is which object it was read from. */
+bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation,
+                            size_t size) {
+  crd_text text = {.length = 0};
+  cradle_explanation found = {.collection = 0};
+  uintptr_t where = address_of(address);
+  bool known = explain_poison(&text, where) || explain_old(&text, heap, where, &found.collection) ||
+               explain_young(&text, heap, where, &found.collection);
+  memcpy(found.text, text.buffer, sizeof found.text);
+  copy_prefix(explanation, size, &found, sizeof found);
+  return known;
+}
+
+/* --- both --- */
 
 void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info, size_t size) {
   uintptr_t where = address_of(address);

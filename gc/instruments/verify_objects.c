@@ -6,7 +6,7 @@
 #include "gc/death/stored.h"
 #include "gc/death/weak_set.h"
 #include "gc/heap.h"
-#include "gc/instruments/explain.h"
+#include "gc/instruments/describe.h"
 #include "gc/instruments/history.h"
 #include "gc/report/misuse.h"
 #include "gc/roots.h"

@@ -1,5 +1,5 @@
 /* Poison: a word that says why memory is dead. Each cause has its own word, above all addresses. So its use as a
- * reference faults, and gc/instruments/explain.c can say what was there. */
+ * reference faults, and gc/instruments/describe.c can say what was there. */
 #ifndef CRADLE_GC_OBJECT_POISON_H
 #define CRADLE_GC_OBJECT_POISON_H
 

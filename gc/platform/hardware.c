@@ -20,7 +20,6 @@
 #endif
 
 #include "gc/platform/calls.h"
-#include "gc/platform/hardware_sysctl.h"
 
 #define L2_DEFAULT_BYTES ((size_t)1 << 20)
 #define PAGE_DEFAULT_BYTES ((size_t)4096)
@@ -124,18 +123,9 @@ static bool read_bytes(const path *p, size_t *bytes) {
 
 /* --- caches --- */
 
-typedef struct caches {
-  size_t l2_bytes, l3_bytes; /* 0: not seen */
-} caches;
-
-/* Lowers a figure to another one. 0 means unknown, not the smallest of all. */
-static void lower(size_t *bytes, size_t to) {
-  if (to != 0 && (*bytes == 0 || to < *bytes)) *bytes = to;
-}
-
 /* Notes the cache that the folder describes, if it is an L2 or L3 that holds data. false: there is no such folder, so
  * this CPU has no more caches. */
-static bool add_cache(const path *folder, caches *seen) {
+static bool add_cache(const path *folder, crd_caches *seen) {
   char level[16], type[32];
   path level_file = path_under(folder, "/level"), type_file = path_under(folder, "/type");
   path size_file = path_under(folder, "/size");
@@ -144,12 +134,12 @@ static bool add_cache(const path *folder, caches *seen) {
   if (!ends_line(level[1]) || (level[0] != '2' && level[0] != '3')) return true;
   if (!read_file(&type_file, type, sizeof type)) return true;
   if (strcmp(type, "Data\n") != 0 && strcmp(type, "Unified\n") != 0) return true;
-  if (read_bytes(&size_file, &bytes)) lower(level[0] == '2' ? &seen->l2_bytes : &seen->l3_bytes, bytes);
+  if (read_bytes(&size_file, &bytes)) crd_hardware_lower(level[0] == '2' ? &seen->l2_bytes : &seen->l3_bytes, bytes);
   return true;
 }
 
 /* Goes through the caches of a CPU, index0 and so on, until there is no next one. */
-static void add_caches_of(const char *root, unsigned cpu, caches *seen) {
+static void add_caches_of(const char *root, unsigned cpu, crd_caches *seen) {
   path folder = path_of(root, "sys/devices/system/cpu/cpu");
   path_number(&folder, cpu);
   path_add(&folder, "/cache/index");
@@ -176,7 +166,7 @@ static void take_cache(size_t seen, size_t *bytes, cradle_source *source) {
 
 /* The smallest caches of the CPUs that the process may run on [hardware.2]. CPUs that tell nothing are left out. */
 static void read_caches(cradle_hardware *hardware, const char *root) {
-  caches seen = {0, 0};
+  crd_caches seen = {0, 0};
   cpu_set_t allowed;
   allowed_cpus(&allowed);
   for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
@@ -256,7 +246,7 @@ typedef struct group_limits {
 static void look_at_memory(size_t *least, const path *folder, int version) {
   path limit = path_under(folder, version == GROUP_VERSION_1 ? "/memory.limit_in_bytes" : "/memory.max");
   size_t value;
-  if (read_bytes(&limit, &value)) lower(least, value);
+  if (read_bytes(&limit, &value)) crd_hardware_lower(least, value);
 }
 
 /* How many microseconds of processor time the group may use in a period. false: there is no limit. */
@@ -276,13 +266,13 @@ static bool read_quota(const path *folder, int version, size_t *quota, size_t *p
 static void look_at_quota(size_t *least, const path *folder, int version) {
   size_t quota, period;
   if (!read_quota(folder, version, &quota, &period) || period == 0) return;
-  lower(least, quota / period != 0 ? quota / period : 1);
+  crd_hardware_lower(least, quota / period != 0 ? quota / period : 1);
 }
 
 static void look_at_soft_memory(size_t *least, const path *folder, int version) {
   path limit = path_under(folder, "/memory.high");
   size_t value;
-  if (version == GROUP_VERSION_2 && read_bytes(&limit, &value)) lower(least, value);
+  if (version == GROUP_VERSION_2 && read_bytes(&limit, &value)) crd_hardware_lower(least, value);
 }
 
 static const group_limits soft_limits = {"memory", "sys/fs/cgroup/memory", look_at_soft_memory};

@@ -52,4 +52,20 @@ void crd_hardware_read_under(cradle_hardware *hardware, const char *root, unsign
 #define HARDWARE_PATH_BYTES 512
 #define HARDWARE_FILE_BYTES 8192
 
+/* --- for the files of the systems --- */
+
+/* Cache sizes; 0: not seen. */
+typedef struct crd_caches {
+  size_t l2_bytes, l3_bytes;
+} crd_caches;
+
+/* Lowers a figure to another one. 0 means unknown, not the smallest of all. */
+static inline void crd_hardware_lower(size_t *bytes, size_t to) {
+  if (to != 0 && (*bytes == 0 || to < *bytes)) *bytes = to;
+}
+#if !defined(__linux__) && !defined(_WIN32)
+/* Reads what such a system, without /sys and /proc, tells of the parts. What it does not tell stays as it was. */
+void crd_hardware_read_sysctl(cradle_hardware *hardware, unsigned parts);
+#endif
+
 #endif

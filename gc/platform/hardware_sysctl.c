@@ -1,7 +1,5 @@
 /* Hardware of macOS and FreeBSD, whose kernels answer questions by name (sysctl). Of other systems nothing is known but
  * that they have no transparent huge pages. */
-#include "gc/platform/hardware_sysctl.h"
-
 #include "gc/platform/hardware.h"
 
 #if defined(__APPLE__) || defined(__FreeBSD__)
@@ -24,10 +22,6 @@ static size_t number_of(const char *name) {
 
 #if defined(__APPLE__)
 
-static void lower(size_t *bytes, size_t to) {
-  if (to != 0 && (*bytes == 0 || to < *bytes)) *bytes = to;
-}
-
 static void take(size_t bytes, size_t *to, cradle_source *source) {
   if (bytes == 0 || *to != 0) return;
   *to = bytes;
@@ -38,10 +32,10 @@ static void take(size_t bytes, size_t *to, cradle_source *source) {
  * counts [hardware.2]. Other Macs have one kind, under other names. */
 static void read_caches(cradle_hardware *hardware) {
   size_t l2 = 0, l3 = 0;
-  lower(&l2, number_of("hw.perflevel0.l2cachesize"));
-  lower(&l2, number_of("hw.perflevel1.l2cachesize"));
-  lower(&l3, number_of("hw.perflevel0.l3cachesize"));
-  lower(&l3, number_of("hw.perflevel1.l3cachesize"));
+  crd_hardware_lower(&l2, number_of("hw.perflevel0.l2cachesize"));
+  crd_hardware_lower(&l2, number_of("hw.perflevel1.l2cachesize"));
+  crd_hardware_lower(&l3, number_of("hw.perflevel0.l3cachesize"));
+  crd_hardware_lower(&l3, number_of("hw.perflevel1.l3cachesize"));
   take(l2 != 0 ? l2 : number_of("hw.l2cachesize"), &hardware->l2_bytes, &hardware->l2_source);
   take(l3 != 0 ? l3 : number_of("hw.l3cachesize"), &hardware->l3_bytes, &hardware->l3_source);
 }

@@ -10,10 +10,6 @@
 
 /* --- caches --- */
 
-static void lower(size_t *bytes, size_t to) {
-  if (to != 0 && (*bytes == 0 || to < *bytes)) *bytes = to;
-}
-
 /* Whether the process may run on some of these processors. A machine with more than 64 processors has several groups of
  * them. The process begins in one group and may run in the others, too, so their caches count as well. */
 static bool may_run_there(const GROUP_AFFINITY *there) {
@@ -24,20 +20,16 @@ static bool may_run_there(const GROUP_AFFINITY *there) {
   return (there->Mask & process) != 0;
 }
 
-typedef struct caches {
-  size_t l2_bytes, l3_bytes; /* 0: not seen */
-} caches;
-
-static void add_cache(const CACHE_RELATIONSHIP *cache, caches *seen) {
+static void add_cache(const CACHE_RELATIONSHIP *cache, crd_caches *seen) {
   bool holds_data = cache->Type == CacheUnified || cache->Type == CacheData;
   if (!holds_data || !may_run_there(&cache->GroupMask)) return;
-  if (cache->Level == 2) lower(&seen->l2_bytes, cache->CacheSize);
-  if (cache->Level == 3) lower(&seen->l3_bytes, cache->CacheSize);
+  if (cache->Level == 2) crd_hardware_lower(&seen->l2_bytes, cache->CacheSize);
+  if (cache->Level == 3) crd_hardware_lower(&seen->l3_bytes, cache->CacheSize);
 }
 
 /* The entries have different lengths. One that is impossible ends the list. */
-static caches read_list(char *list, DWORD length) {
-  caches seen = {0, 0};
+static crd_caches read_list(char *list, DWORD length) {
+  crd_caches seen = {0, 0};
   while (length != 0) {
     SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX *one = (SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX *)(void *)list;
     if (one->Size == 0 || one->Size > length) break;
@@ -49,8 +41,8 @@ static caches read_list(char *list, DWORD length) {
 }
 
 /* The list has an entry for each cache of each core. The first call only asks how long it is. */
-static caches find_caches(void) {
-  caches seen = {0, 0};
+static crd_caches find_caches(void) {
+  crd_caches seen = {0, 0};
   DWORD length = 0;
   (void)GetLogicalProcessorInformationEx(RelationCache, NULL, &length);
   char *list = malloc(length);
@@ -62,7 +54,7 @@ static caches find_caches(void) {
 }
 
 static void read_caches(cradle_hardware *hardware) {
-  caches seen = find_caches();
+  crd_caches seen = find_caches();
   hardware->l2_bytes = seen.l2_bytes != 0 ? seen.l2_bytes : L2_DEFAULT_BYTES;
   hardware->l3_bytes = seen.l3_bytes;
   if (seen.l2_bytes != 0) hardware->l2_source = CRADLE_SOURCE_WINDOWS;
@@ -77,8 +69,9 @@ static size_t job_limit(void) {
   size_t least = 0;
   if (!QueryInformationJobObject(NULL, JobObjectExtendedLimitInformation, &limits, sizeof limits, NULL)) return 0;
   if (limits.BasicLimitInformation.LimitFlags & JOB_OBJECT_LIMIT_PROCESS_MEMORY)
-    lower(&least, limits.ProcessMemoryLimit);
-  if (limits.BasicLimitInformation.LimitFlags & JOB_OBJECT_LIMIT_JOB_MEMORY) lower(&least, limits.JobMemoryLimit);
+    crd_hardware_lower(&least, limits.ProcessMemoryLimit);
+  if (limits.BasicLimitInformation.LimitFlags & JOB_OBJECT_LIMIT_JOB_MEMORY)
+    crd_hardware_lower(&least, limits.JobMemoryLimit);
   return least;
 }
 

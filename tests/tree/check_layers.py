@@ -69,6 +69,11 @@ OTHER_HEADERS = [
     ("gc/platform/pages_posix.c", "gc/platform/pages.h", "one interface, of which each system has its own .c"),
     ("gc/platform/limits_posix.c", "gc/platform/limits.h", "one interface, of which each kind of system has its own .c"),
     ("gc/platform/thread_pthread.c", "gc/platform/thread.h", "one interface, of which each kind of system has its own .c"),
+    ("gc/platform/hardware_sysctl.c", "gc/platform/hardware.h", "one interface, of which each kind of system has its own .c"),
+    ("gc/instruments/verify_bounds.c", "gc/instruments/verification.h", "the verifier is one module of several files"),
+    ("gc/instruments/verify_objects.c", "gc/instruments/verification.h", "the verifier is one module of several files"),
+    ("gc/instruments/verify_tables.c", "gc/instruments/verification.h", "the verifier is one module of several files"),
+    ("gc/instruments/verify_words.c", "gc/instruments/verification.h", "the verifier is one module of several files"),
 ]
 
 # Functions that no .c file of gc/ defines, and why.

@@ -31,9 +31,7 @@ FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-w")
 
 # Includes that stay although the tool finds no use: file, header, reason.
 KEPT = [
-    ("gc/platform/hardware.c", "gc/platform/hardware_sysctl.h", "for systems other than Linux"),
     ("gc/platform/hardware_sysctl.c", "gc/platform/hardware.h", "for systems other than Linux"),
-    ("gc/platform/hardware_sysctl.h", "cradle/options.h", "for systems other than Linux"),
 ]
 
 # Headers that the tool ignores, and words of which a file that uses the header has at least one.

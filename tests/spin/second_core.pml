@@ -35,8 +35,8 @@
  *   1  a store of an old reference is not remembered
  *   2  a minor collection does not mark what remembered objects refer to
  *   3  a pause does not wait until the thread has ended its round
- *   4  a large object is published before it is complete
- *   5  a young large object is not marked when it is made
+ *   4r a large object is published before it is complete
+ *   5r a young large object is not marked when it is made
  *   6  an object that was put aside is forgotten
  *   7  the thread calls trace callbacks itself
  *   8  marking ends before the minor collection has emptied the remembered set

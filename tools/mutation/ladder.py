@@ -16,7 +16,7 @@ UNITS = (
     "callbacks", "closed", "compact", "control", "corruption", "death", "dump", "encodings", "environment",
     "ephemeron", "events", "every_function", "faults", "finalizer", "fork", "full_stack", "gc_off", "handle",
     "hardware", "histogram", "identity", "inspect", "instruments", "kit", "kit_map", "leaks", "log", "log_files",
-    "log_forms", "log_heaps", "log_lines", "major", "mark", "mark_beside", "marker", "memory", "memory-faults",
+    "log_forms", "log_lines", "major", "mark", "marker", "memory", "memory-faults",
     "misuse", "more_rights", "no_room", "objects", "old", "out_file", "out_of_memory", "outgrow", "pacing", "pages",
     "pages-faults", "pin", "places", "prebuilt", "profile_text", "promote", "published", "roots", "rounds", "sample",
     "second-core", "show", "spans", "start", "starved", "state", "statistics", "structures", "supply", "threads",

@@ -19,6 +19,8 @@
 bool refuse_threads;
 
 #ifdef _WIN32
+#include "gc/platform/windows.h"
+
 static bool hears_no_signals(void) {
   return true; /* there are none */
 }

@@ -130,7 +130,8 @@ static void tables_that_are_recorded_from_birth(void **state) {
   for (int times = 0; times < 2; times++) run(BORN_ITEMS, 20);
 }
 
-/* A young key that dies is cleared, and one that lives keeps its value, without a look at the rest of the table. */
+/* [stored.1] A young key that dies is cleared, and one that lives keeps its value, without a look at the rest of the
+ * table. */
 static void only_the_item_is_looked_at(void **state) {
   (void)state;
   open_tables(BORN_ITEMS);

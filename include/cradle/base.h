@@ -8,24 +8,24 @@
  *   - A structure that the library fills is passed with its sizeof. The library writes the fields that both sides know,
  *     and zeros after them.
  *   - A structure that the library shows to a callback (cradle_event, cradle_hardware, cradle_referrer, cradle_sample)
- *     may be longer than the program knows, but never shorter: heap creation refuses options that
- *     were compiled with the headers of another version. A listener that was compiled apart from the program that makes
- *     the heap reads cradle_event.size to know which fields there are.
+ *     may be longer than the program knows, but never shorter: heap creation refuses options that were compiled with
+ *     the headers of another version. A listener that was compiled apart from the program that makes the heap reads
+ *     cradle_event.size to know which fields there are.
  *   - These structures do not grow, because other structures or inline code contain them: cradle_error, cradle_region,
  *     cradle_object_info, cradle_checkpoint, cradle_reservation, cradle_scope, cradle_weak_cursor and cradle_frame.
  *
  * Memory that runs out: the function calls the out-of-memory handler (cradle/options.h). If that returns, the function
  * has done nothing and returns NULL, false or 0, or what its comment says. Without a handler the program ends.
  *
- * Callbacks of the collector are trace and root callbacks, destructors, external sizes, listeners, samplers, what a weak
- * set calls, and the functions of a walk. The first argument of a type's callbacks is options.user; the others get the
- * data that was given with them. They run on the mutator's thread, in the middle of the library's work: they must not
- * longjmp, and must not call the library about this heap, except to read (statistics, memory reports,
- * cradle_describe_address, cradle_type_of), for cradle_safepoint_request, and where a comment allows it. What would change the heap is misuse with a
- * message, but inline stores and pushes may get past their test (cradle/barrier.h), and CRADLE_NEW_FAST returns NULL.
- * clang's -Wthread-safety refuses a call that may collect in a callback; do not declare one CRADLE_MAY_COLLECT, because
- * clang does not see the mark where the library calls through the pointer. A VM whose users add callbacks calls them
- * from its own.
+ * Callbacks of the collector are trace and root callbacks, destructors, external sizes, listeners, samplers, what a
+ * weak set calls, and the functions of a walk. The first argument of a type's callbacks is options.user; the others get
+ * the data that was given with them. They run on the mutator's thread, in the middle of the library's work: they must
+ * not longjmp, and must not call the library about this heap, except to read (statistics, memory reports,
+ * cradle_describe_address, cradle_type_of), for cradle_safepoint_request, and where a comment allows it. What would
+ * change the heap is misuse with a message, but inline stores and pushes may get past their test (cradle/barrier.h),
+ * and CRADLE_NEW_FAST returns NULL. clang's -Wthread-safety refuses a call that may collect in a callback; do not
+ * declare one CRADLE_MAY_COLLECT, because clang does not see the mark where the library calls through the pointer. A VM
+ * whose users add callbacks calls them from its own.
  */
 #ifndef CRADLE_BASE_H
 #define CRADLE_BASE_H

@@ -114,8 +114,8 @@ typedef struct cradle_encoding {
 } cradle_encoding;
 
 /* An encoding with one pair: references are the words with (v & mask) == pattern whose low three bits are a tag of
- * tag_set (bit t of tag_set: tag t); the address is in the other bits. Low-bit tags: mask and pattern are 0. NaN-boxing:
- * tag_set is 1 << 0. */
+ * tag_set (bit t of tag_set: tag t); the address is in the other bits. Low-bit tags: mask and pattern are 0.
+ * NaN-boxing: tag_set is 1 << 0. */
 CRADLE_API cradle_encoding cradle_encoding_of(uint64_t mask, uint64_t pattern, uint8_t tag_set);
 
 /* What a root or slot holds. */

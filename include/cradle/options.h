@@ -2,8 +2,8 @@
  * runtime's cradle_heap_new_from_environment (cradle/runtime.h) overlays the CRADLE_ variables.
  *
  * Sizes are bytes. If options contradict each other or make no sense (a minimum above the maximum, a meaningless
- * encoding, an impossible machine), heap creation fails with a message that names the field. If there is less address space than the options ask for, the heap uses what there is and
- * sends a note (cradle/event.h).
+ * encoding, an impossible machine), heap creation fails with a message that names the field. If there is less address
+ * space than the options ask for, the heap uses what there is and sends a note (cradle/event.h).
  */
 #ifndef CRADLE_OPTIONS_H
 #define CRADLE_OPTIONS_H
@@ -116,15 +116,14 @@ typedef enum cradle_fault_report {
 
 /* Called when the embedder misuses the library. message says what was done and to what. The default writes it to
  * standard error and aborts. A handler may longjmp out; the refused call did nothing, unless its documentation says
- * otherwise. If the handler returns, the library aborts. Never longjmp out of a callback of the library (of a
- * collection, a walk, a dump, an event): the heap is then in the middle of its work, and refuses every later use. */
+ * otherwise. If the handler returns, the library prints the calls that are under way and aborts. A longjmp out of a
+ * callback (cradle/base.h) leaves a heap that refuses every later use. */
 typedef void (*cradle_misuse_function)(void *user, const char *message);
 /* Called when memory runs out: after a full collection, for an object of size bytes (SIZE_MAX: its length overflows
  * every size); or, with size 0, for something beside the objects, such as a pin or a type. message names the function,
- * what it asked for and what holds the memory. mutator: the heap's, or NULL when it has none. The heap is consistent,
- * and the refused call did nothing. So a handler may longjmp out, or return: then the call returns what its header
- * says, which is NULL, 0 or false in most cases. A handler may let go of what the program can spare, but must not call
- * what may collect. The default writes the message and aborts. */
+ * what it asked for and what holds the memory. mutator: the heap's, or NULL when it has none. The heap is consistent.
+ * A handler may longjmp out, or return (cradle/base.h says what the refused call does then). It may let go of what the
+ * program can spare, but must not call what may collect. The default writes the message and aborts. */
 typedef void (*cradle_out_of_memory_function)(void *user, cradle_mutator *mutator, size_t size, const char *message);
 
 typedef struct cradle_options {
@@ -213,8 +212,7 @@ typedef struct cradle_options {
 
   cradle_misuse_function on_misuse;               /* NULL: the default */
   cradle_out_of_memory_function on_out_of_memory; /* NULL: the default */
-  /* the program's own pointer, such as its VM: the first argument of both handlers, and of the trace callbacks,
-   * destructors and external sizes of types. Every other callback's first argument is the data that was given with it */
+  /* the program's own pointer, such as its VM: the first argument of both handlers and of the callbacks of types */
   void *user;
 } cradle_options;
 

@@ -38,10 +38,9 @@ typedef enum cradle_fate {
   CRADLE_FATE_UNKNOWN, /* a reservation, or there was no memory to remember the sample */
 } cradle_fate;
 
-/* Both functions are callbacks (cradle/base.h). sampled
- * runs within the allocation, while no collection runs, so it may look at the program's stack; its result becomes the
- * sample's tag. settled runs at the end of the minor collection that decides the fate. (An unknown fate may be reported
- * earlier.) */
+/* Both functions are callbacks (cradle/base.h). sampled runs within the allocation, while no collection runs, so it may
+ * look at the program's stack; its result becomes the sample's tag. settled runs at the end of the minor collection
+ * that decides the fate. (An unknown fate may be reported earlier.) */
 typedef struct cradle_sampler {
   size_t interval_bytes; /* CRADLE_SAMPLE_MIN_BYTES to CRADLE_SAMPLE_MAX_BYTES, rounded up to a multiple of 8 */
   uint64_t seed;         /* of the points; equal seeds and equal allocations give equal samples */

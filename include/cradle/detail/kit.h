@@ -50,8 +50,8 @@ struct cradle_kit_map;
 
 /* The hash of a string's bytes, never 0; computed once. */
 CRADLE_API uint64_t cradle_kit_string_hash(struct cradle_kit_string *string);
-/* cradle_kit_list_append of a list without room, and cradle_kit_map_find of all keys but immediates that are compared by
- * identity. */
+/* cradle_kit_list_append of a list without room, and cradle_kit_map_find of all keys but immediates that are compared
+ * by identity. */
 CRADLE_API CRADLE_NOINLINE bool cradle_kit_list_append_slow(const struct cradle_kit *kit, struct cradle_kit_list *list,
                                                             cradle_value value) CRADLE_MAY_COLLECT;
 CRADLE_API CRADLE_NOINLINE size_t cradle_kit_map_find_slow(const struct cradle_kit *kit,

@@ -51,16 +51,7 @@ typedef enum cradle_kit_type {
   CRADLE_KIT_TYPES,
 } cradle_kit_type;
 
-typedef struct cradle_kit {
-  cradle_mutator *mutator;
-  uint32_t first_type; /* id of CRADLE_KIT_STRING */
-  void *data;          /* the program's own */
-  /* The encoding of the heap's values, and the bits that all its references have in common. */
-  cradle_encoding encoding;
-  uint64_t reference_mask, reference_pattern;
-} cradle_kit;
-
-#include <cradle/detail/kit_values.h>
+/* Of a cradle_kit (cradle/detail/kit.h) a program reads `mutator` and `first_type`, and `data` is its own. */
 
 /* Fills *kit; data becomes NULL. Does not fail. */
 CRADLE_API void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32_t first_type);

@@ -242,7 +242,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
     return NULL;
   }
   join_parts(heap);
-  heap->created_ns = heap->marking.rest.created_ns = crd_platform_now_ns();
+  heap->report.created_ns = crd_platform_now_ns();
   heap->options = *options;
   heap->space.encoding = options->encoding;
   crd_handles_init(&heap->tables.handles);

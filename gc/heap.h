@@ -45,7 +45,6 @@ struct cradle_heap {
   struct crd_history *history; /* NULL: the heap is not verified (gc/instruments/history.h) */
 
   cradle_cause last_cause;
-  uint64_t created_ns;      /* when the heap was made */
   uint64_t arenas_told[2];  /* taken_total and given_back_total as the last event had them */
   uint64_t majors_measured; /* stats.major_collections when the kernel was last asked which pages back the arenas */
   bool announced;           /* the event HEAP_CREATED was sent */

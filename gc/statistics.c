@@ -48,7 +48,7 @@ static double share(uint64_t part, uint64_t whole) {
 void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size) {
   const crd_arenas *arenas = &heap->space.old.arenas;
   cradle_statistics now = heap->report.stats;
-  now.wall_ns = crd_platform_now_ns() - heap->created_ns;
+  now.wall_ns = crd_platform_now_ns() - heap->report.created_ns;
   now.gc_share = share(now.pause_ns, now.wall_ns);
   now.survival = share(now.promoted_bytes, now.collected_bytes);
   /* Counted when the nursery is emptied; until then the filled part is added here. */

@@ -28,7 +28,7 @@ static void run(crd_thread *self, void *data) {
     if (taken == ROUND_END) return;
     if (taken == ROUND_TAKEN) {
       crd_mark_beside(marking);
-      rounds_give_back(&marker->word, self);
+      rounds_finish(&marker->word, self);
     } else if (!crd_supply_next(&marking->old->arenas) && taken == ROUND_IDLE) {
       rounds_wait(&marker->word, self);
     }

@@ -106,7 +106,7 @@ static inline void rounds_wait(const uint32_t *word, crd_thread *thread) {
 static inline bool rounds_end_now(const uint32_t *word) {
   return __atomic_load_n(word, __ATOMIC_RELAXED) != ROUND_TAKEN;
 }
-static inline void rounds_give_back(uint32_t *word, crd_thread *thread) {
+static inline void rounds_finish(uint32_t *word, crd_thread *thread) {
   crd_thread_set(thread, word, ROUND_IDLE);
 }
 

@@ -25,7 +25,7 @@ bool crd_rest_is_due(const crd_marking *marking, uint64_t now_ns) {
   if (rest->again) return marking->major.phase == MAJOR_IDLE;
   if (rest->active) return false;
   if (marking->major.phase != MAJOR_IDLE && rest->piece_bytes > marking->space->nursery.bytes / 2) return false;
-  uint64_t since = rest->since_ns != 0 ? rest->since_ns : rest->created_ns;
+  uint64_t since = rest->since_ns != 0 ? rest->since_ns : marking->space->report->created_ns;
   uint64_t wait = wait_of(marking), least = COST_TIMES * rest->cost_ns;
   return now_ns > since && now_ns - since >= (wait > least ? wait : least);
 }

@@ -24,7 +24,6 @@
 #include "gc/parts.h"
 
 typedef struct crd_rest {
-  uint64_t created_ns;  /* when the heap was made */
   uint64_t majors;      /* stats.major_collections when since_ns was set */
   uint64_t since_ns;    /* when the last major collection was over; 0: none was yet */
   uint64_t wait_ns;     /* how old it becomes; 0: major_age_ns */

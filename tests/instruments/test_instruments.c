@@ -397,7 +397,7 @@ CRADLE_UNCHECKED_COLLECTION static void the_clock_alone_ends_nothing(void **stat
   options.stress_period = 1;
   options.stress_times = 2;
   fixture_open_with(&f, &options);
-  f.heap->created_ns -= UINT64_C(3600000000000);
+  f.heap->report.created_ns -= UINT64_C(3600000000000);
   (void)new_pair();
   uint64_t own_ns = f.heap->stress.own_ns;
   struct timespec rest = {0, 300000000};

@@ -100,7 +100,7 @@ static void thread_ends_round(void) {
   runs = true;
   if (is_diligent) marker_of_thread()->word = ROUND_TAKEN;
   crd_mark_beside(thread.data);
-  rounds_give_back(&marker_of_thread()->word, &thread);
+  rounds_finish(&marker_of_thread()->word, &thread);
   runs = false;
 }
 

@@ -133,7 +133,7 @@ static void work(crd_thread *self, void *data) {
     } else {
       s->rounds++;
       for (int i = 0; i < STEPS && !rounds_end_now(&s->word); i++) s->steps++;
-      rounds_give_back(&s->word, self);
+      rounds_finish(&s->word, self);
     }
   }
 }

@@ -1,6 +1,7 @@
 #include "gc/death/finalizer.h"
 
 #include "gc/death/services.h"
+#include "gc/object/visit.h"
 #include "gc/report/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/mark.h"

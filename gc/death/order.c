@@ -1,6 +1,7 @@
 #include "gc/death/order.h"
 
 #include "gc/death/services.h"
+#include "gc/death/stored.h"
 #include "gc/death/weak.h"
 #include "gc/death_calls.h"
 

@@ -34,10 +34,8 @@
 #include "gc/death/reach.h"
 #include "gc/death/registry.h"
 #include "gc/death/service_memory.h"
-#include "gc/death/stored.h"
 #include "gc/death/waiting.h"
 #include "gc/death/weak_set.h"
-#include "gc/object/visit.h"
 #include "gc/old/marking.h"
 
 /* The state of one collection's way through the order of death. Minor and major collections have one each, because

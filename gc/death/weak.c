@@ -1,6 +1,7 @@
 #include "gc/death/weak.h"
 
 #include "gc/death/services.h"
+#include "gc/death/stored.h"
 #include "gc/mutator.h"
 
 static crd_list *list_of(const crd_death *death) {

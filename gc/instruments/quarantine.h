@@ -31,9 +31,6 @@
 #ifndef CRADLE_GC_INSTRUMENTS_QUARANTINE_H
 #define CRADLE_GC_INSTRUMENTS_QUARANTINE_H
 
-#include <cradle/options.h>
-
-#include "gc/base/check.h"
 #include "gc/parts.h"
 
 /* The ring of pages that the nursery moves through under quarantine. base NULL: no quarantine. */

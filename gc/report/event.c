@@ -1,5 +1,7 @@
 #include "gc/report/event.h"
 
+#include "gc/base/check.h"
+
 void crd_event_send(crd_heap_report *report, cradle_event *event) {
   if (!event_wanted(report)) return;
   ASSERT(report->state != HEAP_TELLING, "an event is sent from a listener");

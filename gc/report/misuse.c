@@ -8,7 +8,9 @@
 #include <cradle/detail/call.h>
 
 #include "gc/base/address.h"
+#include "gc/base/check.h"
 #include "gc/platform/limits.h"
+#include "gc/report/report.h"
 
 /* --- places --- */
 

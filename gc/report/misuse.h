@@ -4,7 +4,6 @@
 #define CRADLE_GC_REPORT_MISUSE_H
 
 #include "gc/base/text.h"
-#include "gc/report/report.h"
 
 /* Hands the message to the heap's misuse handler (the default one when heap is NULL) and aborts if that returns. The
  * conversions are those of gc/base/text.h. */

@@ -1,5 +1,7 @@
 #include "gc/report/report.h"
 
+#include "gc/base/check.h"
+
 #define TO(state) (1u << HEAP_##state)
 
 /* Which states may begin while the state of the index runs. */

@@ -16,7 +16,6 @@
 
 #include <cradle/statistics.h>
 
-#include "gc/base/check.h"
 #include "gc/platform/pages.h"
 
 /* What runs now. */

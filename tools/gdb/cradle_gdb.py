@@ -558,9 +558,9 @@ class WhoRefersCommand(gdb.Command):
         print(f"{count} references to {heap.describe(*found)}")
         if untold:
             print(f"Not searched: the slots that trace functions report, in objects of type {', '.join(sorted(untold))}.")
-        if int(heap.value["root_callback"]):
+        if int(heap.value["roots"]["root_callback"]):
             print("Not searched: what the root callback reports.")
-        if int(heap.value["services"]):
+        if int(heap.value["space"]["services"]):
             print("Not searched: finalizer queues, weak slots, ephemerons and weak sets.")
 
 

@@ -30,7 +30,7 @@ Page = collections.namedtuple("Page", "state head pages size_class epoch")
 
 
 class Internals:
-    """All that this file knows of the collector's internals: a copy of gc/heap.h, gc/old/arena.h and gc/object/type_table.h."""
+    """All that this file knows of the collector's internals: a copy of gc/heap.h and its parts, gc/old/arena.h and gc/object/type_table.h."""
 
     PAGE_BYTES = 4096
     ARENA_BYTES = 2 << 20

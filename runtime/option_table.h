@@ -47,8 +47,8 @@ typedef struct crd_option {
  * with B or iB; case does not matter). false: text is not a size, or it exceeds SIZE_MAX; *bytes is then unchanged. */
 bool crd_parse_size(const char *text, size_t *bytes);
 
-/* Overlays options, which must have been initialised, with the CRADLE_ variables. A bad value or an unknown CRADLE_ name
- * is reported once and is otherwise ignored. Returns the number of these reports. */
+/* Overlays options, which must have been initialised, with the CRADLE_ variables. A bad value or an unknown CRADLE_
+ * name is reported once and is otherwise ignored. Returns the number of these reports. */
 int crd_options_from_environment(cradle_options *options);
 
 /* The value of an environment variable. NULL: it is not set, or the program runs with more rights than its user

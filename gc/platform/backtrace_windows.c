@@ -4,6 +4,7 @@
  * the loader may have changed the header in memory to where it loaded the file. */
 #include "gc/platform/backtrace.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "gc/platform/windows.h"

@@ -9,6 +9,7 @@ CRADLE_BEGIN_DECLS
 
 struct cradle_options;
 
+/* What cradle_options_init expands to. */
 CRADLE_API void cradle_options_init_sized(struct cradle_options *options, uint32_t version, size_t size,
                                           size_t type_size);
 /* Whether the options agree with each other and with this library. false: error, unless NULL, names the field that must

@@ -12,7 +12,6 @@
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
 #include "gc/instruments/verify.h"
-#include "gc/maximum.h"
 #include "gc/report/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/arena_memory.h"

@@ -1,9 +1,7 @@
 /* Control of a running heap: disables major collections, changes the maximum heap, gives empty memory back. */
 #include <cradle/control.h>
 
-#include "gc/report/event.h"
 #include "gc/heap.h"
-#include "gc/maximum.h"
 #include "gc/report/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/arena_memory.h"

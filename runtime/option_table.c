@@ -1,8 +1,6 @@
 /* The option table and what is made from its rows. */
 #include "runtime/option_table.h"
 
-#include <cradle/runtime.h>
-
 #include "runtime/platform/process.h"
 #include "runtime/report.h"
 

@@ -115,7 +115,7 @@ static inline bool death_is_judged(const crd_death *death, bool value, cradle_wo
 }
 
 /* Whether the holder of a young entry, which was reached, is recorded from its birth [large.3]: of its items only the
- * recorded ones are looked at [stored.1]. Of the young holders only those have the barrier's flag where they were born. */
+ * recorded ones are looked at [stored.1]. No other young holder has the barrier's flag where it was born. */
 static inline bool death_is_recorded(uintptr_t place, cradle_word entry) {
   return place == entry_address(entry) && header_has_barrier(*object_at(place));
 }

@@ -3,8 +3,8 @@
  * The barrier remembers most holders as wholes (gc/young/remember.h). Of a large array it has the single items recorded
  * here instead: a table of a million pairs would otherwise be looked at from end to end after each store into it.
  *
- *   [stored.1] Outside a collection, if an item of an old holder with the barrier flag refers to a young object, the item
- *              is recorded: of a pair the key's slot, whichever word was stored.
+ *   [stored.1] Outside a collection, if an item of an old holder with the barrier flag refers to a young object, the
+ *              item is recorded: of a pair the key's slot, whichever word was stored.
  */
 #ifndef CRADLE_GC_DEATH_STORED_H
 #define CRADLE_GC_DEATH_STORED_H
@@ -12,13 +12,13 @@
 #include "gc/death/list.h"
 
 /* Records those of the count words from words on that the next minor collection must look at. At most *left are
- * recorded, which it counts down. false: the words are no items, there are more, or memory was refused; the holder is to
- * be remembered as a whole. */
+ * recorded, which it counts down. false: the words are no items, there are more, or memory was refused; the holder is
+ * to be remembered as a whole. */
 bool crd_stored_record(crd_services *services, const cradle_word *holder, const cradle_word *words, size_t count,
                        uint32_t *left);
 /* Calls visit for the old holders of the kind that may hold young objects: those that the minor collection found
- * remembered and that have the weak flag, or the whole list if every old object may be. Calls visit_item, with the death,
- * for each recorded item. */
+ * remembered and that have the weak flag, or the whole list if every old object may be. Calls visit_item, with the
+ * death, for each recorded item. */
 void crd_stored_each(crd_death *death, int kind, void (*visit)(crd_death *death, cradle_word *holder),
                      crd_slot_function visit_item);
 /* The recorded items' slots, with tags in the lowest bits: for the verifier. */

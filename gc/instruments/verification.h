@@ -4,8 +4,8 @@
  *     verify_bounds.c   pointers and counts: what can be looked at without a walk, and what a walk relies on
  *     verify_tables.c   spans and arenas before the walk; what is kept beside the objects after it
  *     verify_objects.c  the walk over roots and objects
- *     verify_words.c    the message about what is wrong, in which slot of which object or root, and which collection was
- *                       the last
+ *     verify_words.c    the message about what is wrong, in which slot of which object or root, and which collection
+ *                       was the last
  *
  *   [verification.1] The first fault is the one that is reported: once there is one, no more is looked at.
  *   [verification.2] A verification leaves the heap as it was, but for the allocators, which it retires.

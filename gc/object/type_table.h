@@ -49,8 +49,8 @@ typedef struct crd_type {
 
 _Static_assert(sizeof(crd_type) == 64, "a line, so that an index is a shift");
 
-/* What only the services and messages need, apart from crd_type so that this stays one line of the cache. Tracing takes weak
- * items for bytes. */
+/* What only the services and messages need, apart from crd_type so that this stays one line of the cache. Tracing takes
+ * weak items for bytes. */
 typedef struct crd_type_services {
   uint64_t weak, ephemerons; /* bitmaps of words */
   uint8_t items;             /* CRADLE_ITEMS_WEAK, CRADLE_ITEMS_EPHEMERONS, or NONE */

@@ -1,4 +1,6 @@
 #include "gc/young/promote.h"
+#include "gc/tables/tables.h"
+#include "gc/young/young.h"
 
 #include <string.h>
 

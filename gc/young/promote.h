@@ -40,8 +40,7 @@
 #ifndef CRADLE_GC_YOUNG_PROMOTE_H
 #define CRADLE_GC_YOUNG_PROMOTE_H
 
-#include "gc/tables/tables.h"
-#include "gc/young/young.h"
+#include "gc/space.h"
 
 struct crd_minor {
   crd_minor *self; /* the context itself; in a local copy, the original */

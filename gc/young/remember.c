@@ -48,8 +48,8 @@ static inline crd_page *page_of(const crd_young *young, const cradle_word *array
   return arenas_page(arenas, arenas_page_number(arenas, address_of(array)));
 }
 
-/* A large young array has no other counter than this one, because its page entry is linked in a list. With the weak flag
- * items are recorded as those of an old holder. */
+/* A large young array has no other counter than this one, because its page entry is linked in a list. With the weak
+ * flag items are recorded as those of an old holder. */
 void crd_record_from_birth(crd_young *young, cradle_word *array, size_t bytes) {
   crd_page *page = page_of(young, array);
   ASSERT(page->state == PAGE_LARGE_YOUNG, "[large.3] an array that is not a young large one is recorded from birth");

@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_WAITING_H
 #define TESTS_SUPPORT_WAITING_H
 
-#include <cradle/statistics.h>
+#include <cradle/cradle.h>
 
 static inline size_t finalizers_waiting(const cradle_mutator *m, uint32_t queue) {
   cradle_statistics now;

@@ -23,23 +23,25 @@ TREE = {
 TEXT = """\
 platform: 0 files
 base: 1 file
+report: 0 files
 object: 0 files
-ground: 1 file
-  includes old
-    gc/heap.h -> gc/old/span.h
+ground: 0 files
 old: 2 files
   includes base
     gc/old/span.h -> gc/base/check.h
-  includes ground
-    gc/old/mark.c -> gc/heap.h
   includes instruments-lower
     gc/old/mark.c -> gc/instruments/stress.h  (NOT ALLOWED)
+  includes heap
+    gc/old/mark.c -> gc/heap.h  (NOT ALLOWED)
 tables: 0 files
 instruments-lower: 1 file
 young: 0 files
 death: 0 files
+heap: 1 file
+  includes old
+    gc/heap.h -> gc/old/span.h
 spine: 1 file
-  includes ground
+  includes heap
     gc/collect.c -> gc/heap.h
   includes instruments-upper
     gc/collect.c -> gc/instruments/verify.h  (points up: options.verify asks for a verification before and after each collection)
@@ -48,7 +50,7 @@ instruments-upper: 1 file
 
 TEXT_OF_OLD = """\
 gc/old/mark.c
-  includes gc/heap.h
+  includes gc/heap.h  (NOT ALLOWED)
   includes gc/instruments/stress.h  (NOT ALLOWED)
   includes gc/old/span.h
 gc/old/span.h
@@ -58,10 +60,10 @@ gc/old/span.h
 """
 
 ARROWS_OF_DOT = """\
-  "spine" -> "ground" [label="1", color=black];
+  "spine" -> "heap" [label="1", color=black];
   "spine" -> "instruments-upper" [label="1", color=blue];
-  "ground" -> "old" [label="1", color=black];
-  "old" -> "ground" [label="1", color=black];
+  "heap" -> "old" [label="1", color=black];
+  "old" -> "heap" [label="1", color=red];
   "old" -> "instruments-lower" [label="1", color=red];
   "old" -> "base" [label="1", color=black];
 }
@@ -95,7 +97,7 @@ def main():
         Path(root, "gc", "cellar", "wine.c").touch()
         expect(graph("--root", root), 2, "gc/cellar/wine.c is in no room: tests/tree/layers/rooms.py has the table")
     expect(graph(), 0, "instruments-upper: ")
-    expect(graph("--files", "attic"), 2, "no such room: attic; the rooms are platform, base, object, ground,")
+    expect(graph("--files", "attic"), 2, "no such room: attic; the rooms are platform, base, report, object, ground,")
     expect(graph("--files", "old", "--dot"), 2, "not allowed with argument")
     expect(graph("old"), 2, "unrecognized arguments: old")
     expect(graph("--help"), 0, "for each room, from below, the rooms that it includes")

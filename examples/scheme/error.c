@@ -147,10 +147,12 @@ void print_error(scheme *s, FILE *to, value raised) {
   if (file == NULL) return;
   print_whole_error(s, file, raised);
   memory_file_close(file, text, sizeof text);
-  for (size_t i = 0; text[i] != '\0' && i < SHOWN_BYTES; i++) {
+  size_t length = strlen(text), shown = length < SHOWN_BYTES ? length : SHOWN_BYTES - 4;
+  for (size_t i = 0; i < shown; i++) {
     unsigned char byte = (unsigned char)text[i], before = i == 0 ? 0 : (unsigned char)text[i - 1];
     bool controls = byte < ' ' || byte == 0x7f || (before == 0xc2 && byte < 0xa0); /* a terminal, in UTF-8 */
     putc(controls ? '?' : byte, to);
   }
+  if (shown < length) fputs("...", to);
   fputc('\n', to);
 }

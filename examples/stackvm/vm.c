@@ -159,11 +159,13 @@ static uint32_t frame_line(const frame *frame) {
 
 /* A name or a thrown text from the program may contain any bytes, and the output may be a terminal. */
 static void print_shown(const char *text, size_t length) {
-  for (size_t i = 0; i < length && i < SHOWN_BYTES; i++) {
+  size_t shown = length < SHOWN_BYTES ? length : SHOWN_BYTES - 4;
+  for (size_t i = 0; i < shown; i++) {
     unsigned char byte = (unsigned char)text[i], before = i == 0 ? 0 : (unsigned char)text[i - 1];
     bool controls = byte < ' ' || byte == 0x7f || (before == 0xc2 && byte < 0xa0); /* a terminal, in UTF-8 */
     putc(controls ? '?' : byte, stderr);
   }
+  if (shown < length) fputs("...", stderr);
 }
 
 static void print_place(const char *file, uint32_t line) {

@@ -150,7 +150,9 @@ void print_error(scheme *s, FILE *to, value raised) {
   size_t length = strlen(text), shown = length < SHOWN_BYTES ? length : SHOWN_BYTES - 4;
   for (size_t i = 0; i < shown; i++) {
     unsigned char byte = (unsigned char)text[i], before = i == 0 ? 0 : (unsigned char)text[i - 1];
-    bool controls = byte < ' ' || byte == 0x7f || (before == 0xc2 && byte < 0xa0); /* a terminal, in UTF-8 */
+    unsigned char next = i + 1 < length ? (unsigned char)text[i + 1] : 0;
+    /* A terminal, in UTF-8: the second line of control characters has two bytes. */
+    bool controls = byte < ' ' || byte == 0x7f || (before == 0xc2 && byte < 0xa0) || (byte == 0xc2 && next < 0xa0);
     putc(controls ? '?' : byte, to);
   }
   if (shown < length) fputs("...", to);

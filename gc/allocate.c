@@ -264,31 +264,37 @@ static CRADLE_NOINLINE cradle_word *new_any(cradle_mutator *mutator, uint32_t ty
   return object;
 }
 
+/* An array whose layout the descriptor says. */
+CRD_ALWAYS_INLINE void *new_array(cradle_mutator *mutator, uint32_t type, size_t count, const char *what)
+    CRADLE_MAY_COLLECT {
+  size_t bytes = crd_check_array(mutator->heap, type, count, what);
+  cradle_word *object = NULL;
+  mutator->reserved_end = NULL;
+  if (CRADLE_LIKELY(bytes != 0))
+    object = CRADLE_UNLIKELY(mutator->heap->space.types.types[type].registers != 0) ? new_any(mutator, type, bytes, 0)
+                                                                                    : new_young(mutator, type, bytes);
+  return end_array(mutator, type, object, count, what);
+}
+
 void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count) {
   const char *what = "CRADLE_NEW_ARRAY";
   crd_mutator_check(mutator, what);
   crd_check_layout(mutator->heap, type, layout, what);
   crd_check_unregistered(mutator->heap, type, what);
-  size_t bytes = crd_check_array(mutator->heap, type, count, what);
-  mutator->reserved_end = NULL;
-  cradle_word *object = CRADLE_LIKELY(bytes != 0) ? new_young(mutator, type, bytes) : NULL;
-  return end_array(mutator, type, object, count, what);
+  return new_array(mutator, type, count, what);
 }
 
 void *cradle_new_with(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
                       uint32_t flags) {
   const char *what = "cradle_new_with";
   cradle_heap *heap = mutator->heap;
-  cradle_word *object = NULL;
   crd_mutator_check(mutator, what);
+  if (CRADLE_LIKELY((layout.size | flags) == 0)) return new_array(mutator, type, count, what);
   if (CRADLE_UNLIKELY(flags & ~CRADLE_PINNED))
     crd_misuse(heap, "%s: flags are 0 or CRADLE_PINNED, not %u", what, flags);
   if (flags & CRADLE_PINNED) crd_check_unregistered(heap, type, what);
   size_t bytes = crd_check_with(heap, type, layout, count, what);
-  mutator->reserved_end = NULL;
-  if (CRADLE_LIKELY(bytes != 0))
-    object = CRADLE_UNLIKELY(flags | heap->space.types.types[type].registers) ? new_any(mutator, type, bytes, flags)
-                                                                              : new_young(mutator, type, bytes);
+  cradle_word *object = bytes != 0 ? new_any(mutator, type, bytes, flags) : NULL;
   if (heap->space.types.types[type].items != CRADLE_ITEMS_NONE) return end_array(mutator, type, object, count, what);
   if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(&heap->space, what, bytes);
   return object;

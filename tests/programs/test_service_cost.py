@@ -19,7 +19,7 @@ import tempfile
 
 # Kind: (N, instructions allowed). N fills a nursery of 1 MiB several times.
 SERVICES = {
-    "minor": (2_000, 950),
+    "minor": (2_000, 1_050),
     "plain": (200_000, 12),
     "weak": (200_000, 60),
     "destructor": (200_000, 75),

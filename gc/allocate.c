@@ -289,7 +289,7 @@ void *cradle_new_with(cradle_mutator *mutator, uint32_t type, cradle_array_layou
   const char *what = "cradle_new_with";
   cradle_heap *heap = mutator->heap;
   crd_mutator_check(mutator, what);
-  if (CRADLE_LIKELY((layout.size | flags) == 0)) return new_array(mutator, type, count, what);
+  if (CRADLE_LIKELY((layout.size | flags) == 0 && count != 0)) return new_array(mutator, type, count, what);
   if (CRADLE_UNLIKELY(flags & ~CRADLE_PINNED))
     crd_misuse(heap, "%s: flags are 0 or CRADLE_PINNED, not %u", what, flags);
   if (flags & CRADLE_PINNED) crd_check_unregistered(heap, type, what);

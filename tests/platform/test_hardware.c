@@ -358,6 +358,7 @@ static void numbers_in_paths_are_decimal(void **state) {
   (void)state;
   static const unsigned numbers[] = {0, 7, 9, 10, 11, 99, 100, 101, 999, 1000, CPU_SETSIZE - 1};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    if (numbers[i] >= CPU_SETSIZE) continue; /* it is 128 in musl */
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(numbers[i], &one);

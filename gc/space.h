@@ -80,7 +80,7 @@ void crd_space_limit_arenas(crd_space *space);
  * The handler may longjmp. So the caller must not have changed anything yet. The handler may also return. Then this
  * function returns, and the public function returns NULL, 0 or false. */
 CRADLE_COLD void crd_out_of_memory(crd_space *space, const char *what, size_t size);
-/* The same for memory beside the objects. thing: what there is no room for, such as "pin". */
+/* The same for memory that is not in objects. thing: what could not be made, such as "pin". */
 CRADLE_COLD void crd_out_of_room(crd_space *space, const char *what, const char *thing);
 
 /* --- instruments --- */

@@ -7,9 +7,12 @@
 
 const cradle_word *crd_stored_item(const crd_space *space, const cradle_word *holder, const cradle_word *word) {
   cradle_items kind = (cradle_items)space_services_of(space, holder[0])->items;
-  size_t first = space_type(space, holder[0])->size / 8, at = (size_t)(word - holder);
-  if (kind == CRADLE_ITEMS_NONE || at < first) return NULL;
-  return kind == CRADLE_ITEMS_EPHEMERONS ? word - (at - first) % 2 : word;
+  if (kind == CRADLE_ITEMS_NONE) return NULL;
+  const crd_type *type = space_type(space, holder[0]);
+  size_t words = kind == CRADLE_ITEMS_EPHEMERONS ? 2 : 1;
+  /* Of a word before the items, or outside of the object, where a trace callback may visit slots: a large number. */
+  size_t at = (address_of(word) - address_of(holder) - type->size) / 8;
+  return at / words < type_length(type, holder) ? word - at % words : NULL;
 }
 
 /* While marking watches, it must see the pairs that change, too: a pair of a holder that was scanned already is scanned

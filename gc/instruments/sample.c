@@ -115,8 +115,7 @@ static bool survived(const crd_sampling *sampling, const cradle_sample *sample) 
 }
 
 void crd_sample_settle(crd_sampling *sampling) {
-  ASSERT(sampling->space->report->state == HEAP_COLLECTING,
-         "[sample.3] fates are told while the objects may still be used");
+  ASSERT(sampling->space->report->state == HEAP_COLLECTING, "[sample.3] samples are settled outside of a collection");
   for (size_t i = 0; i < sampling->open_count; i++) {
     const cradle_sample *sample = &sampling->open[i];
     settle(sampling, sample, survived(sampling, sample) ? CRADLE_FATE_SURVIVED : CRADLE_FATE_DIED);

@@ -64,7 +64,7 @@ static inline void crd_hardware_lower(size_t *bytes, size_t to) {
   if (to != 0 && (*bytes == 0 || to < *bytes)) *bytes = to;
 }
 #if !defined(__linux__) && !defined(_WIN32)
-/* Reads what such a system, without /sys and /proc, tells of the parts. What it does not tell stays as it was. */
+/* Reads the parts that sysctl knows, on systems without /sys and /proc. The other parts stay as they were. */
 void crd_hardware_read_sysctl(cradle_hardware *hardware, unsigned parts);
 #endif
 

@@ -135,9 +135,11 @@ static CRADLE_NOINLINE bool record_in_structures(crd_young *young, const cradle_
  * need no record. */
 static CRADLE_NOINLINE bool record_items(crd_young *young, const cradle_word *holder, const cradle_word *words,
                                          size_t count) {
-  if (page_of(young, holder)->state < PAGE_LARGE) return false;
-  if (count == 1 && young->marking->major.phase != MAJOR_MARKING &&
-      words - holder >= space_type(young->space, *holder)->size / 8) {
+  const crd_page *page = page_of(young, holder);
+  uintptr_t at = address_of(words) - address_of(holder) - space_type(young->space, *holder)->size;
+  /* The slot of a trace callback may lie outside of the object. */
+  if (page->state < PAGE_LARGE || at >= (uint64_t)page->pages * PAGE_BYTES) return false;
+  if (count == 1 && young->marking->major.phase != MAJOR_MARKING) {
     bool values = young->space->types.services[header_type(*holder)].values;
     if (!space_holds_young(young->space, space_address_in(young->space, values, words[0]))) return true;
   }

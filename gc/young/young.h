@@ -1,4 +1,4 @@
-/* What a minor collection works on, and what it is told by the mutator. */
+/* What minor collections work on: the parts of the heap that they need, and what the barrier recorded for them. */
 #ifndef CRADLE_GC_YOUNG_YOUNG_H
 #define CRADLE_GC_YOUNG_YOUNG_H
 

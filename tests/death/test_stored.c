@@ -217,11 +217,45 @@ static void a_field_beside_the_items(void **state) {
   fixture_close(&g);
 }
 
+/* A trace callback may visit slots anywhere, and a store into one is no store into an item. */
+static void *outside[2];
+static void trace_outside(void *user, void *object, cradle_visitor *visitor) {
+  (void)user, (void)object;
+  for (size_t i = 0; i < 2; i++) cradle_visit(visitor, &outside[i], CRADLE_KIND_REFERENCE);
+}
+
+static void a_slot_outside_of_the_table(void **state) {
+  (void)state;
+  fixture g;
+  fixture_open(&g);
+  {
+    const cradle_type type = {.name = "table",
+                              .size = sizeof(weaks),
+                              .items = CRADLE_ITEMS_WEAK,
+                              .item_size = 8,
+                              .length_offset = offsetof(weaks, length),
+                              .trace = trace_outside};
+    uint32_t number = cradle_type_add(g.heap, &type);
+    weaks *t = cradle_new_array(g.m, number, SMALL_ITEMS);
+    CRADLE_ROOT(g.m, t);
+    for (size_t i = 0; i < 20; i++) {
+      cradle_collect(g.m, CRADLE_COLLECT_MINOR);
+      void *fresh = cradle_new(g.m, T_PAIR, sizeof(pair));
+      cradle_store(g.m, t, &outside[i % 2], fresh);
+      cradle_collect(g.m, CRADLE_COLLECT_MINOR);
+      assert_int_equal(cradle_type_of(outside[i % 2]), T_PAIR);
+      assert_heap_sound(g.heap);
+    }
+  }
+  fixture_close(&g);
+  outside[0] = outside[1] = NULL;
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tables_that_have_become_old), cmocka_unit_test(tables_that_are_recorded_from_birth),
       cmocka_unit_test(only_the_item_is_looked_at),  cmocka_unit_test(too_many_items),
-      cmocka_unit_test(a_field_beside_the_items),
+      cmocka_unit_test(a_field_beside_the_items),    cmocka_unit_test(a_slot_outside_of_the_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

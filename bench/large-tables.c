@@ -1,5 +1,5 @@
-/* large-tables KIND N: the longest pauses beside a large table that is old. Processor time, because machines are shared.
- * The pause target is 2 ms; nothing else is set.
+/* large-tables KIND N: the longest pauses beside a large table that is old, in processor time, because machines are
+ * shared. The pause target is 2 ms; nothing else is set.
  *
  *   store   a table of N ephemerons; a key and a value are stored into it between minor collections
  *   birth   a table of N ephemerons is allocated and filled with old references: the next minor collection
@@ -51,7 +51,8 @@ static size_t pause_count;
 
 static void listen(void *data, const cradle_event *event) {
   (void)data;
-  if (event->kind == CRADLE_EVENT_PAUSE && pause_count < PAUSES_MOST) pauses[pause_count++] = event->u.pause.processor_ns;
+  if (event->kind != CRADLE_EVENT_PAUSE || pause_count == PAUSES_MOST) return;
+  pauses[pause_count++] = event->u.pause.processor_ns;
 }
 
 static int by_size(const void *a, const void *b) {

@@ -64,10 +64,10 @@ void cradle_check_scope(cradle_mutator *mutator, const void *frame) {
 /* A scoped root whose variable lies deeper in the stack than the running function belongs to a frame that a longjmp
  * or an exception left. A variable on another stack may lie at such an address, too. So only builds with
  * assertions look as far as SAME_STACK_MAYBE_BYTES; the verifier and stress modes look as far as SAME_STACK_BYTES. */
-static void check_scopes(cradle_mutator *mutator, const char *what) {
+static CRADLE_NOINLINE void check_scopes(cradle_mutator *mutator, const char *what) {
   const cradle_options *options = &mutator->heap->options;
-  uintptr_t frame = crd_call_frame();
-  if (frame != 0) check_innermost(mutator, what, frame);
+  const crd_call *call = &crd_running_call;
+  if (call->place != NULL && call->frame != NULL) check_innermost(mutator, what, address_of(call->frame));
   if (!CRADLE_ASSERTIONS && !options->verify && options->stress_period == 0) return;
   uintptr_t here = address_of(__builtin_frame_address(0));
   uintptr_t reach = CRADLE_ASSERTIONS ? SAME_STACK_MAYBE_BYTES : SAME_STACK_BYTES;
@@ -139,7 +139,10 @@ void crd_mutator_check(cradle_mutator *mutator, const char *what) {
   if (CRADLE_UNLIKELY(mutator->no_collect_depth != 0))
     entry_misuse(mutator->heap, what, "may collect, but a no-collection region is open (cradle_no_collect_begin)");
   check_watermark(mutator, what);
-  check_scopes(mutator, what);
+  /* The common case makes no call, so that it saves no registers. */
+  const cradle_options *options = &mutator->heap->options;
+  if (CRADLE_ASSERTIONS || crd_running_call.place != NULL || options->verify || options->stress_period != 0)
+    check_scopes(mutator, what);
 }
 
 /* --- threads --- */

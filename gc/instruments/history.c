@@ -59,7 +59,7 @@ static last_store *entry_for(crd_history *history, const void *object) {
 /* Young objects are left out: their stores need no barrier, and they will not be at this address for long. */
 void crd_history_store(cradle_heap *heap, const void *object) {
   crd_history *history = heap->history;
-  const char *place = crd_call_place();
+  const char *place = crd_running_call.place;
   if (history == NULL || place == NULL || space_holds_young(&heap->space, address_of(object))) return;
   history->stored++;
   last_store *last = entry_for(history, object);

@@ -8,7 +8,6 @@
 #include <cradle/detail/call.h>
 
 #include "gc/base/address.h"
-#include "gc/base/check.h"
 #include "gc/platform/limits.h"
 #include "gc/report/report.h"
 
@@ -17,39 +16,21 @@
 /* At most so many bytes from the end of a path are reported. */
 #define PLACE_MOST 160
 
-/* The place of the innermost call that runs on this thread. */
-static CRD_THREAD_LOCAL const char *call_place;
-
-/* The calling function's frame, while there is a place. It is not set again when a call that was made for an argument
- * ends: it is then lower than the outer call's, and tells less, but nothing wrong. */
-static CRD_THREAD_LOCAL const void *call_frame;
+CRD_THREAD_LOCAL crd_call crd_running_call;
 
 const char *cradle_call_begin(const char *place, const void *frame) {
-  const char *outer = call_place;
-  call_place = place;
-  call_frame = frame;
+  const char *outer = crd_running_call.place;
+  crd_running_call = (crd_call){place, frame};
   return outer;
 }
 
 void cradle_call_end(const char *const *outer) {
-  call_place = outer == NULL ? NULL : *outer;
-}
-
-const char *crd_call_place(void) {
-  return call_place;
-}
-
-uintptr_t crd_call_frame(void) {
-  return call_place == NULL ? 0 : address_of(call_frame);
-}
-
-void crd_forget_frame(void) {
-  call_frame = NULL;
+  crd_running_call.place = outer == NULL ? NULL : *outer;
 }
 
 void crd_leave_call(crd_text *text) {
-  const char *place = call_place;
-  call_place = NULL;
+  const char *place = crd_running_call.place;
+  crd_running_call.place = NULL;
   if (place == NULL) return;
   size_t length = strlen(place);
   bool cut = length > PLACE_MOST;

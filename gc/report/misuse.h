@@ -3,6 +3,7 @@
 #ifndef CRADLE_GC_REPORT_MISUSE_H
 #define CRADLE_GC_REPORT_MISUSE_H
 
+#include "gc/base/check.h"
 #include "gc/base/text.h"
 
 /* Hands the message to the heap's misuse handler (the default one when heap is NULL) and aborts if that returns. The
@@ -20,14 +21,16 @@ typedef struct crd_message {
 } crd_message;
 crd_message crd_message_of(const crd_text *first, const crd_text *second, const crd_text *third);
 
-/* The place in the source of the library call that runs on this thread, such as "reader.c:12". NULL: its caller was
- * not compiled with CRADLE_CHECKED. */
-const char *crd_call_place(void);
-/* The frame of the function that made the call; 0: not known. A switch to another C stack makes the library forget it.
- * */
-uintptr_t crd_call_frame(void);
-void crd_forget_frame(void);
-/* Adds that place to a message, and forgets it, because a handler may leave the call by longjmp. */
+/* The innermost library call that runs on this thread and whose caller was compiled with CRADLE_CHECKED. */
+typedef struct crd_call {
+  const char *place; /* where it is in the source, such as "reader.c:12"; NULL: there is none */
+  /* The frame of the function that made it; NULL: not known, because the thread switched to another C stack. It is not
+   * set again when a call that was made for an argument ends: it is then lower than the outer call's, and tells less,
+   * but nothing wrong. Without a place it means nothing. */
+  const void *frame;
+} crd_call;
+extern CRD_THREAD_LOCAL crd_call crd_running_call;
+/* Adds its place to a message, and forgets it, because a handler may leave the call by longjmp. */
 void crd_leave_call(crd_text *text);
 
 /* Appends which limit refuses so many bytes of memory or addresses, and what moves it (gc/platform/limits.h). */

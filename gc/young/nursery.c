@@ -317,6 +317,8 @@ void crd_nursery_looked(crd_young *young, const void *object) {
  * forwarded. */
 void crd_nursery_count_ages(crd_young *young) {
   crd_nursery *nursery = &young->space->nursery;
+  nursery->ages = (crd_ages){0, 0, 0, 0};
+  if (nursery->sample_count == 0) return;
   size_t filled = nursery_filled(young->space);
   crd_ages ages = {0, 0, 0, 0};
   for (uint32_t i = 0; i < nursery->sample_count; i++) {

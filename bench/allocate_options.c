@@ -17,7 +17,7 @@
 
 const char *const variant_names[VARIANT_NONE] = {"cradle", "bare", "malloc", "mimalloc", "boehm"};
 const char *const api_names[LOOP_APIS] = {"new", "reserve", "shadow-stack"};
-const char *const hugepages_names[CRADLE_HUGEPAGES_1G_STRICT + 1] = {"auto", "hugetlb", "1g", "off", "hugetlb!", "1g!"};
+const char *const hugepages_names[CRADLE_HUGEPAGES_HUGETLB_STRICT + 1] = {"auto", "hugetlb", "off", "hugetlb!"};
 
 static const char help[] =
     "usage: allocate-a-lot LOOPS [options]\n"
@@ -32,7 +32,7 @@ static const char help[] =
     "                       reserve: one for four objects, cradle_reserve\n"
     "                       shadow-stack: the two saved and reloaded around each allocation\n"
     "  --nursery=SIZE       such as 4M; CRADLE_GC_NURSERY goes before it\n"
-    "  --hugepages=POLICY   auto, hugetlb, 1g or off; CRADLE_HUGEPAGES goes before it\n"
+    "  --hugepages=POLICY   auto, hugetlb or off; CRADLE_HUGEPAGES goes before it\n"
     "  --against=LIST       of bare, malloc, mimalloc, boehm; or none; all of them by default\n"
     "  --only=VARIANT       run cradle or one of these alone, LOOPS objects\n"
     "  --runs=N             pairs of runs, Cradle's and bare, each at 16 code offsets; 1 to 99,\n"
@@ -133,7 +133,7 @@ static void read_option(allocate_options *options, int option) {
   case NURSERY: options->nursery_bytes = read_nursery(optarg); break;
   case HUGEPAGES:
     options->hugepages = (cradle_hugepages)read_name("--hugepages", optarg, hugepages_names, CRADLE_HUGEPAGES_OFF + 1,
-                                                     "auto, hugetlb, 1g or off");
+                                                     "auto, hugetlb or off");
     break;
   case AGAINST: read_against(options, optarg); break;
   case ONLY:

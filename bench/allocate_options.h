@@ -20,7 +20,7 @@ typedef enum variant {
 
 extern const char *const variant_names[VARIANT_NONE];
 extern const char *const api_names[LOOP_APIS];
-extern const char *const hugepages_names[CRADLE_HUGEPAGES_1G_STRICT + 1];
+extern const char *const hugepages_names[CRADLE_HUGEPAGES_HUGETLB_STRICT + 1];
 
 typedef struct allocate_options {
   uint64_t loops; /* objects of the variant under test, over all its runs */

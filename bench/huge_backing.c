@@ -156,6 +156,7 @@ const char *huge_kind_missing(const huge_case *which, huge_kind kind, bool may_g
   uint64_t available = memory_line("MemAvailable");
   bool pooled = kind == HUGE_POOL || kind == HUGE_GIGANTIC;
   if (kind == HUGE_TRANSPARENT && page_bytes(kind) == 0) return "this system has no transparent huge pages";
+  if (kind == HUGE_GIGANTIC && which->heap) return "heaps ask for no pages of 1 GiB";
   if (kind == HUGE_TRANSPARENT && transparent_off())
     return "transparent huge pages are off: " THP_FOLDER "enabled says never";
   const char *missing = pooled ? pool_missing(which, kind, may_grow) : NULL;
@@ -289,7 +290,7 @@ void huge_warm_up(const huge_case *which, uint64_t divide) {
 
 void huge_heap_options(const huge_run *run, cradle_options *options) {
   static const cradle_hugepages policies[HUGE_KINDS] = {CRADLE_HUGEPAGES_OFF, CRADLE_HUGEPAGES_AUTO,
-                                                        CRADLE_HUGEPAGES_HUGETLB, CRADLE_HUGEPAGES_1G};
+                                                        CRADLE_HUGEPAGES_HUGETLB};
   cradle_options_init(options);
   options->hugepages_nursery = options->hugepages_arenas = policies[run->kind];
 }

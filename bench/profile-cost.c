@@ -78,8 +78,8 @@ static void close_contender(contender *c) CRADLE_UNCHECKED_COLLECTION {
   cradle_heap_free(c->heap);
 }
 
-/* The turn before belonged to another heap, and one that samples at every object leaves a cold cache: a turn that is not
- * timed comes first. */
+/* The turn before belonged to another heap, and one that samples at every object leaves a cold cache: a turn that is
+ * not timed comes first. */
 static double time_turn(cradle_mutator *mutator) CRADLE_UNCHECKED_COLLECTION {
   allocate(mutator);
   uint64_t begin = now_ns();

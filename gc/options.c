@@ -83,8 +83,8 @@ static const struct {
     {FIELD(quarantine), NUMBER_OR_ZERO, 1, CRADLE_QUARANTINE_MAX, "accepted are 1 to 4096 nurseries, or 0 for none"},
     {FIELD(gc), CHOICE, 0, CRADLE_GC_OFF, "not a value of cradle_gc"},
     {FIELD(gc_threads), CHOICE, 0, CRADLE_GC_THREADS_AUTO, "not a value of cradle_gc_threads"},
-    {FIELD(hugepages_nursery), CHOICE, 0, CRADLE_HUGEPAGES_1G_STRICT, "not a value of cradle_hugepages"},
-    {FIELD(hugepages_arenas), CHOICE, 0, CRADLE_HUGEPAGES_1G_STRICT, "not a value of cradle_hugepages"},
+    {FIELD(hugepages_nursery), CHOICE, 0, CRADLE_HUGEPAGES_HUGETLB_STRICT, "not a value of cradle_hugepages"},
+    {FIELD(hugepages_arenas), CHOICE, 0, CRADLE_HUGEPAGES_HUGETLB_STRICT, "not a value of cradle_hugepages"},
     {FIELD(shadow_stack), CHOICE, 0, CRADLE_KIND_VALUE, "not a value of cradle_kind"},
     {FIELD(fault_report), CHOICE, 0, CRADLE_FAULTS_OWN_STACK, "not a value of cradle_fault_report"},
     {FIELD(stress_at), CHOICE, 0, CRADLE_STRESS_SAFEPOINTS, "not a value of cradle_stress"},
@@ -206,11 +206,7 @@ static fault quarantine_fault(const cradle_options *options) {
 
 static fault base_fault(const cradle_options *options) {
   uintptr_t base = address_of(options->base_address);
-  cradle_hugepages pages = options->hugepages_arenas;
-  bool gigantic = pages == CRADLE_HUGEPAGES_1G || pages == CRADLE_HUGEPAGES_1G_STRICT;
   if (base % ARENA_BYTES != 0) return (fault){"base_address", "not a multiple of 2 MiB", 0, NULL, NULL};
-  if (gigantic && base % GIGANTIC_BYTES != 0)
-    return (fault){"hugepages_arenas", "pages of 1 GiB need a multiple of 1 GiB as", 0, NULL, "base_address"};
   return NONE;
 }
 

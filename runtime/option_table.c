@@ -38,11 +38,9 @@ static const struct {
          "0, 1 or auto"},
     [CHOICE_PAGES] = {{[CRADLE_HUGEPAGES_AUTO] = "auto",
                        [CRADLE_HUGEPAGES_HUGETLB] = "hugetlb",
-                       [CRADLE_HUGEPAGES_1G] = "1g",
                        [CRADLE_HUGEPAGES_OFF] = "off",
-                       [CRADLE_HUGEPAGES_HUGETLB_STRICT] = "hugetlb!",
-                       [CRADLE_HUGEPAGES_1G_STRICT] = "1g!"},
-                      "auto, hugetlb, hugetlb!, 1g, 1g! or off, or such for nursery= and arenas="},
+                       [CRADLE_HUGEPAGES_HUGETLB_STRICT] = "hugetlb!"},
+                      "auto, hugetlb, hugetlb! or off, or such for nursery= and arenas="},
 };
 
 const crd_option crd_options[] = {
@@ -84,7 +82,7 @@ const crd_option crd_options[] = {
      0,
      "nursery=auto,arenas=hugetlb",
      "auto",
-     "Pages behind the heap; see docs/huge-pages-policy.md. auto: transparent huge pages; hugetlb, 1g: a reserved pool "
+     "Pages behind the heap; see docs/huge-pages-policy.md. auto: transparent huge pages; hugetlb: a reserved pool "
      "first; off: base pages. With a !, no heap is made when the pool refuses."},
     {CRD_LOG_VARIABLE, CRD_OPTION_LOG, NONE, 0, 0, "gc:gc.log", "no log",
      "Writes a log of the collector's work, as text, json or line; see docs/logging.md."},

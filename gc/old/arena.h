@@ -108,7 +108,6 @@ typedef struct crd_arena {
 /* Flags: where a committed arena's memory comes from. */
 enum {
   ARENA_FROM_POOL = 1,     /* from a reserved pool of huge pages */
-  ARENA_FROM_GIGANTIC = 2, /* a part of a 1 GiB page, which comes and goes as a whole */
   ARENA_TOUCHED = 4,       /* was in use or populated: the system has probably given it its pages */
 };
 

@@ -14,7 +14,6 @@
 #define RESERVE_SHARED_MIN_ARENAS 4
 #define RESERVE_DEFAULT_BYTES ((size_t)64 << 30)
 #define ADDRESS_PARTS 4
-#define GIGANTIC_ARENAS ((uint32_t)(GIGANTIC_BYTES >> ARENA_SHIFT))
 /* After a refusal the pool is left alone for so many commits: asking costs a system call each time. */
 #define POOL_SKIP 8
 /* With a quarantine, commits go in turn through so many arenas more than are committed: a place stays inaccessible
@@ -49,8 +48,8 @@ static bool make_states(crd_arenas *arenas, size_t page_bytes) {
   return crd_pages_commit(states, states_bytes(arenas));
 }
 
-static bool reserve(crd_arenas *arenas, size_t bytes, size_t alignment, void *hint) {
-  void *base = crd_pages_reserve(bytes, alignment, hint);
+static bool reserve(crd_arenas *arenas, size_t bytes, void *hint) {
+  void *base = crd_pages_reserve(bytes, ARENA_BYTES, hint);
   if (base == NULL) return false;
   void *meta = crd_pages_reserve(meta_bytes_for(bytes), ARENA_BYTES, NULL);
   if (meta == NULL) {
@@ -102,21 +101,21 @@ static size_t share_of(size_t bytes, bool refused) {
 
 /* A size that the program gave is reserved if the system agrees, whatever that leaves. Otherwise a share of what is
  * left is. If even that is refused, half as much, until the system agrees, and then half of that. */
-static bool reserve_what_is_given(crd_arenas *arenas, size_t bytes, bool given, size_t alignment, void *hint) {
+static bool reserve_what_is_given(crd_arenas *arenas, size_t bytes, bool given, void *hint) {
   size_t least = RESERVE_MIN_ARENAS * ARENA_BYTES;
   if (bytes < least) bytes = least;
   if (!given) bytes = share_of(bytes, false);
-  if (bytes >= RESERVE_SHARED_MIN_ARENAS * ARENA_BYTES && reserve(arenas, bytes, alignment, hint)) return true;
+  if (bytes >= RESERVE_SHARED_MIN_ARENAS * ARENA_BYTES && reserve(arenas, bytes, hint)) return true;
   size_t share = share_of(bytes, true);
   if (share < RESERVE_SHARED_MIN_ARENAS * ARENA_BYTES) return false;
-  if (share < bytes && reserve(arenas, bytes = share, alignment, hint)) return true;
+  if (share < bytes && reserve(arenas, bytes = share, hint)) return true;
   do {
     bytes = (bytes / 2) & ~(ARENA_BYTES - 1);
     if (bytes < least) return false;
-  } while (!reserve(arenas, bytes, alignment, hint));
+  } while (!reserve(arenas, bytes, hint));
   if (bytes < 2 * least) return true;
   unreserve(arenas);
-  return reserve(arenas, (bytes / 2) & ~(ARENA_BYTES - 1), alignment, hint);
+  return reserve(arenas, (bytes / 2) & ~(ARENA_BYTES - 1), hint);
 }
 
 static void advise_pages(const crd_arenas *arenas, const crd_backing *backing, void *address, size_t bytes) {
@@ -140,8 +139,7 @@ bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cr
   uint32_t number = __atomic_add_fetch(&heaps, 1, __ATOMIC_RELAXED);
   bool given = options->reserve_bytes != 0;
   size_t bytes = given ? align_up(options->reserve_bytes, ARENA_BYTES) : default_bytes(options, hardware, number);
-  size_t alignment = arenas->backing.gigantic ? GIGANTIC_BYTES : ARENA_BYTES;
-  if (!reserve_what_is_given(arenas, bytes, given, alignment, options->base_address)) {
+  if (!reserve_what_is_given(arenas, bytes, given, options->base_address)) {
     (void)__atomic_sub_fetch(&heaps, 1, __ATOMIC_RELAXED);
     return false;
   }
@@ -235,21 +233,6 @@ static bool commit(crd_arenas *arenas, uint32_t first, uint32_t count) {
   return true;
 }
 
-/* Commits the 1 GiB page that begins with this arena. false: the policy does not ask for such pages, an arena of it is
- * committed already, or the system has no such page. */
-static bool commit_gigantic(crd_arenas *arenas, uint32_t first) {
-  if (!arenas->backing.gigantic || first % GIGANTIC_ARENAS != 0) return false;
-  if (first + GIGANTIC_ARENAS > arenas->capacity || !may_commit(arenas, first, GIGANTIC_ARENAS)) return false;
-  for (uint32_t i = 0; i < GIGANTIC_ARENAS; i++)
-    if (arenas->states[first + i] != ARENA_RESERVED) return false;
-  if (!crd_pages_commit_pool(arena_at(arenas, first), GIGANTIC_BYTES, GIGANTIC_BYTES)) {
-    advise(arenas, arena_at(arenas, first), GIGANTIC_BYTES);
-    return false;
-  }
-  count_committed(arenas, first, GIGANTIC_ARENAS, ARENA_FROM_POOL | ARENA_FROM_GIGANTIC | ARENA_TOUCHED);
-  return true;
-}
-
 /* How many RESERVED arenas from first on one system call can commit, at most `most`. From a pool it is one at a time,
  * so that each can be refused by itself. */
 static uint32_t reserved_run(const crd_arenas *arenas, uint32_t first, uint32_t most) {
@@ -275,12 +258,10 @@ static uint32_t next_reserved(crd_arenas *arenas) {
   return first;
 }
 
-/* Commits at least one arena: a whole 1 GiB page, else as many neighbours as are wanted, else, if the system refuses
- * those together, one. */
+/* Commits at least one arena: as many neighbours as are wanted, or, if the system refuses those together, one. */
 static bool commit_some(crd_arenas *arenas, uint32_t wanted) {
   uint32_t first = next_reserved(arenas);
   if (first == arenas->capacity) return false;
-  if (commit_gigantic(arenas, first)) return true;
   uint32_t count = reserved_run(arenas, first, wanted);
   return commit(arenas, first, count) || (count > 1 && commit(arenas, first, 1));
 }
@@ -364,8 +345,6 @@ static void discard_meta(crd_arenas *arenas, uint32_t first, uint32_t count) {
 /* Gives count arenas back. If the system refuses, most likely because a process may have only so many mappings, they
  * stay committed and FREE. */
 static bool release_run(crd_arenas *arenas, uint32_t first, uint32_t count) {
-  ASSERT(!(arenas->origins[first] & ARENA_FROM_GIGANTIC) || (first % GIGANTIC_ARENAS == 0 && count == GIGANTIC_ARENAS),
-         "[arena_memory.3] a part of a 1 GiB page goes");
   if (!crd_pages_release(arena_at(arenas, first), count * ARENA_BYTES)) return false;
   /* The new mapping has neither advice nor name. With both, the kernel merges it with its neighbours again. */
   advise(arenas, arena_at(arenas, first), count * ARENA_BYTES);
@@ -381,16 +360,11 @@ static bool may_go(const crd_arenas *arenas, uint32_t index) {
   return arenas->states[index] == ARENA_FREE && index - arenas->supply.first >= arenas->supply.count;
 }
 
-/* How many FREE arenas lie right below end and can go in one call, at most `most`. *pass: how many arenas the caller
- * goes down before it asks again. A 1 GiB page goes as a whole or not at all. */
-static uint32_t free_run(const crd_arenas *arenas, uint32_t end, uint32_t most, uint32_t *pass) {
-  bool gigantic = arenas->origins[end - 1] & ARENA_FROM_GIGANTIC;
-  uint32_t begin = gigantic ? (end - 1) / GIGANTIC_ARENAS * GIGANTIC_ARENAS : 0, count = 0;
-  while (end - count > begin && (gigantic || count < most) && may_go(arenas, end - count - 1) &&
-         !(arenas->origins[end - count - 1] & ARENA_FROM_GIGANTIC) == !gigantic)
-    count++;
-  *pass = gigantic ? end - begin : count == 0 ? 1 : count;
-  return gigantic && (count != GIGANTIC_ARENAS || count > most) ? 0 : count;
+/* How many FREE arenas lie right below end and can go in one call, at most `most`. */
+static uint32_t free_run(const crd_arenas *arenas, uint32_t end, uint32_t most) {
+  uint32_t count = 0;
+  while (count < end && count < most && may_go(arenas, end - count - 1)) count++;
+  return count;
 }
 
 /* Goes down from end to first and gives back FREE arenas, neighbours in one call, as long as more than keep are
@@ -398,8 +372,8 @@ static uint32_t free_run(const crd_arenas *arenas, uint32_t end, uint32_t most, 
 static uint32_t release_between(crd_arenas *arenas, uint32_t first, uint32_t end, uint32_t keep, uint32_t most) {
   uint32_t surplus = arenas->free_count > keep ? arenas->free_count - keep : 0, gone = 0;
   if (surplus > most) surplus = most;
-  for (uint32_t pass; end > first && surplus > 0; end -= pass) {
-    uint32_t count = free_run(arenas, end, surplus < end - first ? surplus : end - first, &pass);
+  for (uint32_t count; end > first && surplus > 0; end -= count == 0 ? 1 : count) {
+    count = free_run(arenas, end, surplus < end - first ? surplus : end - first);
     if (count == 0) continue;
     surplus -= count; /* also if the system refuses, so that a call tries no more arenas than it was asked to */
     if (release_run(arenas, end - count, count)) gone += count;

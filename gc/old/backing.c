@@ -15,9 +15,8 @@ static bool fits_arena(size_t page_bytes) {
 
 crd_backing crd_backing_choose(cradle_hugepages policy, const cradle_hardware *hardware) {
   crd_backing backing = {.asked = policy};
-  backing.strict = policy == CRADLE_HUGEPAGES_HUGETLB_STRICT || policy == CRADLE_HUGEPAGES_1G_STRICT;
-  backing.gigantic = policy == CRADLE_HUGEPAGES_1G || policy == CRADLE_HUGEPAGES_1G_STRICT;
-  backing.pool = backing.gigantic || policy == CRADLE_HUGEPAGES_HUGETLB || policy == CRADLE_HUGEPAGES_HUGETLB_STRICT;
+  backing.strict = policy == CRADLE_HUGEPAGES_HUGETLB_STRICT;
+  backing.pool = backing.strict || policy == CRADLE_HUGEPAGES_HUGETLB;
   backing.transparent = policy != CRADLE_HUGEPAGES_OFF && hardware->thp_mode != CRADLE_THP_ABSENT &&
                         fits_arena(transparent_bytes(hardware));
   if (backing.pool && fits_arena(hardware->pool_page_bytes)) backing.pool_page_bytes = hardware->pool_page_bytes;

@@ -14,13 +14,10 @@
 
 #include <cradle/options.h>
 
-#define GIGANTIC_BYTES ((size_t)1 << 30)
-
 typedef struct crd_backing {
   cradle_hugepages asked; /* the policy as it was given */
   bool transparent;       /* advise transparent huge pages; false: advise against them */
   bool pool;              /* try the pool first */
-  bool gigantic;          /* and before it the pool of 1 GiB pages */
   bool strict;            /* if the pool refuses while the heap is made, there is no heap */
   size_t pool_page_bytes; /* 0: there is no pool to ask, or its pages are larger than an arena */
 } crd_backing;

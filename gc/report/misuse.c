@@ -1,13 +1,11 @@
 #include "gc/report/misuse.h"
 
 #include <cradle/inspect.h>
-#include <inttypes.h>
 #include <string.h>
 
 #define CRADLE_WITHOUT_PLACES 1 /* the functions themselves are here */
 #include <cradle/detail/call.h>
 
-#include "gc/base/address.h"
 #include "gc/platform/limits.h"
 #include "gc/report/report.h"
 

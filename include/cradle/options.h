@@ -73,11 +73,10 @@ typedef struct cradle_hardware {
 typedef enum cradle_hugepages {
   CRADLE_HUGEPAGES_AUTO = 0, /* transparent huge pages by madvise, then base pages */
   CRADLE_HUGEPAGES_HUGETLB,  /* the reserved 2 MiB pool, each piece falling back to auto */
-  CRADLE_HUGEPAGES_1G,       /* the reserved 1 GiB pool for the arenas, falling back to hugetlb */
   CRADLE_HUGEPAGES_OFF,      /* base pages */
-  /* as HUGETLB, but heap creation fails if the pool refuses the memory that the heap starts with */
+  /* as HUGETLB, but heap creation fails if the pool refuses the memory that the heap starts with; memory taken later
+   * falls back */
   CRADLE_HUGEPAGES_HUGETLB_STRICT,
-  CRADLE_HUGEPAGES_1G_STRICT, /* likewise for 1G; memory taken after creation falls back */
 } cradle_hugepages;
 
 /* Where a stress mode collects. */
@@ -151,7 +150,7 @@ typedef struct cradle_options {
    * as above */
   size_t shadow_stack_bytes;
   /* where the old generation begins, for reproducible debugging. Heap creation fails unless it is a multiple of 2 MiB
-   * (with 1 GiB pages: of 1 GiB) and the addresses are free. NULL: anywhere */
+   * and the addresses are free. NULL: anywhere */
   void *base_address;
 
   /* a major collection should be complete when old and external bytes reach the threshold. The threshold is this factor

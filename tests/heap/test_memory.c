@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GIGANTIC_FILE "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages"
 #define OVERCOMMIT_FILE "/proc/sys/vm/overcommit_memory"
 #define GROUPS "/sys/fs/cgroup/memory"
 
@@ -419,31 +418,6 @@ static void a_pool_that_another_process_empties_kills_nobody(void **state) {
   close_heap(&f);
 }
 
-/* A page of 1 GiB holds 512 arenas; all of them are taken together and given back together. */
-static void a_gigantic_page_serves(void **state) {
-  (void)state;
-  size_t before = number_in(GIGANTIC_FILE, "");
-  if (!put(GIGANTIC_FILE, before + 1) || number_in(GIGANTIC_FILE, "") != before + 1) {
-    put(GIGANTIC_FILE, before);
-    SKIP("the system gives no page of 1 GiB");
-  }
-  cradle_options options;
-  cradle_error error;
-  memory_options(&options);
-  options.hugepages_arenas = CRADLE_HUGEPAGES_1G;
-  cradle_heap *heap = cradle_heap_new(&options, &error);
-  cradle_memory memory;
-  if (heap != NULL) cradle_memory_report(heap, &memory, sizeof memory);
-  int flag = heap != NULL ? page_flag((void *)memory.arenas.start, FLAG_HUGETLB) : 0;
-  cradle_heap_free(heap);
-  assert_true(put(GIGANTIC_FILE, before));
-  assert_non_null(heap);
-  if (memory.arenas.obtained == CRADLE_BACKING_UNKNOWN) SKIP("this backend has no pool");
-  assert_int_equal(memory.arenas.pool_bytes, (size_t)1 << 30);
-  assert_int_equal(memory.arenas.huge_bytes, (size_t)1 << 30);
-  assert_int_equal(flag, 1);
-}
-
 static void a_strict_policy_fails_without_its_pool(void **state) {
   (void)state;
   cradle_options options;
@@ -456,7 +430,7 @@ static void a_strict_policy_fails_without_its_pool(void **state) {
       strstr(error.message, "hugepages_nursery: strict, but the pool of huge pages gave 0 of the 4194304 bytes"));
   assert_non_null(strstr(error.message, "vm.nr_hugepages"));
   options.hugepages_nursery = CRADLE_HUGEPAGES_AUTO;
-  options.hugepages_arenas = CRADLE_HUGEPAGES_1G_STRICT;
+  options.hugepages_arenas = CRADLE_HUGEPAGES_HUGETLB_STRICT;
   assert_null(cradle_heap_new(&options, &error));
   assert_non_null(strstr(error.message, "hugepages_arenas: strict"));
   if (!size_pool(16)) SKIP("the pool cannot be given pages here");
@@ -762,7 +736,6 @@ int main(void) {
       cmocka_unit_test(a_refused_nursery_is_noted),
       POOL_TEST(the_pool_comes_first_and_its_end_leaves_no_hole),
       POOL_TEST(a_pool_that_another_process_empties_kills_nobody),
-      cmocka_unit_test(a_gigantic_page_serves),
       POOL_TEST(a_strict_policy_fails_without_its_pool),
       POOL_TEST(no_fork_shares_pages_of_the_pool),
       cmocka_unit_test(memory_goes_back_when_asked),

@@ -424,36 +424,6 @@ static void a_full_ring_bears_refusals(void **state) {
   nurseries = 0;
 }
 
-/* A 1 GiB page is taken and given back as a whole: its arenas come and go together, or fall back to other pages. */
-CRADLE_UNCHECKED_COLLECTION static void gigantic_pages_come_and_go_whole(void **state) {
-  (void)state;
-  fixture f = {.armed = false};
-  cradle_options options;
-  life_options(&f, &options, CRADLE_HUGEPAGES_1G);
-  options.reserve_bytes = (size_t)2 << 30;
-  fixture_open_with(&f, &options);
-  crd_arenas *arenas = &inside_old(f.heap)->arenas;
-  assert_int_equal(arenas->committed_count, 512);
-  assert_int_equal(arenas->pool_count, 512);
-  cradle_push(f.m, NULL);
-  assert_true(grow(f.m, 8 * MIB));
-  assert_int_equal(cradle_release_memory(f.heap), 0); /* a part of the page cannot go */
-  assert_int_equal(arenas->committed_count, 512);
-  assert_sound(f.heap);
-  *cradle_peek(f.m, 0) = 0;
-  cradle_collect(f.m, CRADLE_COLLECT_FULL);
-  assert_int_equal(crd_arenas_release(arenas, 0, UINT32_MAX), 512);
-  assert_int_equal(arenas->pool_count, 0);
-  refuse("mremap", 1, 1); /* from now on no pool gives a page */
-  assert_true(grow(f.m, 8 * MIB));
-  assert_int_equal(arenas->pool_count, 0);
-  assert_true(arenas->committed_count < 32);
-  heal();
-  assert_sound(f.heap);
-  cradle_pop_many(f.m, 1);
-  fixture_close(&f);
-}
-
 /* By the heap's clock, unused memory is given back after four seconds of collections. */
 CRADLE_UNCHECKED_COLLECTION static void a_heap_gives_back_by_its_clock(void **state) {
   (void)state;
@@ -663,7 +633,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup(every_nth_call_fails, warm_up),
       cmocka_unit_test_setup(a_call_fails_from_some_time_on, warm_up),
       cmocka_unit_test_setup(quarantine_bears_refusals, warm_up),
-      cmocka_unit_test_setup(gigantic_pages_come_and_go_whole, warm_up),
       cmocka_unit_test_setup(a_heap_gives_back_by_its_clock, warm_up),
   };
   int failed = cmocka_run_group_tests(quick, NULL, NULL);

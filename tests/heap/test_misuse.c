@@ -772,8 +772,6 @@ static void options_that_contradict(void **state) {
   REFUSED("quarantine: above 64 GiB with nurseries of nursery_bytes; at most 62",
           (options.quarantine = 4096, options.nursery_bytes = (size_t)1 << 30));
   REFUSED("base_address: not a multiple of 2 MiB", options.base_address = (void *)(uintptr_t)4096);
-  REFUSED("hugepages_arenas: pages of 1 GiB need a multiple of 1 GiB as base_address",
-          (options.base_address = (void *)((uintptr_t)2 << 20), options.hugepages_arenas = CRADLE_HUGEPAGES_1G));
   REFUSED("nursery_bytes: leaves no room for two arenas in heap_max_bytes",
           (options.nursery_bytes = (size_t)8 << 20, options.heap_max_bytes = (size_t)8 << 20));
   REFUSED("pair_count", options.encoding.pair_count = 0);

@@ -256,108 +256,6 @@ static void without_a_pool_nothing_is_asked_of_it(void **state) {
   close_arenas();
 }
 
-/* --- pages of 1 GiB --- */
-
-enum { GIGANTIC = 512 };
-
-static void a_gigantic_page_comes_and_goes_whole(void **state) {
-  (void)state;
-  open_arenas(CRADLE_HUGEPAGES_1G, 2 * GIB);
-  assert_true(crd_arenas_ensure_free(&arenas, 1));
-  assert_int_equal(the.count[COMMIT_POOL], 1);
-  assert_int_equal(arenas.pool_count, GIGANTIC);
-  check();
-  assert_int_equal(take(1), 0);
-  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 0);
-  crd_arenas_give_back(&arenas, 0, 1);
-  assert_int_equal(crd_arenas_release_at(&arenas, 100, 10, 0), 0);
-  assert_int_equal(crd_arenas_release(&arenas, 1, UINT32_MAX), 0);
-  assert_int_equal(crd_arenas_release(&arenas, 0, GIGANTIC - 1), 0);
-  assert_int_equal(arenas.committed_count, GIGANTIC);
-  assert_int_equal(crd_arenas_release(&arenas, 0, GIGANTIC), GIGANTIC);
-  assert_int_equal(arenas.pool_count, 0);
-  check();
-  assert_true(crd_arenas_ensure_free(&arenas, GIGANTIC + 1)); /* both of them */
-  assert_int_equal(the.count[COMMIT_POOL], 3);
-  assert_int_equal(take(GIGANTIC * ARENA_PAGES + 1), 0);
-  crd_arenas_give_back(&arenas, 0, GIGANTIC * ARENA_PAGES);
-  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), GIGANTIC); /* the lower one */
-  assert_int_equal(arenas.states[0], ARENA_RESERVED);
-  close_arenas();
-}
-
-/* Above a 1 GiB page lie arenas of other memory. These can go alone, and do not take a part of it with them. */
-static void other_arenas_go_without_the_gigantic_page(void **state) {
-  (void)state;
-  open_arenas(CRADLE_HUGEPAGES_1G, 2 * GIB);
-  assert_true(crd_arenas_ensure_free(&arenas, GIGANTIC));
-  refuse(COMMIT_POOL);
-  assert_true(crd_arenas_ensure_free(&arenas, GIGANTIC + 4));
-  assert_int_equal(the.count[COMMIT_POOL], 2); /* a page of 1 GiB and one of 2 MiB */
-  assert_int_equal(arenas.pool_count, GIGANTIC);
-  assert_int_equal(arenas.pool_refusals, 4);
-  check();
-  allow(RELEASE);
-  assert_int_equal(crd_arenas_release(&arenas, 0, 10), 4);
-  assert_int_equal(the.count[RELEASE], 1);
-  assert_int_equal(arenas.committed_end, GIGANTIC);
-  assert_int_equal(arenas.free_count, GIGANTIC);
-  check();
-  assert_true(crd_arenas_ensure_free(&arenas, GIGANTIC + 1));
-  assert_int_equal(crd_arenas_release(&arenas, GIGANTIC, UINT32_MAX), 1);
-  assert_true(crd_arenas_ensure_free(&arenas, GIGANTIC + 4));
-  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), GIGANTIC + 4);
-  close_arenas();
-}
-
-static void where_no_gigantic_page_fits_there_are_others(void **state) {
-  (void)state;
-  open_arenas(CRADLE_HUGEPAGES_1G, GIB + 4 * ARENA_BYTES);
-  arenas.limit = 100;
-  assert_true(crd_arenas_ensure_free(&arenas, 3));
-  assert_int_equal(arenas.committed_count, 3); /* the limit allows no more than 100 */
-  assert_int_equal(arenas.pool_count, 3);
-  check();
-  arenas.limit = arenas.capacity;
-  (void)take(ARENA_PAGES);
-  (void)take(ARENA_PAGES);
-  empty(0, 1);
-  assert_int_equal(crd_arenas_release_at(&arenas, 0, 1, 0), 1);
-  assert_true(crd_arenas_ensure_free(&arenas, 2)); /* two of the first 1 GiB are committed already */
-  assert_int_equal(arenas.committed_count, 3);
-  check();
-  empty(1, 1);
-  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 3);
-  fill(GIGANTIC);
-  assert_int_equal(arenas.pool_count, GIGANTIC);
-  allow(COMMIT_POOL);
-  fill(4); /* behind them the reservation ends */
-  assert_int_equal(the.count[COMMIT_POOL], 4);
-  assert_int_equal(take(1), PAGE_NONE);
-  close_arenas();
-  open_arenas(CRADLE_HUGEPAGES_OFF, GIB);
-  assert_true(crd_arenas_ensure_free(&arenas, 1)); /* nothing asks for it */
-  assert_int_equal(arenas.committed_count, 1);
-  close_arenas();
-  open_arenas(CRADLE_HUGEPAGES_1G, 2 * GIB);
-  refuse_between(COMMIT_POOL, 1, 1);
-  assert_true(crd_arenas_ensure_free(&arenas, 2)); /* not from the second arena on */
-  assert_int_equal(arenas.committed_count, 2);
-  assert_int_equal(arenas.pool_count, 2);
-  refuse(COMMIT_POOL);
-  fill(GIGANTIC);
-  empty(0, GIGANTIC - 1);
-  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), GIGANTIC - 1);
-  allow(COMMIT_POOL);
-  assert_true(crd_arenas_ensure_free(&arenas, 1)); /* the last of the first 1 GiB is committed already */
-  assert_int_equal(arenas.committed_count, 2);
-  close_arenas();
-  open_arenas(CRADLE_HUGEPAGES_1G, GIB);
-  fill(1); /* one that fits exactly */
-  assert_int_equal(arenas.committed_count, GIGANTIC);
-  close_arenas();
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(half_of_what_is_refused_is_asked_for),
@@ -372,9 +270,6 @@ int main(void) {
       TEST(what_is_committed_again_is_found),
       TEST(a_pool_that_refused_is_left_alone_for_a_while),
       TEST(without_a_pool_nothing_is_asked_of_it),
-      TEST(a_gigantic_page_comes_and_goes_whole),
-      TEST(other_arenas_go_without_the_gigantic_page),
-      TEST(where_no_gigantic_page_fits_there_are_others),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -566,10 +566,10 @@ static void huge_pages_larger_than_an_arena_are_not_asked_for(void **state) {
   assert_int_equal(backing_on(CRADLE_HUGEPAGES_HUGETLB, 4 * k, 2 * m, 2 * m).pool_page_bytes, 2 * m);
   assert_int_equal(backing_on(CRADLE_HUGEPAGES_HUGETLB, 64 * k, 512 * m, 2 * m).pool_page_bytes, 2 * m);
   assert_int_equal(backing_on(CRADLE_HUGEPAGES_HUGETLB, 4 * k, 2 * m, 1024 * m).pool_page_bytes, 0);
-  assert_int_equal(backing_on(CRADLE_HUGEPAGES_1G_STRICT, 4 * k, 2 * m, 64 * k).pool_page_bytes, 64 * k);
-  crd_backing strict = backing_on(CRADLE_HUGEPAGES_1G_STRICT, 4 * k, 2 * m, 2 * m);
-  assert_true(strict.strict && strict.gigantic && strict.pool && strict.transparent);
-  assert_false(backing_on(CRADLE_HUGEPAGES_HUGETLB_STRICT, 4 * k, 2 * m, 2 * m).gigantic);
+  assert_int_equal(backing_on(CRADLE_HUGEPAGES_HUGETLB_STRICT, 4 * k, 2 * m, 64 * k).pool_page_bytes, 64 * k);
+  crd_backing strict = backing_on(CRADLE_HUGEPAGES_HUGETLB_STRICT, 4 * k, 2 * m, 2 * m);
+  assert_true(strict.strict && strict.pool && strict.transparent);
+  assert_false(backing_on(CRADLE_HUGEPAGES_HUGETLB, 4 * k, 2 * m, 2 * m).strict);
 }
 
 static void what_speaks_against_huge_pages(void **state) {
@@ -593,8 +593,8 @@ static void what_speaks_against_huge_pages(void **state) {
 static void what_the_system_lacks_is_said(void **state) {
   (void)state;
   static const size_t huge_bytes = (size_t)2 << 20;
-  static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_AUTO, CRADLE_HUGEPAGES_HUGETLB, CRADLE_HUGEPAGES_1G,
-                                              CRADLE_HUGEPAGES_OFF};
+  static const cradle_hugepages policies[] = {CRADLE_HUGEPAGES_AUTO, CRADLE_HUGEPAGES_HUGETLB,
+                                              CRADLE_HUGEPAGES_HUGETLB_STRICT, CRADLE_HUGEPAGES_OFF};
   static const char without_pool[] = "the system has no pool of huge pages: transparent ones, else base pages",
                     without_thp[] = "the system has no transparent huge pages: base pages",
                     without_both[] = "the system has neither a pool of huge pages nor transparent ones: base pages";

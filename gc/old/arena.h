@@ -107,8 +107,8 @@ typedef struct crd_arena {
 
 /* Flags: where a committed arena's memory comes from. */
 enum {
-  ARENA_FROM_POOL = 1,     /* from a reserved pool of huge pages */
-  ARENA_TOUCHED = 4,       /* was in use or populated: the system has probably given it its pages */
+  ARENA_FROM_POOL = 1, /* from a reserved pool of huge pages */
+  ARENA_TOUCHED = 4,   /* was in use or populated: the system has probably given it its pages */
 };
 
 /* The most arenas that the heap has needed lately. It keeps that many (gc/old/arena_memory.h). */

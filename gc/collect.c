@@ -434,8 +434,7 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_
   crd_stress_spend(&heap->stress, entered);
 }
 
-static void minor_on_request(cradle_heap *heap) CRADLE_MAY_COLLECT;
-static void minor_on_request(cradle_heap *heap) {
+static void minor_on_request(cradle_heap *heap) CRADLE_MAY_COLLECT {
   cradle_event minor;
   uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_REQUEST, &minor);
   end_collecting(heap);

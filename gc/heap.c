@@ -11,7 +11,6 @@
 #include "gc/instruments/other_heaps.h"
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
-#include "gc/maximum.h"
 #include "gc/report/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/closed.h"
@@ -116,6 +115,18 @@ static void note_refused_parts(cradle_heap *heap) {
   if (doubt != NULL) crd_event_note(&heap->report, doubt, 0, 0);
 }
 
+/* Where the maximum is not what the program asked for, or cannot be reached. */
+static void note_maximum(cradle_heap *heap) {
+  size_t max = heap->options.heap_max_bytes;
+  if (max != 0 && max == heap->hardware.group_bytes / 4 * 3)
+    crd_event_note(&heap->report, "the maximum heap is three quarters of the cgroup's memory",
+                   heap->hardware.group_bytes, max);
+  if (max > heap->space.nursery.bytes && max - heap->space.nursery.bytes > heap->space.old.arenas.bytes)
+    crd_event_note(&heap->report,
+                   "the maximum heap cannot be reached: the address space for the old generation is smaller", max,
+                   heap->space.old.arenas.bytes);
+}
+
 static void send_created(cradle_heap *heap, const char *nursery_reason) {
   cradle_event created = {.kind = CRADLE_EVENT_HEAP_CREATED,
                           .u.heap = {.hardware = &heap->hardware,
@@ -133,7 +144,7 @@ static void send_created(cradle_heap *heap, const char *nursery_reason) {
                    heap->options.reserve_bytes, heap->space.old.arenas.bytes);
   if (heap->space.nursery.backing.pool && heap->space.nursery.pool_bytes == 0) note_refused_pool(heap);
   if (heap->space.old.arenas.backing.pool) note_refused_parts(heap);
-  crd_maximum_note(heap);
+  note_maximum(heap);
   const char *doubt = crd_backing_doubt(&heap->space.nursery.backing, &heap->hardware);
   if (doubt == NULL) doubt = crd_backing_doubt(&heap->space.old.arenas.backing, &heap->hardware);
   if (doubt != NULL) crd_event_note(&heap->report, doubt, heap->hardware.thp_page_bytes, heap->hardware.page_bytes);
@@ -252,7 +263,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   /* The order matters: the machine must be known before the maximum, which may be the cgroup's, and the maximum
    * before the nursery, which takes a share of it. */
   crd_outgrow_init(heap);
-  crd_maximum_respect_group(heap);
+  crd_outgrow_respect_group(heap);
   heap->space.plain_encoding = crd_encoding_is_plain(&heap->space.encoding);
   if (!init_memory(heap, error) || !init_types(heap, error) || !init_nursery(heap, error)) {
     destroy(heap);

@@ -1,12 +1,15 @@
 #include "gc/outgrow.h"
 
-#include "gc/maximum.h"
 #include "gc/old/arena_memory.h"
 #include "gc/platform/hardware.h"
 #include "gc/young/adapt.h"
+#include "gc/young/nursery.h"
 
 /* If base pages have this size, a huge page has 2 MiB (gc/old/backing.h), whatever sysfs says. */
 #define PLAIN_PAGE_BYTES ((size_t)4 << 10)
+
+/* If a cgroup's share is below this and two nurseries, it is no room for a heap, and does not become the maximum. */
+#define GROUP_MIN_BYTES ((size_t)16 << 20)
 
 static bool is_plain(cradle_hugepages policy) {
   return policy == CRADLE_HUGEPAGES_AUTO || policy == CRADLE_HUGEPAGES_OFF;
@@ -53,8 +56,20 @@ void crd_outgrow_memory(cradle_heap *heap) {
   crd_outgrow_bound(heap);
 }
 
+void crd_outgrow_respect_group(cradle_heap *heap) {
+  const char *reason;
+  size_t bytes = heap->hardware.group_bytes / 4 * 3;
+  /* A nursery that is never collected takes its share of this maximum, so it is not counted here. */
+  size_t nursery = collection_is_off(&heap->options) ? 0 : crd_nursery_choose(&heap->options, &heap->hardware, &reason);
+  if (heap->options.heap_max_bytes != 0 || bytes < 2 * nursery + GROUP_MIN_BYTES) return;
+  heap->options.heap_max_bytes = bytes;
+  ASSERT(bytes < heap->hardware.group_bytes, "a maximum heap beyond the cgroup's memory");
+  /* The program chose its minimum without knowing of this maximum. */
+  if (heap->options.major_min_bytes > bytes) heap->options.major_min_bytes = bytes;
+}
+
 void crd_outgrow_bound(cradle_heap *heap) {
-  crd_maximum_respect_group(heap);
+  crd_outgrow_respect_group(heap);
   crd_space_limit_arenas(&heap->space);
   crd_pacing_bound(&heap->marking.pacing, &heap->options, &heap->hardware);
   crd_adapt_bound(&heap->young);

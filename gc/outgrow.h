@@ -34,6 +34,9 @@ void crd_outgrow(cradle_heap *heap);
  * nursery is too large for the maximum heap then, it is cut when the next collection has emptied it. */
 void crd_outgrow_memory(cradle_heap *heap);
 void crd_outgrow_bound(cradle_heap *heap);
+/* A heap without a maximum gets three quarters of its cgroup's memory. A process that exceeds a cgroup's memory is
+ * killed without an error that anything could handle. */
+void crd_outgrow_respect_group(cradle_heap *heap);
 
 /* Called before a collection, with 0 bytes, and before bytes are placed outside of the nursery. */
 static inline void heap_grows(cradle_heap *heap, size_t bytes) {

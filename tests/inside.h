@@ -19,7 +19,6 @@
 #include "gc/instruments/dump.h"
 #include "gc/instruments/history.h"
 #include "gc/instruments/verify.h"
-#include "gc/maximum.h"
 #include "gc/object/header.h"
 #include "gc/object/poison.h"
 #include "gc/object/type_table.h"

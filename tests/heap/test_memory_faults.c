@@ -585,15 +585,14 @@ static void an_uncollected_nursery_is_halved(void **state) {
 
 /* The lists of registered objects stay right, whichever call is refused and whatever is collected before memory is
  * available again. */
-CRADLE_UNCHECKED_COLLECTION static void lists_are_refused(void **state) {
-  (void)state;
+CRADLE_UNCHECKED_COLLECTION static void lists_are_refused_from(unsigned every) {
   for (unsigned n = 1, calls = n; n <= calls; n++) {
     fixture f = {.armed = false};
     cradle_options options;
     registered_options(&f, &options);
     fixture_open_with(&f, &options);
     files_closed = 0;
-    refuse(NULL, n, 1);
+    refuse(NULL, n, every);
     uint64_t files = register_all(f.m, 3);
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     files += register_all(f.m, 3);
@@ -611,6 +610,13 @@ CRADLE_UNCHECKED_COLLECTION static void lists_are_refused(void **state) {
     assert_true(files >= 9000);
     assert_int_equal(files_closed, files);
   }
+}
+
+/* Each call once, and each with all that follow. */
+CRADLE_UNCHECKED_COLLECTION static void lists_are_refused(void **state) {
+  (void)state;
+  lists_are_refused_from(0);
+  lists_are_refused_from(1);
 }
 
 /* Arguments: --every-call, or --quick for those tests that take no longer than a second together. */

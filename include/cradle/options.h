@@ -146,8 +146,8 @@ typedef struct cradle_options {
    * least 64 GiB, and less in later heaps of a process that has more than 128. If the process has a limit on its
    * address space, or the system refuses, a share of what is left */
   size_t reserve_bytes;
-  /* how far the shadow stack and the stack of scoped roots may each grow; 4 KiB to 8 TiB, and a share of what is left
-   * as above */
+  /* how far the shadow stack and the stack of scoped roots may each grow; 64 MiB by default. 4 KiB to 8 TiB, and a
+   * share of what is left as above */
   size_t shadow_stack_bytes;
   /* where the old generation begins, for reproducible debugging. Heap creation fails unless it is a multiple of 2 MiB
    * and the addresses are free. NULL: anywhere */

@@ -29,7 +29,8 @@ CRADLE_API void cradle_major_hold(cradle_mutator *mutator, bool held);
  * bytes, it collects (in the end a full and a compacting collection) and gives back what that frees. If the live
  * objects, the nursery and two arenas still do not fit, or if the system does not take the free memory back, it returns
  * false and the old maximum stays; error says why, and error->accepted is the smallest maximum that would do. If they
- * fit, but not the room to promote the nursery, the nursery is made smaller. May collect. */
+ * fit, but not the room to promote the nursery, the nursery is made smaller. May collect, but not if it raises the
+ * maximum by 4 MiB or more: an out-of-memory handler may do that. */
 CRADLE_API CRADLE_RESULT_MATTERS bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *error)
     CRADLE_MAY_COLLECT;
 

@@ -176,6 +176,24 @@ static void what_is_dead_goes_first(void **state) {
   cradle_pop_many(f.m, 64);
 }
 
+/* So an out-of-memory handler may raise it. */
+static void raising_it_by_two_arenas_collects_nothing(void **state) {
+  (void)state;
+  assert_true(cradle_heap_set_max(f.m, 12 * MIB, NULL));
+  size_t count = 0;
+  for (string *text; (text = cradle_new_array(f.m, T_STRING, 20 * KIB)) != NULL; count++) cradle_push(f.m, text);
+  cradle_statistics before = fixture_stats(&f);
+  assert_true(cradle_heap_set_max(f.m, before.heap_max_bytes + 4 * MIB, NULL));
+  assert_int_equal(fixture_stats(&f).minor_collections, before.minor_collections);
+  assert_int_equal(fixture_stats(&f).major_collections, before.major_collections);
+  for (int i = 0; i < 16; i++, count++) {
+    string *text = cradle_new_array(f.m, T_STRING, 20 * KIB);
+    assert_non_null(text);
+    cradle_push(f.m, text);
+  }
+  cradle_pop_many(f.m, count);
+}
+
 static void it_bounds_the_threshold_and_what_is_kept(void **state) {
   (void)state;
   string *text = cradle_new_array(f.m, T_STRING, 20 * MIB);
@@ -494,6 +512,7 @@ int main(void) {
       WITH_FIXTURE(enable_without_disable),
       WITH_FIXTURE(below_what_lives_is_refused),
       WITH_FIXTURE(what_is_dead_goes_first),
+      WITH_FIXTURE(raising_it_by_two_arenas_collects_nothing),
       WITH_FIXTURE(it_bounds_the_threshold_and_what_is_kept),
       WITH_FIXTURE(it_can_be_raised_and_lifted),
       WITH_FIXTURE(closed_pages_are_opened_before_more_is_collected),

@@ -181,13 +181,13 @@ static void raising_it_by_two_arenas_collects_nothing(void **state) {
   (void)state;
   assert_true(cradle_heap_set_max(f.m, 12 * MIB, NULL));
   size_t count = 0;
-  for (string *text; (text = cradle_new_array(f.m, T_STRING, 20 * KIB)) != NULL; count++) cradle_push(f.m, text);
+  for (string *text; (text = cradle_new_array(f.m, T_STRING, 100 * KIB)) != NULL; count++) cradle_push(f.m, text);
   cradle_statistics before = fixture_stats(&f);
   assert_true(cradle_heap_set_max(f.m, before.heap_max_bytes + 4 * MIB, NULL));
   assert_int_equal(fixture_stats(&f).minor_collections, before.minor_collections);
   assert_int_equal(fixture_stats(&f).major_collections, before.major_collections);
   for (int i = 0; i < 16; i++, count++) {
-    string *text = cradle_new_array(f.m, T_STRING, 20 * KIB);
+    string *text = cradle_new_array(f.m, T_STRING, 100 * KIB);
     assert_non_null(text);
     cradle_push(f.m, text);
   }

@@ -183,7 +183,7 @@ static bool close_header(crd_reach *reach) {
   crd_closing *closing = &reach->closing;
   if (closing->at == open_count(reach)) return false;
   const cradle_word *words = reach->open.base + OPEN_WORDS * closing->at++;
-  object_close(object_at(words[0]), header_with_watched(words[1]));
+  object_close(object_at(words[0]), header_with(words[1], HEADER_WATCHED_FLAG));
   return true;
 }
 

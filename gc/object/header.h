@@ -1,8 +1,5 @@
-/* The header: the word that every object begins with, all 64 bits of it. No other file masks or shifts a header.
- *
- * The low half is the type id, so that a program tests a type by one 32-bit comparison and an allocation stores one
- * constant: a new object's header is nothing but its type id. The high half has the collector's flags and the identity
- * hash. The barrier's flag lies in a byte that a store can test on its own.
+/* The header: the word that every object begins with, all 64 bits of it. No other file masks or shifts a header. A new
+ * object's header is nothing but its type id.
  *
  *    63 62                              39  38  37 36 35 34 33 32 31                             0
  *   +--+----------------------------------+---+---+--+--+--+--+--+--------------------------------+
@@ -43,9 +40,9 @@
  * A header can also be *open*, while the order of death looks for what finalizers bring back (gc/death/reach.h). Then
  * bit 63 is set, and bits 36..62 are a place: the object's place among those that were reached and are not done; or, as
  * long as it was not reached, its number among the candidates for finalizers (gc/death/finalizer.h), and WA is set. A
- * stack keeps the object's header until the object closes. An increment may end meanwhile, so open headers outlast a
- * collection's pause. Their objects are old, and no program can reach them. In a minor collection the number of a
- * candidate is there without bit 63, which would say that the object has moved.
+ * stack keeps the object's header until the object closes. Open headers outlast a pause, but no program can reach their
+ * objects. In a minor collection the number of a candidate is there without bit 63, which would say that the object has
+ * moved.
  */
 #ifndef CRADLE_GC_OBJECT_HEADER_H
 #define CRADLE_GC_OBJECT_HEADER_H
@@ -69,18 +66,15 @@
 #define HEADER_OPEN_SHIFT 36
 #define HEADER_OPEN_PLACES (UINT64_C(1) << (63 - HEADER_OPEN_SHIFT))
 
-/* Mostly for the verifier: flags that large old arrays, young objects, old objects and prebuilt objects may have. */
 #define HEADER_RECORDING_SHIFT 33
+/* Flags that large old arrays, young objects, those that are recorded from birth, old and prebuilt objects may have. */
 #define HEADER_ARRAY_FLAGS (HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG)
 #define HEADER_YOUNG_FLAGS (HEADER_ID_FLAG | HEADER_HASH)
-/* Of a young large array that is recorded from birth. */
 #define HEADER_RECORDED_FLAGS (HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS | HEADER_WEAK_FLAG | HEADER_YOUNG_FLAGS)
-#define HEADER_OLD_FLAGS \
-  (HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS | HEADER_WATCHED_FLAG | HEADER_WEAK_FLAG | HEADER_PINNED_FLAG | \
-   HEADER_YOUNG_FLAGS)
+#define HEADER_OLD_FLAGS (HEADER_RECORDED_FLAGS | HEADER_WATCHED_FLAG | HEADER_PINNED_FLAG)
 /* Flags that only an old object can have. */
 #define HEADER_OLD_ONLY_FLAGS (HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS | HEADER_PINNED_FLAG)
-#define HEADER_PREBUILT_FLAGS (HEADER_BARRIER_FLAG | HEADER_PINNED_FLAG | HEADER_ID_FLAG | HEADER_HASH)
+#define HEADER_PREBUILT_FLAGS (HEADER_BARRIER_FLAG | HEADER_PINNED_FLAG | HEADER_YOUNG_FLAGS)
 
 _Static_assert(CRADLE_HASH_SHIFT == 39 && CRADLE_HASH_MASK == 0xffffff, "the hash lies between the id flag and bit 63");
 _Static_assert(CRADLE_BARRIER_OFFSET == 4 && CRADLE_BARRIER_MASK == 1,
@@ -145,9 +139,8 @@ static inline bool header_holds_values(uint64_t header) {
 static inline bool header_records_structures(uint64_t header) {
   return header_array_flags(header) == HEADER_VALUES_FLAG;
 }
-/* The header with the barrier's flag, which a young object gets when it becomes old. */
-static inline uint64_t header_with_barrier(uint64_t header) {
-  return header | HEADER_BARRIER_FLAG;
+static inline uint64_t header_with(uint64_t header, uint64_t flags) {
+  return header | flags;
 }
 static inline bool header_is_watched(uint64_t header) {
   return header_has(header, HEADER_WATCHED_FLAG);
@@ -225,11 +218,7 @@ static inline void object_open(cradle_word *object, uint64_t place) {
 static inline uint64_t header_open_flags(bool ordering, bool closing) {
   return (ordering ? HEADER_FORWARDED : 0) | (closing ? HEADER_WATCHED_FLAG : 0);
 }
-static inline uint64_t header_with_watched(uint64_t header) {
-  return header | HEADER_WATCHED_FLAG;
-}
-/* What is kept for a candidate whose object has another number as well: that number. A header that is kept has no bit
- * 63. */
+/* What is kept for a candidate whose object has another number as well: that number. A kept header has no bit 63. */
 static inline uint64_t header_of_same(uint64_t number) {
   return HEADER_FORWARDED | number;
 }

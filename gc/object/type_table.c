@@ -39,11 +39,10 @@ static uint64_t item_words(const cradle_type *type) {
 }
 
 static const char *structures_fault(const cradle_type *type) {
-  if (type->items != CRADLE_ITEMS_STRUCTURES) {
-    if (type->item_references != 0) return "item_references is for items that are CRADLE_ITEMS_STRUCTURES";
-    if (type->item_values != 0) return "item_values is for items that are CRADLE_ITEMS_STRUCTURES";
-    return NULL;
-  }
+  if (type->items != CRADLE_ITEMS_STRUCTURES)
+    return type->item_references != 0 ? "item_references is for items that are CRADLE_ITEMS_STRUCTURES"
+           : type->item_values != 0   ? "item_values is for items that are CRADLE_ITEMS_STRUCTURES"
+                                      : NULL;
   if (type->item_size % 8 != 0) return "item_size of structures must be a multiple of 8";
   if (type->item_references & type->item_values)
     return "item_references and item_values have a bit in common: a word cannot be a reference and a value";
@@ -183,17 +182,11 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
   return entry;
 }
 
-/* Which word of its item the word is. */
-static uint64_t item_word(const crd_type *type, const crd_item_slots *slots, const cradle_word *object,
-                          const cradle_word *word) {
-  const cradle_word *items = type_items(type, object);
-  ASSERT(word >= items, "a word before the items is taken for one of them");
-  return (uint64_t)(word - items) % slots->words;
-}
-
 cradle_items crd_type_item_word(const crd_type_table *table, const cradle_word *object, const cradle_word *word) {
   const crd_item_slots *slots = type_item_slots(table, object);
-  uint64_t at = item_word(&table->types[header_type(object[0])], slots, object, word);
+  const cradle_word *items = type_items(&table->types[header_type(object[0])], object);
+  ASSERT(word >= items, "a word before the items is taken for one of them");
+  uint64_t at = (uint64_t)(word - items) % slots->words;
   if (at >= 64) return CRADLE_ITEMS_BYTES;
   if (slots->references >> at & 1) return CRADLE_ITEMS_REFERENCES;
   return slots->values >> at & 1 ? CRADLE_ITEMS_VALUES : CRADLE_ITEMS_BYTES;
@@ -209,5 +202,5 @@ void crd_type_table_fini(crd_type_table *table) {
   free(table->types);
   free(table->services);
   free(table->item_slots);
-  *table = (crd_type_table){NULL, NULL, NULL, 0, 0, 0};
+  *table = (crd_type_table){0};
 }

@@ -1,7 +1,5 @@
-/* The type table: the embedder's descriptors, in the form in which the collector reads them.
- *
- * A descriptor is checked once, when it is added, and what the collector asks often is computed then: an allocation or
- * a collection only indexes the table.
+/* The type table: the embedder's descriptors. Each is checked once, when it is added, and what the collector asks often
+ * is computed then: an allocation or a collection only indexes the table.
  *
  *   [type.1] Every entry was checked when it was added: slots lie inside the size, the items' layout is possible.
  *   [type.2] With the plain encoding, value slots are folded into reference slots, so that the collector has one kind.
@@ -49,8 +47,7 @@ typedef struct crd_type {
 
 _Static_assert(sizeof(crd_type) == 64, "a line, so that an index is a shift");
 
-/* What only the services and messages need, apart from crd_type so that this stays one line of the cache. Tracing takes
- * weak items for bytes. */
+/* What only the services and messages need. Tracing takes weak items for bytes. */
 typedef struct crd_type_services {
   uint64_t weak, ephemerons; /* bitmaps of words */
   uint8_t items;             /* CRADLE_ITEMS_WEAK, CRADLE_ITEMS_EPHEMERONS, or NONE */
@@ -60,7 +57,7 @@ typedef struct crd_type_services {
   const char *name;
 } crd_type_services;
 
-/* The slots of an item that is a structure. Apart from crd_type, because few types have any. */
+/* The slots of an item that is a structure. */
 typedef struct crd_item_slots {
   uint64_t references, values; /* bitmaps of its words */
   uint32_t words;              /* its length */
@@ -105,10 +102,8 @@ static inline cradle_word *type_items(const crd_type *type, const cradle_word *o
   return object_at(address_of(object) + type->size);
 }
 
-/* Bytes of an object, by its descriptor and its length. */
 static inline size_t type_object_bytes(const crd_type *type, const cradle_word *object) {
-  if (type->items == CRADLE_ITEMS_NONE) return type->size;
-  return type_array_bytes(type, type_length(type, object));
+  return type->items == CRADLE_ITEMS_NONE ? type->size : type_array_bytes(type, type_length(type, object));
 }
 
 /* --- items that are structures [type.5] --- */
@@ -125,8 +120,7 @@ uint64_t crd_type_item_slot_count(const crd_type_table *table, const cradle_word
 
 /* The flags that an object of so many bytes gets when it becomes old. */
 static inline uint64_t type_old_flags(const crd_type *type, size_t bytes) {
-  if (bytes <= SLOTS_MIN_BYTES) return HEADER_BARRIER_FLAG;
-  return HEADER_BARRIER_FLAG | header_recording(type->recording);
+  return HEADER_BARRIER_FLAG | (bytes <= SLOTS_MIN_BYTES ? 0 : header_recording(type->recording));
 }
 
 #endif

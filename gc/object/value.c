@@ -7,14 +7,12 @@
 /* The one encoding without immediates. The payload is the whole word: a word with a tag is a mistake, so nothing
  * looks for one. (Low tags of which only 0 is a reference are another encoding.) */
 cradle_encoding crd_encoding_plain(void) {
-  cradle_encoding encoding = {.pairs = {{0, 0}}, .pair_count = 1, .tag_set = 0x01, .payload_mask = ~UINT64_C(0)};
-  return encoding;
+  return (cradle_encoding){.pairs = {{0, 0}}, .pair_count = 1, .tag_set = 0x01, .payload_mask = ~UINT64_C(0)};
 }
 
 cradle_encoding cradle_encoding_of(uint64_t mask, uint64_t pattern, uint8_t tag_set) {
-  cradle_encoding encoding = {
+  return (cradle_encoding){
       .pairs = {{mask, pattern}}, .pair_count = 1, .tag_set = tag_set, .payload_mask = ~(mask | TAG_BITS)};
-  return encoding;
 }
 
 bool crd_encoding_is_plain(const cradle_encoding *encoding) {

@@ -17,8 +17,8 @@ static inline bool value_is_reference(const cradle_encoding *encoding, uint64_t 
   return false;
 }
 
-/* The bits of a value that are an address if it is a reference. Those of an immediate may look like any address, so
- * they may be compared with bounds and prefetched, but never looked up or followed. */
+/* The bits of a value that are an address if it is a reference. Those of an immediate may be compared with bounds and
+ * prefetched, but never looked up or followed. */
 static inline uint64_t value_payload(const cradle_encoding *encoding, uint64_t value) {
   return value & encoding->payload_mask;
 }
@@ -34,9 +34,8 @@ static inline uint64_t value_moved(const cradle_encoding *encoding, uint64_t val
   return (value & ~encoding->payload_mask) | address;
 }
 
-/* The default encoding: plain references with NULL. */
+/* The default encoding: plain references with NULL, so that value slots and reference slots are the same. */
 cradle_encoding crd_encoding_plain(void);
-/* Whether values are plain references, so that value slots and reference slots are the same. */
 bool crd_encoding_is_plain(const cradle_encoding *encoding);
 /* NULL if the encoding is sound; otherwise what is wrong with it. */
 const char *crd_encoding_fault(const cradle_encoding *encoding);

@@ -1,8 +1,6 @@
-/* Visiting slots: the one place that knows how a descriptor and a trace callback lead to an object's slots. (gc/roots.h
- * knows where roots are, and gc/death where weak slots and ephemerons are.)
- *
- * The functions are always inlined, and called with a constant visit function, which gets as a constant whether a slot
- * holds a value. So each phase (copy, mark, verify) gets its own loops from one source.
+/* Visiting slots: the one place that knows how a descriptor and a trace callback lead to an object's slots. The
+ * functions are always inlined, and called with a constant visit function, which gets as a constant whether a slot holds
+ * a value. So each phase (copy, mark, verify) gets its own loops from one source.
  */
 #ifndef CRADLE_GC_OBJECT_VISIT_H
 #define CRADLE_GC_OBJECT_VISIT_H
@@ -28,21 +26,6 @@ CRD_ALWAYS_INLINE void visit_bits(cradle_word *words, uint64_t bitmap, bool valu
   for (; bitmap != 0; bitmap &= bitmap - 1) visit(context, value, words + __builtin_ctzll(bitmap));
 }
 
-/* From the last to the first, for callers that push slots on a stack, which gives them back in the opposite order. */
-CRD_ALWAYS_INLINE void visit_words_backward(cradle_word *from, cradle_word *to, bool value, crd_slot_function visit,
-                                            void *context) {
-  ASSERT(from <= to, "slots that end before they begin");
-  while (to > from) visit(context, value, --to);
-}
-CRD_ALWAYS_INLINE void visit_bits_backward(cradle_word *words, uint64_t bitmap, bool value, crd_slot_function visit,
-                                           void *context) {
-  while (bitmap != 0) {
-    unsigned word = 63 - (unsigned)__builtin_clzll(bitmap);
-    visit(context, value, words + word);
-    bitmap ^= UINT64_C(1) << word;
-  }
-}
-
 CRD_ALWAYS_INLINE void visit_bitmap(cradle_word *object, uint64_t bitmap, bool value, crd_slot_function visit,
                                     void *context) {
   ASSERT(!(bitmap & 1), "[type.1] the header is taken for a slot");
@@ -60,8 +43,7 @@ CRD_ALWAYS_INLINE void visit_items(const crd_type *type, cradle_word *object, ui
   if (type->items == CRADLE_ITEMS_VALUES) visit_words(items + first, items + last, true, visit, context);
 }
 
-/* The same for items that are structures. If all words of a structure are of one kind, its items are one run of
- * slots. */
+/* The same for structures. If all words of one are of one kind, the items are one run of slots. */
 CRD_ALWAYS_INLINE void visit_structures(const crd_type *type, const crd_item_slots *slots, cradle_word *object,
                                         uint64_t first, uint64_t last, crd_slot_function visit, void *context) {
   ASSERT(first <= last && last <= type_length(type, object), "items beyond an array's end are visited");

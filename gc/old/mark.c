@@ -16,15 +16,11 @@ static inline mark_context begin(crd_marking *marking) {
   return mark_context_of(marking, &marking->mark_stack, &marking->major.overflowed, marking->old->arenas.known_bytes);
 }
 
-CRD_ALWAYS_INLINE void mark_address(mark_context *context, uintptr_t address) {
-  mark_address_in(context, address, MARK_ALONE);
-}
-
 void crd_mark_address(crd_marking *marking, uintptr_t address) {
   mark_context context = begin(marking);
   ASSERT(marking->old->born_marked, "[span.7] an object is marked while nothing marks");
   ASSERT(!marking->old->marked_beside, "[marker.3] the mutator marks an object in a round");
-  mark_address(&context, address);
+  mark_address_in(&context, address, MARK_ALONE);
   mark_write_back(&context);
 }
 
@@ -84,24 +80,21 @@ static int next_countdown(const mark_context *context) {
 
 static const mark_calls calls = {trace, trace_rest, next_countdown};
 
-static bool drain_watching(mark_context *context) {
-  return mark_drain(context, &calls, MARK_WATCHING);
-}
-
 /* Returns whether the stack is empty; otherwise the budget is used up. */
 static bool drain(mark_context *context) {
   mark_take_again(context);
-  return CRADLE_UNLIKELY(context->marking->major.watching) ? drain_watching(context)
+  return CRADLE_UNLIKELY(context->marking->major.watching) ? mark_drain(context, &calls, MARK_WATCHING)
                                                            : mark_drain(context, &calls, MARK_ALONE);
 }
 
 /* --- other sources of grey objects --- */
 
-/* The next piece of a table: the entries [*at, the result). Moves the cursor on. */
-static uint32_t next_piece(uint32_t *at, uint32_t count) {
+/* The next piece of a table: the entries [*first, *at). Moves the cursor, *at, on. false: it is at the end. */
+static bool next_piece(uint32_t *at, uint32_t count, uint32_t *first) {
   ASSERT(*at <= count, "marking went past the end of a table");
-  uint32_t left = count - *at;
-  return *at += left < TABLE_PIECE ? left : TABLE_PIECE;
+  *first = *at;
+  *at += count - *at < TABLE_PIECE ? count - *at : TABLE_PIECE;
+  return *at > *first;
 }
 
 /* A piece of a root stack's words: its shadow stack, its scoped roots and its ranges, one behind the other. */
@@ -158,25 +151,20 @@ static bool mark_suspended(mark_context *context) {
 }
 
 /* Marks one piece of the tables: handles, pinned objects, written prebuilt objects and suspended root stacks are or
- * hold roots, but there may be a million of them, and then one look at all would make a long pause. An entry that
- * changes after the cursor has passed it is marked when it changes. Returns false when the cursors are at the ends. */
+ * hold roots, and there may be a million of them. An entry that changes after the cursor has passed it is marked when it
+ * changes. Returns false when the cursors are at the ends. */
 static bool mark_tables(mark_context *context) {
-  crd_marking *marking = context->marking;
-  if (marking->tables->handles.marked_at < marking->tables->handles.used) {
-    uint32_t first = marking->tables->handles.marked_at,
-             last = next_piece(&marking->tables->handles.marked_at, marking->tables->handles.used);
-    visit_handles(marking->tables, first, last, mark_slot, context);
-  } else if (marking->tables->pins.marked_at < marking->tables->pins.count) {
-    uint32_t first = marking->tables->pins.marked_at,
-             last = next_piece(&marking->tables->pins.marked_at, marking->tables->pins.count);
-    for (uint32_t i = first; i < last; i++) mark_address(context, marking->tables->pins.pins[i].address);
-  } else if (marking->tables->prebuilts.marked_at < marking->tables->prebuilts.written) {
-    uint32_t first = marking->tables->prebuilts.marked_at,
-             last = next_piece(&marking->tables->prebuilts.marked_at, marking->tables->prebuilts.written);
-    visit_prebuilts(marking->tables, first, last, mark_slot, context);
-  } else if (!mark_suspended(context)) {
+  crd_tables *tables = context->marking->tables;
+  uint32_t first;
+  if (next_piece(&tables->handles.marked_at, tables->handles.used, &first))
+    visit_handles(tables, first, tables->handles.marked_at, mark_slot, context);
+  else if (next_piece(&tables->pins.marked_at, tables->pins.count, &first))
+    for (; first < tables->pins.marked_at; first++)
+      mark_address_in(context, tables->pins.pins[first].address, MARK_ALONE);
+  else if (next_piece(&tables->prebuilts.marked_at, tables->prebuilts.written, &first))
+    visit_prebuilts(tables, first, tables->prebuilts.marked_at, mark_slot, context);
+  else if (!mark_suspended(context))
     return false;
-  }
   mark_write_back(context);
   return true;
 }
@@ -192,8 +180,8 @@ static bool mark_aside(mark_context *context) {
 }
 
 /* The part of the shadow stack that minor collections skip has not changed, so what lies there was marked when marking
- * began. It is visited once more at the end of marking as a precaution. That costs little. If the program wrote a
- * reference there unnoticed, the object that it refers to stays alive. Returns whether something is grey now. */
+ * began. A precaution: if the program wrote a reference there unnoticed, its object stays alive. Returns whether
+ * something is grey now. */
 static bool mark_unchanged_roots(mark_context *context) {
   mark_take_again(context);
   visit_unchanged_roots(context->marking->roots, mark_slot, context);
@@ -201,9 +189,8 @@ static bool mark_unchanged_roots(mark_context *context) {
   return !word_stack_is_empty(context->stack) || context->marking->major.overflowed;
 }
 
-/* Traces the marked objects of the next span once more, after the stack has overflowed. Retires the allocators first,
- * because the free places that they own have mark bits already and no objects yet. Returns false when all spans have
- * been looked at. */
+/* Traces the marked objects of the next span once more, after the stack has overflowed. Allocators are retired, because
+ * the free places that they own have mark bits and no objects. Returns false when all spans have been looked at. */
 static bool rescan_span(mark_context *context) {
   crd_marking *marking = context->marking;
   crd_major *major = &marking->major;
@@ -238,9 +225,8 @@ void crd_mark_start(crd_marking *marking) {
   if (marking->space->death != NULL) marking->space->death->mark_starts(marking->space->services);
 }
 
-/* Whenever the stack is empty, the loop asks the other sources of grey objects one after another. If one has something,
- * the stack is drained again before the next is asked. The unchanged roots come last, because each look at them goes
- * over all of them. */
+/* Whenever the stack is empty, the loop asks the next source of grey objects. The unchanged roots come last, because
+ * each look at them goes over all of them. */
 bool crd_mark_some(crd_marking *marking, crd_budget budget) {
   mark_context context = begin(marking);
   bool complete = false;

@@ -1,6 +1,6 @@
 /* Marking: finds the old objects that the program can still reach, so that sweeping may free all others.
  *
- * Three colours say how far marking has come with an object. It only ever moves to the right:
+ * Three colours say how far marking has come with an object, which only ever moves to the right:
  *
  *        white  ------------------>  grey  -------------------->  black
  *     no mark bit    something     mark bit,   its slots were     mark bit,
@@ -9,30 +9,23 @@
  *                    "marked")
  *
  * Marking begins by turning grey what the roots refer to, and ends when nothing is grey. Then black objects refer to
- * black objects only. So no path leads from a root to a white object: what is still white is dead.
+ * black objects only: what is still white is dead.
  *
- * What can go wrong. Marking is done in increments, and between them the program runs. It may move the only reference
- * to a white object W out of a grey object G into a black object B:
+ * Marking is done in increments, and between them the program runs. It may move the only reference to a white object W
+ * out of a grey object into a black object B. Nobody visits B again, and W would be freed while in use. So while a major
+ * collection marks, the write barrier remembers B, or records its slot, at every store and not only if a young object is
+ * stored. Every increment comes right after a minor collection. That collection marks what roots, remembered objects,
+ * recorded slots and newly promoted objects refer to. And an object that is allocated old or promoted meanwhile is born
+ * marked [span.7]. So whenever an increment finds the stack empty, no black object refers to a white one, and marking is
+ * over without another look at all roots [heap.6].
  *
- *     before:  G (grey) --> W (white)    B (black)
- *     after:   G (grey)     W (white) <-- B (black)     nobody visits B again, and W would be freed while in use
- *
- * What prevents it. While a major collection marks, the write barrier remembers B, or records its slot, at every store
- * and not only if a young object is stored. Every increment comes right after a minor collection. That
- * collection marks what roots, remembered objects, recorded slots and newly promoted objects refer to: here it finds W
- * in B. It finds W, too, if the program kept the reference in a root only. And an object that is allocated old or
- * promoted meanwhile is never white, but born marked [span.7]. So whenever an increment finds the stack empty, no black
- * object refers to a white one, and marking is over without another look at all roots [heap.6].
- *
- * The mark stack holds the grey objects. It is an array of our own, because a recursion as deep as a list of millions
- * of nodes would overflow the C stack. A long array of slots is traced in pieces, so that one object does not hold an
+ * The mark stack holds the grey objects. A long array of slots is traced in pieces, so that one object does not hold an
  * increment up: the rest of the array goes back on the stack as two words, the index of the rest's first item and,
- * above it, the object with a tag bit. A popped object waits in a short queue while its first line is prefetched into
- * the cache.
+ * above it, the object with a tag bit.
  *
  * When the stack cannot grow, the object that did not fit is grey and on no stack; the flag overflowed says that there
  * are such objects. Once the stack is empty, a rescan traces every marked object again, span after span, until no
- * object overflows any more. So marking needs bounded memory; if the stack is too small, it takes longer.
+ * object overflows any more. So marking needs bounded memory.
  *
  *   [mark.1] What is traced is marked, and so is every object on the stack.
  *   [mark.2] The stack is empty when marking begins and when it is over; no object is grey then.
@@ -59,22 +52,5 @@ void crd_mark_again(crd_marking *marking, const cradle_word *object);
 void crd_mark_later(crd_marking *marking, uint32_t page);
 /* Empties that list, in a pause. */
 void crd_mark_listed(crd_marking *marking);
-
-/* --- entries of the mark stack ---
- *
- * An entry is an object, or the rest of an array: the object with a tag bit, and below it the index of the first item
- * of the rest. The tag bit is free because objects lie at multiples of 8. */
-
-#define MARK_PIECE 1
-
-static inline cradle_word mark_piece(const cradle_word *object) {
-  return address_of(object) | MARK_PIECE;
-}
-static inline bool mark_is_piece(cradle_word entry) {
-  return entry & MARK_PIECE;
-}
-static inline cradle_word *mark_object_of(cradle_word entry) {
-  return object_at(entry & ~(cradle_word)MARK_PIECE);
-}
 
 #endif

@@ -1,15 +1,11 @@
 /* The loop of marking: takes objects from the mark stack and marks what they refer to.
  *
  * The loop is written once and compiled three times, as each of the modes below, which are always constants. The
- * mutator's increments (gc/old/mark.c) run it in two of them, the second core's rounds (gc/old/mark_beside.c) in the
- * third. That one runs beside the program, which may write to an object while the loop reads it. So there:
- *
- *   - mark_read reads the words of an object. Nothing is decided by two reads of one word, because the second read
- *     might see another value.
- *   - A word may hold anything [marker.4]. Its address is followed only if the allocation bit says that an object
- *     begins there.
- *   - A length may be anything, too. No more items are traced than the object's place has room for.
- *   - Objects that need the program are put aside [marker.6].
+ * mutator's increments (gc/old/mark.c) run it in two of them, the second core's rounds (gc/old/marker.c) in the third.
+ * That one runs beside the program, which may write to an object while the loop reads it. So there nothing is decided by
+ * two reads of one word; an address is followed only if the allocation bit says that an object begins there [marker.4];
+ * no more items are traced than the object's place has room for; and objects that need the program are put aside
+ * [marker.6].
  *
  * Everything is inline, and the loop works on a copy of its context whose address is passed to no function that is not
  * inlined: so the compiler keeps the copy in registers.
@@ -22,8 +18,7 @@
 #include "gc/old/mark.h"
 #include "gc/old/marking.h"
 
-/* An array is traced so many words at a time. An array of structures is traced in whole items: as many as fit into so
- * many words, at least one. A pause waits for the second core to end a piece. */
+/* An array is traced so many words at a time, but whole items. A pause waits for the second core to end a piece. */
 #define PIECE_WORDS LIMIT(256, 8)
 /* For the countdown, so many words of an array count as one more object. */
 #define WORDS_AN_OBJECT 8
@@ -35,6 +30,10 @@ typedef enum mark_mode {
   MARK_WATCHING, /* the same, and the order of death wants to see watched and weak objects (gc/death/waiting.h) */
   MARK_BESIDE,   /* the program runs */
 } mark_mode;
+
+/* An entry of the mark stack is an object; or, with a tag bit, the rest of an array: below it lies the index of the rest's
+ * first item. */
+#define MARK_PIECE 1
 
 /* What marking needs at each slot. While the loop runs, the top in its copy of this struct is the true one, and the
  * stack's own is out of date. */
@@ -70,8 +69,7 @@ static inline mark_context mark_context_of(crd_marking *marking, crd_word_stack 
                         .top = stack->top,
                         .limit = stack->limit};
 }
-/* Writes the context's top back to the stack, before something else uses the stack. mark_take_again reads it again
- * afterwards. */
+/* Before something else uses the stack, and afterwards. */
 static inline void mark_write_back(const mark_context *context) {
   context->stack->top = context->top;
 }
@@ -83,9 +81,8 @@ static inline void mark_take_again(mark_context *context) {
 /* --- what the mutator may be writing to --- */
 
 /* Reads a word of an object while the program runs: its header, its length or a slot. The mutator stores whole aligned
- * words, and a processor never shows half of such a store. In C's terms, its plain stores and this load are a data race
- * all the same. Atomic stores would avoid that, but the write barrier, which is inline in every program, must not cost
- * more than it does. */
+ * words, and a processor never shows half of such a store. In C's terms that is a data race all the same: the program's
+ * stores are plain, because the write barrier must not cost more than it does. */
 SANITIZE_RACY cradle_word word_beside(const cradle_word *word) {
   return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
@@ -98,8 +95,7 @@ CRD_ALWAYS_INLINE uint64_t mark_read_length(const crd_type *type, const cradle_w
   return mark_read(object_at(address_of(object) + type->length_offset), mode);
 }
 
-/* How many items the object's place or pages have room for. The length in the object is a hint, too [marker.4], and
- * must not lead out of them. */
+/* How many items the object's place or pages have room for. The length in the object is a hint [marker.4]. */
 static inline uint64_t items_that_fit(const mark_context *context, const crd_type *type, const cradle_word *object) {
   const crd_old *old = &context->space->old;
   const crd_page *span = old_span_of(old, address_of(object));
@@ -119,26 +115,19 @@ static inline bool is_unmarked_object(crd_arena *arena, size_t index, uint64_t m
 
 /* --- slots --- */
 
-/* Makes the stack longer. Returns its new end, or NULL: it cannot grow. */
-static CRADLE_COLD cradle_word *mark_more_stack(crd_word_stack *stack) {
-  return crd_word_stack_grow(stack) ? stack->limit : NULL;
-}
-
 CRD_ALWAYS_INLINE bool mark_push(mark_context *context, cradle_word entry) {
   ASSERT(context->top <= context->limit && context->limit == context->stack->limit,
          "[word_stack.1] a push behind what is committed");
   if (CRADLE_UNLIKELY(context->top == context->limit)) {
-    cradle_word *limit = mark_more_stack(context->stack);
-    if (limit == NULL) return false;
-    context->limit = limit;
+    if (!crd_word_stack_grow(context->stack)) return false;
+    context->limit = context->stack->limit;
   }
   *context->top++ = entry;
   return true;
 }
 
-/* Turns the object at an address grey, if it is white and lies in the arenas. The address needs no other test, unless
- * the program runs: 0 and objects outside of the heap do not lie in the arenas. And no slot refers to a young object,
- * because an increment begins right after a minor collection. */
+/* Turns the object at an address grey, if it is white and lies in the arenas. 0 and objects outside of the heap do not,
+ * and no slot refers to a young object, because an increment begins right after a minor collection. */
 CRD_ALWAYS_INLINE void mark_address_in(mark_context *context, uintptr_t address, mark_mode mode) {
   uintptr_t offset = address - context->arenas_base;
   if (offset >= context->arenas_bytes) return;
@@ -162,17 +151,19 @@ CRD_ALWAYS_INLINE void mark_slot_in(mark_context *context, bool value, cradle_wo
 CRD_ALWAYS_INLINE void mark_slot(void *context, bool value, cradle_word *slot) {
   mark_slot_in(context, value, slot, MARK_ALONE);
 }
-CRD_ALWAYS_INLINE void mark_slot_beside(void *context, bool value, cradle_word *slot) {
-  mark_slot_in(context, value, slot, MARK_BESIDE);
-}
 
+/* From the last slot to the first, because the stack gives them back in the opposite order. */
 CRD_ALWAYS_INLINE void mark_words(mark_context *context, cradle_word *from, cradle_word *to, bool value,
                                   mark_mode mode) {
-  visit_words_backward(from, to, value, mode == MARK_BESIDE ? mark_slot_beside : mark_slot, context);
+  while (to > from) mark_slot_in(context, value, --to, mode);
 }
 CRD_ALWAYS_INLINE void mark_bits(mark_context *context, cradle_word *words, uint64_t bitmap, bool value,
                                  mark_mode mode) {
-  visit_bits_backward(words, bitmap, value, mode == MARK_BESIDE ? mark_slot_beside : mark_slot, context);
+  while (bitmap != 0) {
+    unsigned word = 63 - (unsigned)__builtin_clzll(bitmap);
+    mark_slot_in(context, value, words + word, mode);
+    bitmap ^= UINT64_C(1) << word;
+  }
 }
 
 /* --- arrays --- */
@@ -180,16 +171,14 @@ CRD_ALWAYS_INLINE void mark_bits(mark_context *context, cradle_word *words, uint
 /* Pushes the rest of an array, from item `first` on, to be traced later. false: the stack has no room for two words. */
 CRD_ALWAYS_INLINE bool push_rest(mark_context *context, const cradle_word *object, uint64_t first) {
   if (!mark_push(context, first)) return false;
-  if (mark_push(context, mark_piece(object))) return true;
+  if (mark_push(context, address_of(object) | MARK_PIECE)) return true;
   context->top--;
   return false;
 }
 
-/* Returns where a piece of an array ends that begins with the item `first`, and pushes the rest on the stack. words:
- * the words of one item.
- *
- * If the stack has no room for the rest, the mutator traces all of it now: that takes long, but needs no memory. A
- * pause cannot wait so long for the second core, so then a rescan of all marked objects will trace it [mark.4]. */
+/* Returns where a piece of an array ends that begins with the item `first`, and pushes the rest on the stack. words: of
+ * one item. If the stack has no room for the rest, the mutator traces all of it now: that takes long, but needs no
+ * memory. A pause cannot wait so long for the second core, so there a rescan will trace it [mark.4]. */
 CRD_ALWAYS_INLINE uint64_t piece_end(mark_context *context, const crd_type *type, const cradle_word *object,
                                      uint64_t first, uint64_t words, mark_mode mode) {
   uint64_t last = mark_read_length(type, object, mode), piece = words < PIECE_WORDS ? PIECE_WORDS / words : 1;
@@ -293,8 +282,9 @@ CRD_ALWAYS_INLINE void mark_trace(mark_context *context, cradle_word *object, ma
 /* Most objects that are popped one after another are of one type. The loop calls them a run. While a run lasts, the
  * loop knows where the type's slots are and traces them inline, without a look at the type. A type can form a run if it
  * has no items and its slots are all references or all values. Other objects are traced by a call, which ends the run.
- * Objects without slots, such as the strings of a list of records, may come between the objects of a run. */
-/* The slots of a run's objects. One or two references, which most objects have, take the shortest way. */
+ * Objects without slots, such as the strings of a list of records, may come between the objects of a run.
+ *
+ * The shape of a run: one or two references, which most objects have, take the shortest way. */
 typedef enum run_shape {
   RUN_OF_ONE,
   RUN_OF_TWO,
@@ -361,8 +351,8 @@ CRD_ALWAYS_INLINE bool pop(mark_loop *loop, mark_context *context, const mark_ca
   while (loop->local.top > loop->floor) {
     *object = *--loop->local.top;
     __builtin_prefetch(object_at(*object));
-    if (CRADLE_LIKELY(!mark_is_piece(*object))) return true;
-    call(loop, context, calls->rest, mark_object_of(*object));
+    if (CRADLE_LIKELY(!(*object & MARK_PIECE))) return true;
+    call(loop, context, calls->rest, object_at(*object & ~(cradle_word)MARK_PIECE));
   }
   return false;
 }
@@ -441,8 +431,7 @@ CRD_ALWAYS_INLINE bool go_on(mark_loop *loop, mark_context *context, const mark_
   return loop->local.countdown > 0;
 }
 
-/* Traces what is on the stack until it is empty, which it returns, or the loop is to end. Begins with the context's
- * countdown.
+/* Traces what is on the stack until it is empty, which it returns, or the loop is to end.
  *
  * Popped objects go through a queue: one goes in at the end and the oldest comes out and is traced. So between the
  * prefetch of an object and the first look at it, QUEUE_LENGTH others are traced, and the cache line has had time to

@@ -83,7 +83,7 @@ CRD_ALWAYS_INLINE cradle_word *copy(crd_minor *context, cradle_word *object, uin
   }
   /* From here on the copy is old and not remembered. If its slots still lead into the nursery, the pending list has it,
    * not the remembered set. */
-  place[0] = header_with_barrier(header);
+  place[0] = header_with(header, HEADER_BARRIER_FLAG);
   place[1] = object[1];
   copy_words(place + 2, object + 2, bytes / 8 - 2);
   object_forward(object, place);

@@ -13,10 +13,7 @@
 _Static_assert(sizeof(crd_arena) == 80 * 1024, "metadata of an arena: 80 KiB");
 _Static_assert(sizeof(crd_page) == 24, "page entry: 24 bytes");
 
-/* --- lists ---
- *
- * USED arenas are listed by the logarithms of two numbers: their free pages, which say how full they are, and their
- * longest free run, which says what fits. Logarithms keep the table small: ten by ten lists. */
+/* --- lists [arena.4] --- */
 
 static uint32_t bucket_of(uint32_t pages) {
   return 31 - (uint32_t)__builtin_clz(pages);
@@ -74,24 +71,22 @@ static void map_write(uint64_t *map, uint32_t from, uint32_t count, bool set) {
   }
 }
 
-static uint32_t map_longest(const uint64_t *map) {
-  uint32_t longest = 0, from = 0;
+/* The first run of count free pages or more; ARENA_PAGES if there is none. *longest: of the runs looked at. */
+static uint32_t map_first_fit(const uint64_t *map, uint32_t count, uint32_t *longest) {
+  uint32_t from = *longest = 0;
   while ((from = map_find(map, from, true)) < ARENA_PAGES) {
     uint32_t end = map_find(map, from, false);
-    if (end - from > longest) longest = end - from;
-    from = end;
-  }
-  return longest;
-}
-
-static uint32_t map_first_fit(const uint64_t *map, uint32_t count) {
-  uint32_t from = 0;
-  while ((from = map_find(map, from, true)) < ARENA_PAGES) {
-    uint32_t end = map_find(map, from, false);
+    if (end - from > *longest) *longest = end - from;
     if (end - from >= count) return from;
     from = end;
   }
   return ARENA_PAGES;
+}
+
+static uint16_t map_longest(const uint64_t *map) {
+  uint32_t longest;
+  (void)map_first_fit(map, ARENA_PAGES, &longest);
+  return (uint16_t)longest;
 }
 
 uint32_t crd_arenas_skip_free(const crd_arenas *arenas, uint32_t page) {
@@ -122,7 +117,7 @@ static void occupy(crd_arenas *arenas, uint32_t index, uint32_t first, uint32_t 
   map_write(arena->free_map, first, count, false);
   map_write(arena->dirty_map, first, count, true);
   arena->free_pages = (uint16_t)(arena->free_pages - count);
-  arena->longest = (uint16_t)map_longest(arena->free_map);
+  arena->longest = map_longest(arena->free_map);
 }
 
 /* Makes a FREE arena USED, with all its pages free and in no list yet. */
@@ -150,17 +145,10 @@ static void close_arena(crd_arenas *arenas, uint32_t index) {
 }
 
 static uint32_t lowest_free(crd_arenas *arenas) {
-  uint32_t index = arenas->free_hint;
-  while (index < arenas->capacity && arenas->states[index] != ARENA_FREE) index++;
-  arenas->free_hint = index;
-  return index;
+  return arenas->free_hint = arenas_next(arenas, arenas->free_hint, arenas->capacity, ARENA_FREE);
 }
-
 static uint32_t lowest_reserved(crd_arenas *arenas) {
-  uint32_t index = arenas->reserved_hint;
-  while (index < arenas->capacity && arenas->states[index] != ARENA_RESERVED) index++;
-  arenas->reserved_hint = index;
-  return index;
+  return arenas->reserved_hint = arenas_next(arenas, arenas->reserved_hint, arenas->capacity, ARENA_RESERVED);
 }
 
 /* The first arena of a list, among the first `most`, whose longest run has count pages; or ARENA_NONE. */
@@ -172,8 +160,8 @@ static uint32_t find_in_list(const crd_arenas *arenas, uint32_t index, uint32_t 
   return ARENA_NONE;
 }
 
-/* The fullest USED arena that has count free pages in a row, or ARENA_NONE. Among arenas that are about as full, it is
- * one whose longest run is as short as possible, so that long runs are kept for those that need them. */
+/* The fullest USED arena that has count free pages in a row, or ARENA_NONE. Of arenas that are about as full, it is one
+ * whose longest run is as short as possible: long runs are kept for those that need them. */
 static uint32_t find_used(const crd_arenas *arenas, uint32_t count, uint32_t most) {
   uint32_t shortest = bucket_of(count);
   for (uint32_t room = shortest; room < ARENA_BUCKETS; room++) {
@@ -188,8 +176,8 @@ static uint32_t find_used(const crd_arenas *arenas, uint32_t count, uint32_t mos
 
 /* Takes a run in an arena that has room for it. The arena changes its list on the way: it is fuller then. */
 static uint32_t take_in(crd_arenas *arenas, uint32_t index, uint32_t count, bool *clean) {
+  uint32_t longest, first = map_first_fit(arenas->meta[index].free_map, count, &longest);
   crd_arenas_withdraw(arenas, index);
-  uint32_t first = map_first_fit(arenas->meta[index].free_map, count);
   occupy(arenas, index, first, count, clean);
   crd_arenas_restore(arenas, index);
   return index * ARENA_PAGES + first;
@@ -208,10 +196,9 @@ static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bo
   return index == ARENA_NONE ? PAGE_NONE : take_in(arenas, index, count, clean);
 }
 
-/* The first of count neighbouring arenas in [from, end) that hold nothing, or ARENA_NONE. A program may have very
- * many objects of some MiB, so callers leave out what the hints rule out [arena.3]. committed: all of them must be
- * FREE already, so the search ends with the last FREE one. Committing a RESERVED arena while others are FREE would
- * leave more FREE ones than needed, which are then given back to the system and soon committed again. */
+/* The first of count neighbouring arenas in [from, end) that hold nothing, or ARENA_NONE. committed: all of them must be
+ * FREE already, so the search ends with the last FREE one. Callers leave out what the hints rule out [arena.3]: a
+ * program may have very many objects of some MiB. */
 static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t from, uint32_t end, uint32_t count, bool committed) {
   uint32_t found = 0, left = committed ? arenas->free_count : end;
   for (uint32_t i = from; i < end && left > 0; i++) {
@@ -227,10 +214,11 @@ static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t from, uint32_
 /* With a quarantine, neighbours are committed in turn, as single arenas are. If that would exceed the limit, the search
  * begins at the lowest arena, so that FREE ones can be among the neighbours. */
 static uint32_t find_reserved_neighbours(crd_arenas *arenas, uint32_t count) {
-  bool goes_round = arenas_go_round(arenas) && arenas->committed_count + count <= arenas->limit;
-  uint32_t end = crd_arenas_round_end(arenas, count), first = ARENA_NONE;
-  if (goes_round) first = find_neighbours(arenas, arenas->reserved_hint, end, count, false);
-  if (first != ARENA_NONE) return first;
+  if (arenas_go_round(arenas) && arenas->committed_count + count <= arenas->limit) {
+    uint32_t end = crd_arenas_round_end(arenas, count);
+    uint32_t first = find_neighbours(arenas, arenas->reserved_hint, end, count, false);
+    if (first != ARENA_NONE) return first;
+  }
   /* One of the neighbours at least is RESERVED, because FREE ones alone were looked for before. */
   uint32_t lowest = arenas_go_round(arenas) ? 0 : lowest_reserved(arenas);
   return find_neighbours(arenas, lowest < count ? 0 : lowest - (count - 1), arenas->capacity, count, false);
@@ -267,7 +255,6 @@ uint32_t crd_arenas_take(crd_arenas *arenas, uint32_t count, uint32_t keep, bool
   }
 }
 
-/* Arena by arena: a run of more than 512 pages lies in several. */
 void crd_arenas_give_back(crd_arenas *arenas, uint32_t page, uint32_t count) {
   for (uint32_t part; count > 0; page += part, count -= part) {
     uint32_t index = page / ARENA_PAGES, first = page % ARENA_PAGES;
@@ -279,7 +266,7 @@ void crd_arenas_give_back(crd_arenas *arenas, uint32_t page, uint32_t count) {
     crd_arenas_withdraw(arenas, index);
     map_write(arena->free_map, first, part, true);
     arena->free_pages = (uint16_t)(arena->free_pages + part);
-    arena->longest = (uint16_t)map_longest(arena->free_map);
+    arena->longest = map_longest(arena->free_map);
     if (arena->free_pages == ARENA_PAGES)
       close_arena(arenas, index);
     else
@@ -308,29 +295,26 @@ static uint32_t count_listed(const crd_arenas *arenas, uint32_t most) {
 
 /* [arena.3]. That nothing is committed at or above committed_end need not be looked at: the counts would not match. */
 static const char *check_bounds(const crd_arenas *arenas) {
-  bool goes_round = arenas_go_round(arenas);
-  if (!goes_round && arenas->reserved_hint > arenas->committed_end)
+  uint32_t end = arenas->committed_end, reserved = arenas_next(arenas, 0, end, ARENA_RESERVED);
+  if (!arenas_go_round(arenas) && arenas->reserved_hint > reserved)
     return "an arena is reserved below the hint [arena.3]";
-  for (uint32_t i = 0; i < arenas->committed_end; i++) {
-    if (i < arenas->free_hint && arenas->states[i] == ARENA_FREE) return "an arena is FREE below the hint [arena.3]";
-    if (i < arenas->reserved_hint && !goes_round && arenas->states[i] == ARENA_RESERVED)
-      return "an arena is reserved below the hint [arena.3]";
-    if (i >= arenas->used_end && arenas->states[i] == ARENA_USED) return "an arena is in use at the end [arena.3]";
-  }
+  uint32_t lowest = arenas_next(arenas, 0, end, ARENA_FREE);
+  if (lowest < end && lowest < arenas->free_hint) return "an arena is FREE below the hint [arena.3]";
+  if (arenas_next(arenas, arenas->used_end, end, ARENA_USED) < end) return "an arena is in use at the end [arena.3]";
   return NULL;
 }
 
 const char *crd_arenas_check(const crd_arenas *arenas) {
   uint32_t free_count = 0, used = 0, with_room = 0, from_pool = 0;
   for (uint32_t i = 0; i < arenas->committed_end; i++) {
-    if (arenas->states[i] == ARENA_FREE) free_count++;
+    free_count += arenas->states[i] == ARENA_FREE;
     if (arenas->states[i] == ARENA_RESERVED && arenas->origins[i] != 0) return "a reserved arena has an origin";
-    if (arenas->origins[i] & ARENA_FROM_POOL) from_pool++;
+    from_pool += (arenas->origins[i] & ARENA_FROM_POOL) != 0;
     if (arenas->states[i] != ARENA_USED) continue;
-    used++;
     const char *fault = check_used(&arenas->meta[i]);
     if (fault != NULL) return fault;
-    if (arenas->meta[i].longest > 0) with_room++;
+    used++;
+    with_room += arenas->meta[i].longest > 0;
   }
   if (free_count != arenas->free_count || free_count + used != arenas->committed_count)
     return "arena counts do not match their states [arena.2]";

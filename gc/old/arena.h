@@ -1,8 +1,7 @@
 /* Arenas: the memory of the old generation, and the runs of pages that are taken from it.
  *
- * The old generation gets memory in arenas of 2 MiB, the size of a huge page. All arenas lie in one reservation of
- * address space, one behind the other. What must be known about an arena (its crd_arena) lies in a second reservation,
- * at the same index:
+ * The old generation gets memory in arenas of 2 MiB, the size of a huge page. They lie one behind the other in one
+ * reservation of address space. A second reservation has the metadata of each arena (its crd_arena), at the same index:
  *
  *                 arena 0    arena 1    arena 2    ...          2 MiB each: objects and nothing else
  *     base ----> [##########|######....|..........|- - - -
@@ -11,9 +10,7 @@
  *     the arena of an address:  (address - base) / 2 MiB
  *     the bit of an object:     the number of its first word in the arena
  *
- * So an address finds its metadata by arithmetic, without a search or a read of the arena. The metadata lies apart for
- * two reasons. Headers inside the arenas would all begin at the same offset, so that they would compete for the same
- * sets of the cache. And setting an object's mark bit touches one line of the metadata, and nothing in the arena.
+ * Headers inside the arenas would begin at the same offset in each, and compete for the same sets of the cache.
  *
  * An arena is cut into 512 pages of 4 KiB. Neighbouring pages that are taken together are a run; a run that holds
  * objects is a span (gc/old/span.h).
@@ -27,12 +24,10 @@
  *
  * This file moves arenas between FREE and USED, gc/old/arena_memory.h between RESERVED and FREE.
  *
- * Which arena. A run of up to 512 pages comes from the fullest USED arena that has room for it. So sparse arenas get
- * nothing new, and become empty as their objects die. If no USED arena has room, the lowest FREE arena is opened. A
- * longer run takes neighbouring arenas: committed ones if enough of them lie side by side.
- *
- * With a quarantine, each commit takes the arena behind the one committed last, not the lowest. So memory that was
- * given back stays inaccessible for long, and a stale reference into it faults.
+ * A run of up to 512 pages comes from the fullest USED arena that has room for it, so that sparse arenas become empty;
+ * if there is none, the lowest FREE arena is opened. A longer run takes neighbouring arenas: committed ones if enough
+ * of them lie side by side. With a quarantine, each commit takes the arena behind the one committed last, not the
+ * lowest: memory that was given back stays inaccessible for long, and a stale reference into it faults.
  *
  *   [arena.1] A commit makes a RESERVED arena FREE. It becomes USED when the first run in it is taken, and FREE again
  *             when the last one is given back. Only a FREE arena goes back to the system.
@@ -47,7 +42,7 @@
  *   [arena.6] A run of up to 512 pages lies in one arena. A longer one begins at the first page of an arena, and other
  *             runs may take the pages behind it in its last arena.
  *   [arena.7] Only metadata of known arenas is read: that of the others is not accessible. Every arena that is or was
- *             committed is known. So the bits and page entries of a known arena that is RESERVED are zero [arena.5].
+ *             committed is known.
  */
 #ifndef CRADLE_GC_OLD_ARENA_H
 #define CRADLE_GC_OLD_ARENA_H
@@ -63,13 +58,12 @@
 #define ARENA_BITMAP_WORDS (ARENA_BYTES / 8 / 64)
 #define ARENA_BUCKETS 10
 #define ARENA_NONE UINT32_MAX
-/* "No page", where a page number is expected. */
 #define PAGE_NONE UINT32_MAX
 
 enum { ARENA_RESERVED = 0, ARENA_FREE, ARENA_USED };
 
-/* Page states. A span's first page says what the span is. Its other pages are INSIDE in a span of small objects, so
- * that any page finds its span. The other pages of a large object have no entry: references lead to its first page. */
+/* A span's first page says what the span is. The others are INSIDE in a span of small objects, so that any page finds
+ * its span. The other pages of a large object have no entry: references lead to its first page. */
 enum { PAGE_FREE = 0, PAGE_SMALL, PAGE_INSIDE, PAGE_LARGE, PAGE_LARGE_YOUNG, PAGE_LARGE_REACHED };
 
 typedef struct crd_page {
@@ -93,8 +87,8 @@ typedef struct crd_page {
 } crd_page;
 
 typedef struct crd_arena {
-  /* Two bitmaps, with a bit for each word of the arena. marks: an object starts there and was reached. allocated: an
-   * object starts there, or an allocator owns the place. */
+  /* A bit for each word. marks: an object starts there and was reached. allocated: an object starts there, or an
+   * allocator owns the place. */
   uint64_t marks[ARENA_BITMAP_WORDS];
   uint64_t allocated[ARENA_BITMAP_WORDS];
   crd_page pages[ARENA_PAGES];
@@ -102,13 +96,15 @@ typedef struct crd_arena {
   uint64_t dirty_map[ARENA_PAGES / 64]; /* a bit for each page: written since the commit, so perhaps not zero */
   uint32_t next, previous;              /* in its list [arena.4] */
   uint16_t free_pages, longest;         /* pages; longest <= free_pages <= ARENA_PAGES, both 0 unless USED */
-  uint8_t padding[4096 - 2 * ARENA_PAGES / 8 - 12];
+  uint32_t live;                        /* in a compaction: how many bytes live in it */
+  uint8_t padding[4096 - 2 * ARENA_PAGES / 8 - 16];
 } crd_arena;
 
-/* Flags: where a committed arena's memory comes from. */
+/* Flags of a committed arena, mostly where its memory comes from. */
 enum {
-  ARENA_FROM_POOL = 1, /* from a reserved pool of huge pages */
-  ARENA_TOUCHED = 4,   /* was in use or populated: the system has probably given it its pages */
+  ARENA_FROM_POOL = 1,     /* from a reserved pool of huge pages */
+  ARENA_TOUCHED = 4,       /* was in use or populated: the system has probably given it its pages */
+  ARENA_CHOSEN = 8,        /* in a compaction: is to be emptied */
 };
 
 /* The most arenas that the heap has needed lately. It keeps that many (gc/old/arena_memory.h). */
@@ -144,12 +140,11 @@ struct crd_arenas {
   uint32_t lists[ARENA_BUCKETS][ARENA_BUCKETS]; /* by free pages, then by the longest free run */
   uint16_t listed[ARENA_BUCKETS];               /* bit j of word i: lists[i][j] is not empty */
   uint8_t *states;                              /* one byte an arena */
-  uint8_t *origins;                             /* one byte an arena: ARENA_FROM_POOL and so on; 0 unless committed */
+  uint8_t *origins;                             /* one byte an arena: its flags; 0 unless committed */
   crd_backing backing, meta_backing;
   bool waits;             /* the policy is auto, and crd_arenas_enter_huge has not been called: base pages so far */
   uint32_t pool_count;    /* committed arenas whose memory is from a pool; <= committed_count */
   uint32_t pool_refusals; /* arenas that the pool had no page for */
-  uint32_t pool_skip;     /* after a refusal: how many commits until the pool is tried again */
   crd_arena_demand demand;
   crd_supply supply;
   uint64_t supplied_total;                /* arenas that the second core populated */
@@ -174,10 +169,14 @@ const char *crd_arenas_check(const crd_arenas *arenas);
 static inline uint32_t arenas_in_use(const crd_arenas *arenas) {
   return arenas->committed_count - arenas->free_count;
 }
-/* Whether arenas are committed in turn, as they are with a quarantine, so that memory that was given back stays
- * inaccessible for long. */
+/* Whether arenas are committed in turn, as they are with a quarantine. */
 static inline bool arenas_go_round(const crd_arenas *arenas) {
   return arenas->closed != NULL;
+}
+/* The first arena of a state at or after from; end if there is none below. */
+static inline uint32_t arenas_next(const crd_arenas *arenas, uint32_t from, uint32_t end, uint8_t state) {
+  while (from < end && arenas->states[from] != state) from++;
+  return from;
 }
 
 /* Whether an address lies in the reservation. That does not mean that it may be looked up. */
@@ -194,7 +193,7 @@ static inline uint32_t arenas_index(const crd_arenas *arenas, uintptr_t address)
 }
 /* Whether the arena of an address, which must lie in the reservation, has memory. */
 static inline bool arenas_are_committed(const crd_arenas *arenas, uintptr_t address) {
-  return arenas->states[(address - arenas->base) >> ARENA_SHIFT] != ARENA_RESERVED;
+  return arenas->states[arenas_index(arenas, address)] != ARENA_RESERVED;
 }
 static inline uint32_t arenas_page_number(const crd_arenas *arenas, uintptr_t address) {
   return (uint32_t)((address - arenas->base) >> PAGE_SHIFT);
@@ -211,8 +210,7 @@ static inline crd_arena *arenas_of(const crd_arenas *arenas, uintptr_t address) 
   ASSERT(arenas_know(arenas, address), "[arena.7] an address is looked up in an arena that is not known");
   return &arenas->meta[(address - arenas->base) >> ARENA_SHIFT];
 }
-/* Where the bit of an address is in its arena's bitmaps: the index of the bitmap word, and the mask. One bitmap word
- * covers 64 words of memory, 512 bytes. */
+/* Where the bit of an address is in its arena's bitmaps: the index of the bitmap word, and the mask. */
 static inline size_t arena_bit_word(uintptr_t address) {
   return (address & (ARENA_BYTES - 1)) >> 9;
 }

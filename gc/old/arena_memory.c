@@ -14,10 +14,7 @@
 #define RESERVE_SHARED_MIN_ARENAS 4
 #define RESERVE_DEFAULT_BYTES ((size_t)64 << 30)
 #define ADDRESS_PARTS 4
-/* After a refusal the pool is left alone for so many commits: asking costs a system call each time. */
-#define POOL_SKIP 8
-/* With a quarantine, commits go in turn through so many arenas more than are committed: a place stays inaccessible
- * until as many others have been taken. */
+/* With a quarantine, commits go in turn through so many arenas more than are committed. */
 #define ROUND_ARENAS 256
 #define DEMAND_EPOCH_NS UINT64_C(2000000000)
 /* No machine whose base pages are smaller than an arena has larger ones. */
@@ -29,13 +26,7 @@ static void *arena_at(const crd_arenas *arenas, uint32_t index) {
 
 /* --- the reservation --- */
 
-static size_t meta_bytes_for(size_t bytes) {
-  size_t meta_bytes = (bytes >> ARENA_SHIFT) * sizeof(crd_arena);
-  return align_up(meta_bytes, ARENA_BYTES);
-}
-
-/* The states and the origins are one byte an arena each. They are sized for the whole reservation, but only the bytes
- * of arenas that were committed are ever touched, and take memory. */
+/* The states and the origins are one byte an arena each. Only those of arenas that were committed are ever touched. */
 static size_t states_bytes(const crd_arenas *arenas) {
   return align_up(2 * (size_t)arenas->capacity, BASE_PAGE_MAX_BYTES);
 }
@@ -51,7 +42,8 @@ static bool make_states(crd_arenas *arenas, size_t page_bytes) {
 static bool reserve(crd_arenas *arenas, size_t bytes, void *hint) {
   void *base = crd_pages_reserve(bytes, ARENA_BYTES, hint);
   if (base == NULL) return false;
-  void *meta = crd_pages_reserve(meta_bytes_for(bytes), ARENA_BYTES, NULL);
+  size_t meta_bytes = align_up((bytes >> ARENA_SHIFT) * sizeof(crd_arena), ARENA_BYTES);
+  void *meta = crd_pages_reserve(meta_bytes, ARENA_BYTES, NULL);
   if (meta == NULL) {
     crd_pages_unreserve(base, bytes);
     return false;
@@ -59,34 +51,26 @@ static bool reserve(crd_arenas *arenas, size_t bytes, void *hint) {
   arenas->base = address_of(base);
   arenas->bytes = bytes;
   arenas->meta = meta;
-  arenas->meta_bytes = meta_bytes_for(bytes);
+  arenas->meta_bytes = meta_bytes;
   arenas->capacity = (uint32_t)(bytes >> ARENA_SHIFT);
   return true;
 }
 
 static void unreserve(crd_arenas *arenas) {
-  if (arenas->base == 0) return;
   crd_pages_unreserve(memory_at(arenas->base), arenas->bytes);
   crd_pages_unreserve(arenas->meta, arenas->meta_bytes);
   arenas->base = 0;
-  arenas->meta = NULL;
 }
 
 /* How many heaps the process has. */
 static uint32_t heaps;
 
-static size_t power_of_two_from(size_t bytes) {
-  size_t power = RESERVE_DEFAULT_BYTES;
-  while (power < bytes && power < CRADLE_ADDRESS_MAX_BYTES) power *= 2;
-  return power;
-}
-
 /* What a program gets that asks for nothing in particular: room for all the memory that the machine has, or for the
  * maximum heap if that is more; but the n-th heap of a process at most one n-th of 8 TiB. So the reservations of 3,000
  * heaps take 55 TiB together at most, of the 128 that a process has on most machines. */
 static size_t default_bytes(const cradle_options *options, const cradle_hardware *hardware, uint32_t number) {
-  size_t memory = crd_hardware_memory(hardware), max = options->heap_max_bytes;
-  size_t bytes = power_of_two_from(memory > max ? memory : max);
+  size_t memory = crd_hardware_memory(hardware), max = options->heap_max_bytes, bytes = RESERVE_DEFAULT_BYTES;
+  while (bytes < (memory > max ? memory : max) && bytes < CRADLE_ADDRESS_MAX_BYTES) bytes *= 2;
   while (bytes > CRADLE_RESERVE_MIN_BYTES && bytes > CRADLE_ADDRESS_MAX_BYTES / number) bytes /= 2;
   return bytes;
 }
@@ -118,24 +102,23 @@ static bool reserve_what_is_given(crd_arenas *arenas, size_t bytes, bool given, 
   return reserve(arenas, (bytes / 2) & ~(ARENA_BYTES - 1), hint);
 }
 
-static void advise_pages(const crd_arenas *arenas, const crd_backing *backing, void *address, size_t bytes) {
-  crd_pages_advise_huge(address, bytes, backing->transparent && !arenas->waits);
-}
-
 /* Advises and names the mapping of arenas, which is new. */
 static void advise(const crd_arenas *arenas, void *address, size_t bytes) {
-  advise_pages(arenas, &arenas->backing, address, bytes);
+  crd_pages_advise_huge(address, bytes, arenas->backing.transparent && !arenas->waits);
   crd_pages_name(address, bytes, ARENAS_NAME);
+}
+static void advise_meta(const crd_arenas *arenas) {
+  crd_pages_advise_huge(arenas->meta, arenas->meta_bytes, arenas->meta_backing.transparent && !arenas->waits);
+  crd_pages_name(arenas->meta, arenas->meta_bytes, METADATA_NAME);
 }
 
 bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cradle_hardware *hardware) {
   memset(arenas, 0, sizeof *arenas);
   memset(arenas->lists, 0xff, sizeof arenas->lists); /* ARENA_NONE */
-  arenas->backing = crd_backing_choose(options->hugepages_arenas, hardware);
-  cradle_hugepages meta_policy =
-      options->hugepages_arenas == CRADLE_HUGEPAGES_OFF ? CRADLE_HUGEPAGES_OFF : CRADLE_HUGEPAGES_AUTO;
-  arenas->meta_backing = crd_backing_choose(meta_policy, hardware);
-  arenas->waits = options->hugepages_arenas == CRADLE_HUGEPAGES_AUTO;
+  cradle_hugepages policy = options->hugepages_arenas;
+  arenas->backing = crd_backing_choose(policy, hardware);
+  arenas->meta_backing = crd_backing_choose(policy == CRADLE_HUGEPAGES_OFF ? policy : CRADLE_HUGEPAGES_AUTO, hardware);
+  arenas->waits = policy == CRADLE_HUGEPAGES_AUTO;
   uint32_t number = __atomic_add_fetch(&heaps, 1, __ATOMIC_RELAXED);
   bool given = options->reserve_bytes != 0;
   size_t bytes = given ? align_up(options->reserve_bytes, ARENA_BYTES) : default_bytes(options, hardware, number);
@@ -150,29 +133,30 @@ bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cr
     return false;
   }
   advise(arenas, memory_at(arenas->base), arenas->bytes);
-  advise_pages(arenas, &arenas->meta_backing, arenas->meta, arenas->meta_bytes);
-  crd_pages_name(arenas->meta, arenas->meta_bytes, METADATA_NAME);
+  advise_meta(arenas);
   return true;
 }
 
 void crd_arenas_enter_huge(crd_arenas *arenas) {
   if (!arenas->waits) return;
   arenas->waits = false;
-  advise_pages(arenas, &arenas->backing, memory_at(arenas->base), arenas->bytes);
-  advise_pages(arenas, &arenas->meta_backing, arenas->meta, arenas->meta_bytes);
+  advise(arenas, memory_at(arenas->base), arenas->bytes);
+  advise_meta(arenas);
 }
 
 void crd_arenas_fini(crd_arenas *arenas) {
   ASSERT(arenas->closed == NULL, "closed pages outlive their arenas");
-  if (arenas->base != 0) (void)__atomic_sub_fetch(&heaps, 1, __ATOMIC_RELAXED);
-  unreserve(arenas);
+  if (arenas->base != 0) {
+    (void)__atomic_sub_fetch(&heaps, 1, __ATOMIC_RELAXED);
+    unreserve(arenas);
+  }
   if (arenas->states != NULL) crd_pages_unreserve(arenas->states, states_bytes(arenas));
   memset(arenas, 0, sizeof *arenas);
 }
 
 /* --- committing --- */
 
-/* Commits the metadata of all arenas below end, in pieces of the size of a huge page. */
+/* Commits the metadata of all arenas below end, in pieces of 2 MiB. */
 static bool commit_meta(crd_arenas *arenas, uint32_t end) {
   size_t wanted = align_up(end * sizeof(crd_arena), ARENA_BYTES);
   if (wanted <= arenas->meta_committed) return true;
@@ -204,25 +188,19 @@ static bool may_commit(crd_arenas *arenas, uint32_t first, uint32_t count) {
   return arenas->committed_count + count <= arenas->limit && commit_meta(arenas, first + count);
 }
 
-/* Commits one arena from the pool. After a refusal, the next POOL_SKIP calls refuse without a system call. */
+/* A failed attempt may have replaced the mapping, and its advice with it. */
 static bool commit_pool(crd_arenas *arenas, uint32_t index) {
-  if (!arenas->backing.pool) return false;
-  arenas->pool_refusals++;
-  if (arenas->backing.pool_page_bytes == 0) return false;
-  if (arenas->pool_skip > 0) {
-    arenas->pool_skip--;
-    return false;
-  }
-  arenas->pool_skip = POOL_SKIP;
-  if (!crd_pages_commit_pool(arena_at(arenas, index), ARENA_BYTES, arenas->backing.pool_page_bytes)) {
-    /* The failed attempt may have replaced the mapping, and its advice with it. */
+  const crd_backing *backing = &arenas->backing;
+  if (!backing->pool) return false;
+  if (backing->pool_page_bytes != 0) {
+    if (crd_pages_commit_pool(arena_at(arenas, index), ARENA_BYTES, backing->pool_page_bytes)) {
+      count_committed(arenas, index, 1, ARENA_FROM_POOL | ARENA_TOUCHED);
+      return true;
+    }
     advise(arenas, arena_at(arenas, index), ARENA_BYTES);
-    return false;
   }
-  arenas->pool_skip = 0;
-  arenas->pool_refusals--;
-  count_committed(arenas, index, 1, ARENA_FROM_POOL | ARENA_TOUCHED);
-  return true;
+  arenas->pool_refusals++;
+  return false;
 }
 
 static bool commit(crd_arenas *arenas, uint32_t first, uint32_t count) {
@@ -250,18 +228,17 @@ uint32_t crd_arenas_round_end(const crd_arenas *arenas, uint32_t count) {
 /* The next RESERVED arena to commit; the capacity if there is none. With a quarantine, the search goes on behind the
  * arena that was committed last and begins again at the bottom when it reaches the end of the round. */
 static uint32_t next_reserved(crd_arenas *arenas) {
-  uint32_t first = arenas->reserved_hint, end = crd_arenas_round_end(arenas, 0);
-  while (first < end && arenas->states[first] != ARENA_RESERVED) first++;
-  if (first >= end && arenas_go_round(arenas))
-    for (first = 0; first < end && arenas->states[first] != ARENA_RESERVED;) first++;
-  arenas->reserved_hint = arenas_go_round(arenas) ? first + 1 : first;
+  uint32_t end = crd_arenas_round_end(arenas, 0);
+  uint32_t first = arenas_next(arenas, arenas->reserved_hint, end, ARENA_RESERVED);
+  if (first >= end && arenas_go_round(arenas)) first = arenas_next(arenas, 0, end, ARENA_RESERVED);
+  arenas->reserved_hint = first + arenas_go_round(arenas);
   return first;
 }
 
 /* Commits at least one arena: as many neighbours as are wanted, or, if the system refuses those together, one. */
 static bool commit_some(crd_arenas *arenas, uint32_t wanted) {
   uint32_t first = next_reserved(arenas);
-  if (first == arenas->capacity) return false;
+  if (first >= arenas->capacity) return false;
   uint32_t count = reserved_run(arenas, first, wanted);
   return commit(arenas, first, count) || (count > 1 && commit(arenas, first, 1));
 }
@@ -282,23 +259,11 @@ bool crd_arenas_commit_at(crd_arenas *arenas, uint32_t first, uint32_t count) {
   return true;
 }
 
-/* Populates the metadata of an arena, 80 KiB, and the rest of its first and last page: only whole pages can be
- * populated. Neighbouring bytes are committed, too, because the metadata is committed in larger pieces. */
-static bool populate_meta(const crd_arenas *arenas, uint32_t index) {
-  uintptr_t from = address_of(&arenas->meta[index]) & ~(BASE_PAGE_MAX_BYTES - 1);
-  uintptr_t to = (address_of(&arenas->meta[index + 1]) + BASE_PAGE_MAX_BYTES - 1) & ~(BASE_PAGE_MAX_BYTES - 1);
-  return crd_pages_populate(memory_at(from), to - from);
-}
-
+/* The metadata is populated in whole pages. Its neighbours are committed, too, as it is committed in larger pieces. */
 bool crd_arenas_populate(const crd_arenas *arenas, uint32_t index) {
-  return populate_meta(arenas, index) && crd_pages_populate(arena_at(arenas, index), ARENA_BYTES);
-}
-
-static bool populate(crd_arenas *arenas, uint32_t index) {
-  if (arenas->origins[index] & ARENA_TOUCHED) return true;
-  if (!crd_arenas_populate(arenas, index)) return false;
-  arenas->origins[index] |= ARENA_TOUCHED;
-  return true;
+  uintptr_t from = align_down(address_of(&arenas->meta[index]), BASE_PAGE_MAX_BYTES);
+  uintptr_t to = align_up(address_of(&arenas->meta[index + 1]), BASE_PAGE_MAX_BYTES);
+  return crd_pages_populate(memory_at(from), to - from) && crd_pages_populate(arena_at(arenas, index), ARENA_BYTES);
 }
 
 uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count) {
@@ -306,7 +271,8 @@ uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count) {
   (void)crd_arenas_ensure_free(arenas, count); /* if some are refused, the others are prepared */
   for (uint32_t i = arenas->free_hint; i < arenas->committed_end && ready < count; i++) {
     if (arenas->states[i] != ARENA_FREE) continue;
-    if (!populate(arenas, i)) break;
+    if (!(arenas->origins[i] & ARENA_TOUCHED) && !crd_arenas_populate(arenas, i)) break;
+    arenas->origins[i] |= ARENA_TOUCHED;
     ready++;
   }
   return ready;
@@ -329,12 +295,11 @@ static void forget(crd_arenas *arenas, uint32_t index) {
   if (index < arenas->reserved_hint && !arenas_go_round(arenas)) arenas->reserved_hint = index;
 }
 
-/* Drops metadata that no arena needs any more, in the pieces of 2 MiB in which it was committed: a piece goes when none
- * of the arenas with metadata in it is committed. The piece reads as zero afterwards, as [arena.5] wants it. If the
- * system refuses, it stays as it is. */
+/* Drops metadata in the pieces of 2 MiB in which it was committed: a piece goes when no arena with metadata in it is
+ * committed. It reads as zero afterwards [arena.5]. */
 static void discard_meta(crd_arenas *arenas, uint32_t first, uint32_t count) {
   size_t end = (first + count) * sizeof(crd_arena);
-  for (size_t piece = first * sizeof(crd_arena) / ARENA_BYTES * ARENA_BYTES; piece < end; piece += ARENA_BYTES) {
+  for (size_t piece = align_down(first * sizeof(crd_arena), ARENA_BYTES); piece < end; piece += ARENA_BYTES) {
     uint32_t at = (uint32_t)(piece / sizeof(crd_arena)),
              last = (uint32_t)((piece + ARENA_BYTES - 1) / sizeof(crd_arena));
     while (at <= last && (at >= arenas->capacity || arenas->states[at] == ARENA_RESERVED)) at++;
@@ -342,8 +307,7 @@ static void discard_meta(crd_arenas *arenas, uint32_t first, uint32_t count) {
   }
 }
 
-/* Gives count arenas back. If the system refuses, most likely because a process may have only so many mappings, they
- * stay committed and FREE. */
+/* Gives count arenas back. If the system refuses, they stay committed and FREE. */
 static bool release_run(crd_arenas *arenas, uint32_t first, uint32_t count) {
   if (!crd_pages_release(arena_at(arenas, first), count * ARENA_BYTES)) return false;
   /* The new mapping has neither advice nor name. With both, the kernel merges it with its neighbours again. */

@@ -8,9 +8,10 @@
 #include "gc/old/arena_memory.h"
 #include "gc/platform/pages.h"
 
-static const crd_closed_run *run_at(const crd_closed *closed, uint32_t i) {
-  ASSERT(i < closed->count, "[closed.1] a run beyond the ring's end");
-  return &closed->runs[(closed->first + i) % CLOSED_RUNS];
+/* The i-th oldest run; NULL: there are not so many. */
+static const crd_closed_run *run_at(const crd_arenas *arenas, uint32_t i) {
+  const crd_closed *closed = arenas->closed;
+  return closed == NULL || i >= closed->count ? NULL : &closed->runs[(closed->first + i) % CLOSED_RUNS];
 }
 
 /* Takes or gives access to the pages of a run, and tells the sanitizers. */
@@ -27,17 +28,16 @@ static bool protect(const crd_arenas *arenas, const crd_closed_run *run, bool ac
 
 /* Gives the arenas of a run that are empty now back to the system. */
 static void release_arenas(crd_arenas *arenas, const crd_closed_run *run, uint32_t keep) {
-  uint32_t first = run->page / ARENA_PAGES, end = (run->page + run->pages - 1) / ARENA_PAGES + 1;
-  crd_arenas_quarantine(arenas, first, end - first, keep);
+  uint32_t first = run->page / ARENA_PAGES, last = (run->page + run->pages - 1) / ARENA_PAGES;
+  crd_arenas_quarantine(arenas, first, last - first + 1, keep);
 }
 
 /* --- opening --- */
 
 bool crd_closed_open_oldest(crd_arenas *arenas) {
   crd_closed *closed = arenas->closed;
-  if (closed == NULL || closed->count == 0) return false;
-  const crd_closed_run *run = run_at(closed, 0);
-  if (!protect(arenas, run, true)) return false;
+  const crd_closed_run *run = run_at(arenas, 0);
+  if (run == NULL || !protect(arenas, run, true)) return false;
   ASSERT(closed->pages >= run->pages, "[closed.1] more pages are opened than were closed");
   closed->first = (closed->first + 1) % CLOSED_RUNS;
   closed->count--;
@@ -46,12 +46,11 @@ bool crd_closed_open_oldest(crd_arenas *arenas) {
   return true;
 }
 
-/* false: none is closed, or the system refuses. */
+/* false: none is closed, or the system refuses. The ring's place keeps what it had until another run is closed. */
 static bool retire_oldest(crd_arenas *arenas, uint32_t keep) {
-  if (arenas->closed == NULL || arenas->closed->count == 0) return false;
-  crd_closed_run run = *run_at(arenas->closed, 0);
+  const crd_closed_run *run = run_at(arenas, 0);
   if (!crd_closed_open_oldest(arenas)) return false;
-  release_arenas(arenas, &run, keep);
+  release_arenas(arenas, run, keep);
   return true;
 }
 
@@ -69,16 +68,12 @@ static bool make_place(crd_arenas *arenas, uint32_t pages, uint32_t keep) {
   return true;
 }
 
-/* If the system refuses half-way, opens the pages again. If it refuses that, too, they count as closed, because some of
- * them are inaccessible. */
-static bool close_pages(const crd_arenas *arenas, const crd_closed_run *run) {
-  return protect(arenas, run, false) || !protect(arenas, run, true);
-}
-
+/* If the system refuses half-way to close the pages, they are opened again. If it refuses that, too, they count as
+ * closed, because some of them are inaccessible. */
 void crd_closed_bury(crd_arenas *arenas, crd_closed_run dead, uint32_t keep) {
   crd_closed *closed = arenas->closed;
   if (closed->can_close && dead.pages <= CLOSED_PAGES && make_place(arenas, dead.pages, keep) &&
-      close_pages(arenas, &dead)) {
+      (protect(arenas, &dead, false) || !protect(arenas, &dead, true))) {
     closed->runs[(closed->first + closed->count) % CLOSED_RUNS] = dead;
     closed->count++;
     closed->pages += dead.pages;
@@ -91,13 +86,11 @@ void crd_closed_bury(crd_arenas *arenas, crd_closed_run dead, uint32_t keep) {
 /* --- questions --- */
 
 const crd_closed_run *crd_closed_at(const crd_arenas *arenas, uintptr_t address) {
-  if (arenas->closed == NULL || !arenas_contain(arenas, address)) return NULL;
-  uint32_t page = arenas_page_number(arenas, address);
-  for (uint32_t i = 0; i < arenas->closed->count; i++) {
-    const crd_closed_run *run = run_at(arenas->closed, i);
-    if (page >= run->page && page < run->page + run->pages) return run;
-  }
-  return NULL;
+  if (!arenas_contain(arenas, address)) return NULL;
+  uint32_t page = arenas_page_number(arenas, address), i = 0;
+  const crd_closed_run *run;
+  while ((run = run_at(arenas, i++)) != NULL && page - run->page >= run->pages) {}
+  return run;
 }
 
 static bool is_taken(const crd_arenas *arenas, uint32_t page) {
@@ -106,13 +99,12 @@ static bool is_taken(const crd_arenas *arenas, uint32_t page) {
 }
 
 const char *crd_closed_check(const crd_arenas *arenas, uint32_t *pages) {
+  const crd_closed_run *run;
   *pages = 0;
-  for (uint32_t i = 0; arenas->closed != NULL && i < arenas->closed->count; i++) {
-    const crd_closed_run *run = run_at(arenas->closed, i);
+  for (uint32_t i = 0; (run = run_at(arenas, i)) != NULL; i++)
     for (uint32_t page = run->page; page < run->page + run->pages; page++, (*pages)++)
       if (!is_taken(arenas, page) || arenas_page(arenas, page)->state != PAGE_FREE)
         return "a closed page is not taken, or a span's [closed.1]";
-  }
   if (arenas->closed != NULL && *pages != arenas->closed->pages)
     return "the count of closed pages does not match their runs [closed.1]";
   return NULL;

@@ -1,15 +1,11 @@
 /* Closed runs: with a quarantine, the pages of a large object that died become inaccessible, so that a stale reference
- * to the object faults at the line that uses it.
- *
- * Poison alone is not enough for large objects: in a large array of bytes, poison is data like any other.
+ * to the object faults at the line that uses it. Poison is not enough there: in a large array of bytes it is data.
  *
  * A ring holds the runs that died last. Their pages stay taken. The oldest run is opened, and its pages are given back,
  * when the ring needs its place, when memory is short, and before a compaction. Arenas that become empty then go back
- * to the system, and stay inaccessible until they are committed again. The arenas of an object that is longer than the
- * ring may be (16 MiB) go back at once.
- *
- * The pages of a pool cannot be closed one by one, and neither can base pages of more than 4 KiB. They are poisoned and
- * used again at once.
+ * to the system, and stay inaccessible until they are committed again. So do, at once, those of an object that is longer
+ * than the ring may be (16 MiB). The pages of a pool cannot be closed one by one, and neither can base pages of more
+ * than 4 KiB: they are poisoned and used again at once.
  *
  *   [closed.1] The ring holds the last runs, oldest first. All their pages are taken, inaccessible and no span's.
  */

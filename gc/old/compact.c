@@ -1,6 +1,5 @@
 #include "gc/old/compact.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "gc/base/probes.h"
@@ -15,8 +14,8 @@
 /* Arenas in which more than this share of the bytes lives, in percent, are left as they are: too much would have to be
  * copied for one arena. */
 #define SPARSE_PERCENT 80
-#define SORT_STEP_BYTES ((uint32_t)512 << 10)
-/* More than any arena can hold, so that such an arena is sorted behind all others. */
+#define STEP_BYTES ((uint32_t)512 << 10)
+/* More than any arena can hold. */
 #define NEVER_EMPTY ((uint32_t)ARENA_BYTES + 1)
 /* The share of the free pages that counts as room, in percent: some free runs are shorter than a span. */
 #define PAGES_PERCENT 95
@@ -31,8 +30,7 @@
 /* The most compactions that are skipped after one that achieved nothing. */
 #define WAIT_MOST 64
 
-/* What there is room for, or what needs room. Objects of one size class fit each other's places, so they are counted by
- * class; whole spans and large objects need pages. */
+/* What there is room for, or what needs room: places by size class, and pages for new spans and large objects. */
 typedef struct compact_tally {
   int64_t places[SIZE_CLASS_MAX];
   int64_t pages;
@@ -43,29 +41,31 @@ typedef struct compact_context {
   /* room: free places and free pages, in the arenas that are not chosen. moving: objects, and pages of large objects,
    * in those that are. */
   compact_tally room, moving;
-  uint8_t *chosen; /* one byte an arena: whether it is to be emptied */
-  uint32_t *order; /* arenas in use, sparsest first */
-  uint32_t *live;  /* bytes, one an arena; NEVER_EMPTY for one that cannot be emptied */
-  uint32_t count;  /* of arenas in use */
+  uint32_t count; /* of arenas in use */
   uint64_t objects, bytes;
   uint32_t emptied;
 } compact_context;
 
-/* --- choosing --- */
-
-/* The span that begins at a page, if it lies in the arena; else PAGE_NONE. So a walk over all spans ends at the arena's
- * end. */
-static uint32_t in_arena(uint32_t page, uint32_t arena) {
+/* The first span at or after a page, if it begins in the arena; else PAGE_NONE. */
+static uint32_t span_in(const crd_old *old, uint32_t arena, uint32_t page) {
+  page = crd_old_next_span(old, page);
   return page != PAGE_NONE && page / ARENA_PAGES == arena ? page : PAGE_NONE;
 }
 static uint32_t first_in(const crd_old *old, uint32_t arena) {
-  return in_arena(crd_old_next_span(old, arena * ARENA_PAGES), arena);
+  return span_in(old, arena, arena * ARENA_PAGES);
 }
 static uint32_t next_in(const crd_old *old, uint32_t arena, uint32_t page) {
-  return in_arena(old_span_after(old, page), arena);
+  return span_in(old, arena, page + arenas_page(&old->arenas, page)->pages);
+}
+/* Whether an arena is to be emptied. */
+static inline bool is_chosen(const crd_old *old, uint32_t arena) {
+  return old->arenas.origins[arena] & ARENA_CHOSEN;
 }
 
-/* Counts the bytes that live in an arena, and notes in each span how many places are taken. */
+/* --- choosing --- */
+
+/* Counts the bytes that live in an arena, and notes in each span how many places are taken. NEVER_EMPTY: it cannot be
+ * emptied. */
 static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
   uint32_t live = 0, covered = 0;
   for (uint32_t page = first_in(old, arena); page != PAGE_NONE; page = next_in(old, arena, page)) {
@@ -85,26 +85,12 @@ static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
   return covered + old->arenas.meta[arena].free_pages == ARENA_PAGES ? live : NEVER_EMPTY;
 }
 
-/* Sorts the arenas in use by how much lives in them, in steps of 512 KiB, sparsest first. Arenas of one step are sorted
- * from the last address to the first: so the high ones are emptied and the low ones fill, and the metadata of the high
- * ones can be given back, too. */
-static void sort_arenas(compact_context *context) {
-  const crd_arenas *arenas = &context->marking->old->arenas;
-  uint32_t starts[ARENA_BYTES / SORT_STEP_BYTES + 2] = {0};
-  for (uint32_t i = 0; i < arenas->used_end; i++)
-    if (arenas->states[i] == ARENA_USED) starts[context->live[i] / SORT_STEP_BYTES + 1]++;
-  for (size_t i = 1; i < sizeof starts / sizeof *starts; i++) starts[i] += starts[i - 1];
-  for (uint32_t i = arenas->used_end; i-- > 0;)
-    if (arenas->states[i] == ARENA_USED) context->order[starts[context->live[i] / SORT_STEP_BYTES]++] = i;
-}
-
 /* Keeps arenas with pinned objects from being chosen: they would not become empty, whatever moved out of them. */
 static void keep_pinned(compact_context *context) {
   const crd_marking *marking = context->marking;
   for (uint32_t i = 0; i < marking->tables->pins.count; i++) {
     uintptr_t address = marking->tables->pins.pins[i].address;
-    if (arenas_contain(&marking->old->arenas, address))
-      context->live[arenas_index(&marking->old->arenas, address)] = NEVER_EMPTY;
+    if (arenas_know(&marking->old->arenas, address)) arenas_of(&marking->old->arenas, address)->live = NEVER_EMPTY;
   }
 }
 
@@ -136,31 +122,36 @@ static bool fits(const compact_context *context) {
   return pages <= context->room.pages * PAGES_PERCENT / 100;
 }
 
-/* Chooses arenas, sparsest first, as long as what moves fits into the rest. If every object is to move, the places of
- * the arenas in use are no room: they are all to be emptied, into FREE arenas. */
+/* Chooses an arena if what moves out of it fits into the rest; another one, with other classes, may fit. */
+static void choose_if_it_fits(compact_context *context, uint32_t arena, bool all) {
+  if (!all) count(context, arena, true, -1);
+  count(context, arena, false, 1);
+  if (fits(context)) {
+    context->marking->old->arenas.origins[arena] |= ARENA_CHOSEN;
+    return;
+  }
+  count(context, arena, false, -1);
+  if (!all) count(context, arena, true, 1);
+}
+
+/* Chooses arenas, the sparsest first, in steps of 512 KiB. In each step the highest is first: so the high ones are
+ * emptied and the low ones fill, and the metadata of the high ones can be given back, too. If every object is to move,
+ * the places of the arenas in use are no room: they are all to be emptied, into FREE arenas. */
 static void choose(compact_context *context, bool all) {
   const crd_arenas *arenas = &context->marking->old->arenas;
+  uint32_t most = all ? ARENA_BYTES : ARENA_BYTES / 100 * SPARSE_PERCENT;
   for (uint32_t i = 0; i < arenas->used_end; i++) {
     if (arenas->states[i] != ARENA_USED) continue;
-    context->live[i] = live_bytes(context->marking->old, i);
+    arenas->meta[i].live = live_bytes(context->marking->old, i);
     if (!all) count(context, i, true, 1);
     context->count++;
   }
   context->room.pages += (int64_t)arenas->free_count * ARENA_PAGES;
   if (!all) keep_pinned(context);
-  sort_arenas(context);
-  for (uint32_t i = 0; i < context->count; i++) {
-    uint32_t arena = context->order[i], live = context->live[arena];
-    if (live == NEVER_EMPTY) continue;
-    /* Not break: an arena behind this one may be sparser, because they are sorted in steps. */
-    if (!all && live > ARENA_BYTES / 100 * SPARSE_PERCENT) continue;
-    if (!all) count(context, arena, true, -1);
-    count(context, arena, false, 1);
-    context->chosen[arena] = fits(context);
-    if (context->chosen[arena]) continue;
-    count(context, arena, false, -1); /* it does not fit, but the next one, with other classes, may */
-    if (!all) count(context, arena, true, 1);
-  }
+  for (uint32_t step = 0; step <= most / STEP_BYTES; step++)
+    for (uint32_t i = arenas->used_end; i-- > 0;)
+      if (arenas->states[i] == ARENA_USED && arenas->meta[i].live / STEP_BYTES == step && arenas->meta[i].live <= most)
+        choose_if_it_fits(context, i, all);
 }
 
 /* Takes the spans of chosen arenas out of the partial lists, and these arenas out of the lists of free pages, so that
@@ -171,22 +162,17 @@ static void withdraw(compact_context *context) {
     uint32_t *link = &old->allocators[i].partial;
     while (*link != PAGE_NONE) {
       crd_page *entry = arenas_page(&old->arenas, *link);
-      if (context->chosen[*link / ARENA_PAGES])
+      if (is_chosen(old, *link / ARENA_PAGES))
         *link = entry->next;
       else
         link = &entry->next;
     }
   }
-  for (uint32_t i = 0; i < context->count; i++)
-    if (context->chosen[context->order[i]]) crd_arenas_withdraw(&old->arenas, context->order[i]);
+  for (uint32_t i = 0; i < old->arenas.used_end; i++)
+    if (is_chosen(old, i)) crd_arenas_withdraw(&old->arenas, i);
 }
 
 /* --- evacuating --- */
-
-/* Whether the arena that an address lies in is to be emptied. */
-static inline bool is_chosen(const compact_context *context, uintptr_t address) {
-  return context->chosen[arenas_index(&context->marking->old->arenas, address)];
-}
 
 /* Copies an object into a place elsewhere. All FREE arenas may be used for that, the promotion reserve too (keep is 0):
  * the arenas that are emptied become FREE in return. */
@@ -201,7 +187,8 @@ static void evacuate_object(void *data, cradle_word *object) {
   void *place = page->state == PAGE_SMALL ? old_take_small(marking->old, page->size_class, 0)
                                           : crd_old_take_large(marking->old, bytes, false, false, 0);
   if (place == NULL) return;
-  ASSERT(!is_chosen(context, address_of(place)), "[compact.2] an object moves into an arena that is to be emptied");
+  ASSERT(!is_chosen(marking->old, arenas_index(&marking->old->arenas, address_of(place))),
+         "[compact.2] an object moves into an arena that is to be emptied");
   memcpy(place, object, bytes);
   object_forward(object, place);
   context->objects++;
@@ -210,20 +197,18 @@ static void evacuate_object(void *data, cradle_word *object) {
 
 static void evacuate(compact_context *context) {
   crd_old *old = context->marking->old;
-  for (uint32_t i = 0; i < context->count; i++) {
-    uint32_t arena = context->order[i];
-    if (!context->chosen[arena]) continue;
-    for (uint32_t page = first_in(old, arena); page != PAGE_NONE; page = next_in(old, arena, page))
+  for (uint32_t i = 0, end = old->arenas.used_end; i < end; i++)
+    for (uint32_t page = is_chosen(old, i) ? first_in(old, i) : PAGE_NONE; page != PAGE_NONE;
+         page = next_in(old, i, page))
       crd_old_each_in(old, page, false, evacuate_object, context);
-  }
 }
 
-/* --- redirecting --- */
+/* --- redirecting, after all objects were copied: a slot may refer to one that is copied late --- */
 
 /* Where the object at an address is now. Only chosen arenas can have forwarded headers, so no other header is read. */
 static inline uintptr_t moved(const compact_context *context, uintptr_t address) {
-  const crd_arenas *arenas = &context->marking->old->arenas;
-  if (!arenas_contain(arenas, address) || !is_chosen(context, address)) return address;
+  const crd_old *old = context->marking->old;
+  if (!arenas_contain(&old->arenas, address) || !is_chosen(old, arenas_index(&old->arenas, address))) return address;
   cradle_word header = *object_at(address);
   return header_is_forwarded(header) ? header_forwarded_to(header) : address;
 }
@@ -261,10 +246,10 @@ static void redirect(compact_context *context) {
 static void release_small(compact_context *context, uint32_t page) {
   crd_marking *marking = context->marking;
   crd_old *old = marking->old;
-  crd_page *entry = arenas_page(&old->arenas, page);
+  const crd_page *entry = arenas_page(&old->arenas, page);
   const crd_size_class *class = &old->classes.of[entry->size_class];
   span_bits bits = old_bits_of(old, page, entry->pages);
-  uint64_t stayed = 0, gone = 0;
+  uint32_t stayed = 0, gone = 0;
   for (uint32_t i = 0; i < bits.words; i++)
     for (uint64_t word = bits.allocated[i]; word != 0; word &= word - 1) {
       cradle_word *object = old_page_start(old, page) + i * 64 + (uint32_t)__builtin_ctzll(word);
@@ -277,13 +262,7 @@ static void release_small(compact_context *context, uint32_t page) {
       gone++;
       if (space_poisons(marking->space)) poison_words(object, class->words, POISON_COMPACTED);
     }
-  old->used_bytes -= gone * class->bytes;
-  old->class_used[entry->size_class] -= gone * class->bytes;
-  if (stayed == 0) {
-    crd_old_free_span(old, page);
-  } else if (stayed < class->objects) {
-    old_list_partial(old, page);
-  }
+  (void)crd_old_settle_span(old, page, gone, stayed);
 }
 
 static void release_large(compact_context *context, uint32_t page) {
@@ -297,9 +276,9 @@ static void release_large(compact_context *context, uint32_t page) {
  * before the present one is released, as its page entry may be cleared then. */
 static void release(compact_context *context) {
   crd_old *old = context->marking->old;
-  for (uint32_t i = 0; i < context->count; i++) {
-    uint32_t arena = context->order[i];
-    if (!context->chosen[arena]) continue;
+  for (uint32_t arena = 0, end = old->arenas.used_end; arena < end; arena++) {
+    if (!is_chosen(old, arena)) continue;
+    old->arenas.origins[arena] &= (uint8_t)~ARENA_CHOSEN;
     crd_arenas_restore(&old->arenas, arena);
     for (uint32_t page = first_in(old, arena), next; page != PAGE_NONE; page = next) {
       next = next_in(old, arena, page);
@@ -316,75 +295,56 @@ static void release(compact_context *context) {
 
 /* --- the whole --- */
 
-static void run(compact_context *context, bool all) {
-  crd_marking *marking = context->marking;
-  uint64_t begin = crd_platform_now_ns();
-  crd_event_simple(marking->space->report, CRADLE_EVENT_COMPACT_BEGIN);
-  PROBE1(compact_begin, marking->space->report);
-  crd_old_retire(marking->old);
-  crd_closed_open_all(&marking->old->arenas,
-                      marking->old->reserve); /* with closed pages, an arena could not become empty */
-  choose(context, all);
-  withdraw(context);
-  evacuate(context);
-  redirect(context);
-  release(context);
-  uint64_t duration = crd_platform_now_ns() - begin;
-  PROBE3(compact_end, marking->space->report, context->bytes, duration);
-  marking->space->report->stats.compactions++;
-  marking->space->report->stats.compact_ns += duration;
-  marking->space->report->stats.moved_old_objects += context->objects;
-  marking->space->report->stats.moved_old_bytes += context->bytes;
-  crd_event_send(marking->space->report, &(cradle_event){.kind = CRADLE_EVENT_COMPACT_END,
-                                                         .u.compact = {context->objects, context->bytes,
-                                                                       context->emptied, context->count, duration}});
-}
-
-/* The only memory that a compaction needs is asked for first. If it is refused, the heap is as it was. */
 void crd_compact(crd_marking *marking, bool all) {
+  compact_context context = {.marking = marking};
+  uint64_t begin = crd_platform_now_ns();
   ASSERT(marking->major.phase == MAJOR_IDLE, "[compact.1] a compaction while a major collection runs");
   ASSERT(nursery_filled(marking->space) == 0 && marking->old->young_large == PAGE_NONE,
          "[compact.1] the nursery is not empty");
-  uint32_t arenas = marking->old->arenas.used_end;
-  compact_context context = {.marking = marking};
-  context.chosen = calloc(marking->old->arenas.capacity, 1);
-  context.order = calloc(arenas + 1, sizeof *context.order);
-  context.live = calloc(arenas + 1, sizeof *context.live);
-  if (context.chosen != NULL && context.order != NULL && context.live != NULL)
-    run(&context, all);
-  else
-    crd_event_note(marking->space->report, "no compaction: memory for its tables was refused", arenas, 0);
-  free(context.chosen);
-  free(context.order);
-  free(context.live);
+  crd_event_simple(marking->space->report, CRADLE_EVENT_COMPACT_BEGIN);
+  PROBE1(compact_begin, marking->space->report);
+  crd_old_retire(marking->old);
+  crd_closed_open_all(&marking->old->arenas, marking->old->reserve); /* with closed pages, no arena could be emptied */
+  choose(&context, all);
+  withdraw(&context);
+  evacuate(&context);
+  redirect(&context);
+  release(&context);
+  uint64_t duration = crd_platform_now_ns() - begin;
+  PROBE3(compact_end, marking->space->report, context.bytes, duration);
+  cradle_statistics *stats = &marking->space->report->stats;
+  stats->compactions++;
+  stats->compact_ns += duration;
+  stats->moved_old_objects += context.objects;
+  stats->moved_old_bytes += context.bytes;
+  crd_event_send(marking->space->report, &(cradle_event){.kind = CRADLE_EVENT_COMPACT_END,
+                                                         .u.compact = {context.objects, context.bytes, context.emptied,
+                                                                       context.count, duration}});
 }
 
 /* Compares what the arenas in use hold with what the heap will use at its threshold: a compaction is of use only if the
  * heap will not grow into that memory before the next major collection anyway. */
+static uint64_t held_bytes(const crd_marking *marking) {
+  return (uint64_t)arenas_in_use(&marking->old->arenas) * ARENA_BYTES;
+}
+
 bool crd_compact_is_due(const crd_marking *marking) {
-  uint64_t used = marking->old->used_bytes, held = (uint64_t)arenas_in_use(&marking->old->arenas) * ARENA_BYTES;
+  uint64_t used = marking->old->used_bytes, held = held_bytes(marking);
   uint64_t threshold = marking->pacing.threshold, external = marking->external_bytes;
   uint64_t wanted = threshold > used + external ? threshold - external : used;
   return held / DUE_PERCENT > wanted / 100 && held > wanted + DUE_ARENAS * ARENA_BYTES;
 }
 
 bool crd_compact_is_sparse(const crd_marking *marking) {
-  uint64_t held = (uint64_t)arenas_in_use(&marking->old->arenas) * ARENA_BYTES;
-  return held / 100 * SPARSE_HEAP_PERCENT > marking->old->used_bytes &&
-         held > marking->old->used_bytes + SPARSE_HEAP_BYTES;
+  uint64_t used = marking->old->used_bytes, held = held_bytes(marking);
+  return held / 100 * SPARSE_HEAP_PERCENT > used && held > used + SPARSE_HEAP_BYTES;
 }
 
 void crd_compact_if_due(crd_marking *marking) {
-  if (!crd_compact_is_due(marking)) return;
-  if (marking->compaction.left > 0) {
-    marking->compaction.left--;
-    return;
-  }
+  crd_compaction_wait *wait = &marking->compaction;
+  if (!crd_compact_is_due(marking) || (wait->left > 0 && wait->left-- > 0)) return;
   crd_compact(marking, false);
-  ASSERT(marking->compaction.backoff >= 1 && marking->compaction.backoff <= WAIT_MOST,
-         "compaction waits too long, or never");
-  marking->compaction.left = crd_compact_is_due(marking) ? marking->compaction.backoff : 0;
-  marking->compaction.backoff = marking->compaction.left == 0          ? 1
-                                : marking->compaction.left < WAIT_MOST ? marking->compaction.left * 2
-                                                                       : WAIT_MOST;
+  ASSERT(wait->backoff >= 1 && wait->backoff <= WAIT_MOST, "compaction waits too long, or never");
+  wait->left = crd_compact_is_due(marking) ? wait->backoff : 0;
+  wait->backoff = wait->left == 0 ? 1 : wait->left < WAIT_MOST ? wait->left * 2 : WAIT_MOST;
 }

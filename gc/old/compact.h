@@ -1,7 +1,6 @@
-/* Compaction: moves the objects of sparse arenas into the holes of the others, so that whole arenas become empty.
- *
- * Memory goes back to the system only as whole arenas, and an arena practically never becomes empty by itself: even if
- * only one object in a thousand lives, each arena has some. So the sparsest arenas are emptied on purpose. Five phases:
+/* Compaction: moves the objects of sparse arenas into the holes of the others, so that whole arenas become empty and can
+ * go back to the system. Arenas practically never become empty by themselves: even if only one object in a thousand
+ * lives, each arena has some. Five phases:
  *
  *   choose     the sparsest arenas, as many as the holes of the others and the FREE arenas have room for
  *   withdraw   take them out of the lists of places and pages, so that nothing new is placed in them
@@ -9,12 +8,9 @@
  *   redirect   visit every root and every slot of every live object, and replace old addresses by the new ones
  *   release    free the places that were left
  *
- * All slots are redirected after all objects were copied, because a slot may refer to an object that is copied later.
- *
  * Pinned objects stay where they are. Their arenas are not chosen, because they would not become empty; only if every
- * object is to move do the others in them move, too.
- *
- * A compaction cannot fail half-way: an object for which no place is found stays, and so does its arena.
+ * object is to move do the others in them move, too. A compaction cannot fail: an object for which no place is found
+ * stays, and so does its arena.
  *
  *   [compact.1] It runs right after a complete sweep: the allocation bits say exactly what lives, the nursery and the
  *               remembered set are empty, no mark bit is set and no span waits to be swept.
@@ -28,21 +24,20 @@
 #include "gc/parts.h"
 
 /* After a compaction that achieved nothing, the next ones are skipped although they are due: first one, then two, then
- * four, and so on. */
+ * four, and so on: in a heap in which each arena has a pinned object, all would be in vain. */
 typedef struct crd_compaction_wait {
   uint32_t left;    /* how many more are skipped; <= backoff */
   uint32_t backoff; /* how many are skipped if the next one achieves nothing; 1 to WAIT_MOST of gc/old/compact.c */
 } crd_compaction_wait;
 
-/* Compacts the old generation. No major collection may run, and the nursery must be empty. all: moves every old object
- * and not only those of sparse arenas, as far as there is memory; stress does so, to find stale references. */
+/* Compacts the old generation [compact.1]. all: moves every old object and not only those of sparse arenas, as far as
+ * there is memory; stress does so, to find stale references. */
 void crd_compact(crd_marking *marking, bool all);
 /* Whether a compaction would give back enough to be worth its time. */
 bool crd_compact_is_due(const crd_marking *marking);
 /* Whether the arenas in use hold so much more than what lives that a full collection, or one at rest, compacts. */
 bool crd_compact_is_sparse(const crd_marking *marking);
-/* After a major collection: compacts if that is due and not skipped. Without skipping, a heap in which each arena has a
- * pinned object would be compacted in vain after every major collection. */
+/* After a major collection: compacts if that is due and not skipped. */
 void crd_compact_if_due(crd_marking *marking);
 
 #endif

@@ -9,9 +9,8 @@
 /* The arenas of a large object with more pages than this, 32 MiB, are given back to the system when it is freed. */
 #define RETURNED_PAGES (16 * ARENA_PAGES)
 
-/* The bitmap words are the object's alone, so the mutator may write them while the second core marks. The order of the
- * two stores matters: the second core must never see the allocation bit without the mark, or it would trace an
- * unfinished object [marker.3]. */
+/* The bitmap words are the object's alone, so the mutator may write them while the second core marks; the mark first
+ * [marker.3]. */
 static void set_bits(const crd_old *old, uintptr_t address) {
   crd_arena *arena = arenas_of(&old->arenas, address);
   size_t index = arena_bit_word(address);
@@ -28,8 +27,6 @@ static void list_young(crd_old *old, uint32_t page) {
   old->young_large = page;
 }
 
-/* The page entry is filled in before set_bits: once the allocation bit is set, the second core may look at the
- * entry. */
 void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep) {
   size_t pages = (bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
   if (pages > old->arenas.bytes >> PAGE_SHIFT) return NULL;
@@ -52,8 +49,8 @@ void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, ui
   return memory_at(address);
 }
 
-/* Ends the span of a large object. Its pages stay taken, for the caller to give back or to close. Returns their
- * number. */
+/* Ends the span of a large object. Its pages, whose number is returned, stay taken: the caller gives them back or closes
+ * them. */
 static uint32_t take_out_large(crd_old *old, uint32_t page) {
   crd_page *entry = arenas_page(&old->arenas, page);
   uintptr_t address = arenas_page_address(&old->arenas, page);

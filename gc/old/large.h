@@ -1,9 +1,5 @@
 /* Large objects: old ones above SMALL_MAX_BYTES, and young ones that are too large for the nursery. Each has a run of
- * pages to itself and moves only in a compaction.
- *
- * An object that is too large for the nursery is allocated here at once, but it is young all the same: it can die in
- * the next minor collection, and until then needs no barrier. It is not copied when it survives, so its age is told by
- * the state of its page, not by where it lies:
+ * pages to itself and moves only in a compaction. The state of its page tells its age:
  *
  *                  a minor collection          traced
  *                  reaches it
@@ -12,14 +8,11 @@
  *          `-- not reached when the minor collection ends: freed
  *
  * A minor collection that reaches a young large object scans it whole, because plain stores into it left no record. A
- * scan of millions of slots is too long for one pause. So what a minor collection scans that way is limited to
- * SCANNED_MAX_BYTES. An allocation that would exceed the limit collects first, and an array of slots that is larger
- * than the limit is *recorded from birth*: it has the barrier flag and the flags of a large old array at once, and is
- * never scanned. That is right because of two facts. The array is allocated while no other object is young, so until
- * the program's next allocation there is no young object that could be stored into it. And from the next allocation
- * on, every store into it takes the barrier, as after any call that may collect. Such an array is young in every other
- * respect: the next minor collection frees it if it was not reached. While a major collection marks, the array is
- * traced in pieces like an old one, when it has become old.
+ * scan of millions of slots is too long for one pause, so at most SCANNED_MAX_BYTES are scanned that way. An allocation
+ * that would exceed the limit collects first, and an array of slots that is larger than the limit is *recorded from
+ * birth*: it has the barrier flag and the flags of a large old array at once, and is never scanned. It is allocated
+ * while no other object is young, so until the program's next allocation there is no young object that could be stored
+ * into it; and from the next allocation on, every store into it takes the barrier, as after any call that may collect.
  *
  *   [large.1] The list young_large has exactly the objects whose page's state is PAGE_LARGE_YOUNG, and during a minor
  *             collection PAGE_LARGE_REACHED. Their addresses lie in [young_large_start, young_large_start +
@@ -27,8 +20,8 @@
  *   [large.2] large_bytes counts the pages of all large objects, whole pages.
  *   [large.3] A young large object has the array flags, or the weak flag where its items are weak slots or ephemerons,
  *             exactly if it is recorded from birth. Then it obeys [heap.3], and [heap.5] or [stored.1], as an old array
- *             does. The other young large objects with slots have at most
- *             SCANNED_MAX_BYTES together, which young_scanned_bytes counts, or are one object.
+ *             does. The other young large objects with slots have at most SCANNED_MAX_BYTES together, which
+ *             young_scanned_bytes counts, or are one object.
  */
 #ifndef CRADLE_GC_OLD_LARGE_H
 #define CRADLE_GC_OLD_LARGE_H
@@ -56,8 +49,7 @@ void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains);
 /* After a minor collection, which has emptied the list: no large object is young. */
 static inline void old_end_young_large(crd_old *old) {
   old->young_large = PAGE_NONE;
-  old->young_large_start = old->young_large_bytes = 0;
-  old->young_scanned_bytes = 0;
+  old->young_large_start = old->young_large_bytes = old->young_scanned_bytes = 0;
 }
 /* Whether the address, which may lie anywhere, may be one of a large object in the list young_large. */
 static inline bool old_may_be_young_large(const crd_old *old, uintptr_t address) {

@@ -30,20 +30,20 @@ static void enter_phase(crd_marking *marking, crd_major_phase phase) {
 }
 
 static void begin_sweeping(crd_marking *marking) {
-  crd_major *major = &marking->major;
   enter_phase(marking, MAJOR_SWEEPING);
-  major->used_before_sweep = marking->old->used_bytes;
+  marking->major.used_before_sweep = marking->old->used_bytes;
   crd_space_note_used(marking->space);
   crd_sweep_begin(marking->old);
 }
 
 static void end_marking(crd_marking *marking) {
-  if (marking->space->death == NULL) {
+  const crd_space *space = marking->space;
+  if (space->death == NULL) {
     begin_sweeping(marking);
-    return;
+  } else {
+    enter_phase(marking, MAJOR_CLEARING);
+    space->death->begin(space->services);
   }
-  enter_phase(marking, MAJOR_CLEARING);
-  marking->space->death->begin(marking->space->services);
 }
 
 /* Drops ids of dead objects, then sweeps. false: there is more to do. */
@@ -100,24 +100,21 @@ static void advance(crd_marking *marking, crd_budget budget) {
 
 /* --- what is told --- */
 
-static void send_begin(crd_marking *marking) {
+static void send_begin(const crd_marking *marking) {
+  crd_heap_report *report = marking->space->report;
   cradle_cause cause = marking->major.cause;
-  PROBE2(major_begin, marking->space->report, cause);
-  if (event_wanted(marking->space->report))
-    crd_event_send(marking->space->report,
-                   &(cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN,
-                                   .u.begin = {cause, space_used_bytes(marking->space), marking->pacing.threshold}});
+  PROBE2(major_begin, report, cause);
+  if (!event_wanted(report)) return;
+  crd_event_send(report,
+                 &(cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN,
+                                 .u.begin = {cause, space_used_bytes(marking->space), marking->pacing.threshold}});
 }
 
-static void send_step_begin(crd_marking *marking) {
-  crd_event_simple(marking->space->report, CRADLE_EVENT_STEP_BEGIN);
-  PROBE2(step_begin, marking->space->report, marking->major.phase);
-}
-
-/* before: a copy of the figures from before the increment; the event reports the differences. */
-static void send_step_end(crd_marking *marking, const crd_major *before, uint64_t duration) {
+/* before: the figures from before the increment; the event reports the differences. */
+static void send_step_end(const crd_marking *marking, const crd_major *before, uint64_t duration) {
   const crd_major *major = &marking->major;
   const crd_swept *swept = &major->swept, *swept_before = &before->swept;
+  PROBE4(step_end, marking->space->report, before->phase, major->phase, major->bytes - before->bytes);
   if (!event_wanted(marking->space->report)) return;
   crd_event_send(marking->space->report,
                  &(cradle_event){.kind = CRADLE_EVENT_STEP_END,
@@ -128,15 +125,15 @@ static void send_step_end(crd_marking *marking, const crd_major *before, uint64_
                                             swept->freed_spans - swept_before->freed_spans, duration}});
 }
 
-static void send_end(crd_marking *marking) {
-  crd_major *major = &marking->major;
-  PROBE3(major_end, marking->space->report, marking->old->used_bytes, major->work_ns);
-  if (!event_wanted(marking->space->report)) return;
-  crd_event_send(marking->space->report,
-                 &(cradle_event){.kind = CRADLE_EVENT_MAJOR_END,
-                                 .u.major = {major->cause, marking->space->report->stats.major_collections,
-                                             major->used_before_sweep, space_used_bytes(marking->space),
-                                             marking->pacing.threshold, major->work_ns}});
+static void send_end(const crd_marking *marking) {
+  crd_heap_report *report = marking->space->report;
+  const crd_major *major = &marking->major;
+  PROBE3(major_end, report, marking->old->used_bytes, major->work_ns);
+  if (!event_wanted(report)) return;
+  crd_event_send(report, &(cradle_event){.kind = CRADLE_EVENT_MAJOR_END,
+                                         .u.major = {major->cause, report->stats.major_collections,
+                                                     major->used_before_sweep, space_used_bytes(marking->space),
+                                                     marking->pacing.threshold, major->work_ns}});
 }
 
 /* --- figures --- */
@@ -150,23 +147,21 @@ static void count_step(crd_marking *marking, uint64_t duration) {
   if (duration > stats->major_max_ns) stats->major_max_ns = duration;
 }
 
-/* Notes whether an increment marked as much as it was asked to. Pacing learns what increments mark, and `behind` counts
- * those that fell short: gc/young/adapt.c hands out less of the nursery then, so that increments come more often. */
-static void judge_marking(crd_marking *marking, crd_budget budget, uint64_t marked) {
+/* Pacing learns what increments mark, and `behind` counts those that marked less than they were asked to: then
+ * gc/young/adapt.c hands out less of the nursery, so that increments come more often. Nobody knows how much clearing has
+ * left to do, so it is behind when the heap is above the threshold. */
+static void judge(crd_marking *marking, crd_major_phase before, crd_budget budget, uint64_t marked) {
   crd_major *major = &marking->major;
-  bool reached = major->phase != MAJOR_MARKING || marked >= budget.bytes;
-  bool asked = budget.bytes != UINT64_MAX; /* else for all that a time allows */
-  /* What has no deadline marks everything at once and says nothing of increments. */
-  if (budget.deadline_ns != UINT64_MAX && marking->marker.thread == NULL) crd_pacing_marked(&marking->pacing, marked);
-  if (reached && major->behind > 0) major->behind--;
-  if (!reached && asked && major->behind < BEHIND_MOST) major->behind++;
-}
-
-/* Nobody knows how much clearing has left to do, so it is behind when the heap is above the threshold. */
-static void judge_clearing(crd_marking *marking) {
-  crd_major *major = &marking->major;
-  if (major->phase != MAJOR_CLEARING || crd_major_counted_bytes(marking) <= marking->pacing.threshold) return;
-  if (major->behind < BEHIND_MOST) major->behind++;
+  bool behind = before == MAJOR_CLEARING && major->phase == MAJOR_CLEARING &&
+                crd_major_counted_bytes(marking) > marking->pacing.threshold;
+  if (before == MAJOR_MARKING) {
+    bool reached = major->phase != MAJOR_MARKING || marked >= budget.bytes;
+    /* What has no deadline marks everything at once and says nothing of increments. */
+    if (budget.deadline_ns != UINT64_MAX && marking->marker.thread == NULL) crd_pacing_marked(&marking->pacing, marked);
+    if (reached && major->behind > 0) major->behind--;
+    behind = !reached && budget.bytes != UINT64_MAX; /* else it was asked for all that a time allows */
+  }
+  if (behind && major->behind < BEHIND_MOST) major->behind++;
 }
 
 /* --- the increments --- */
@@ -188,13 +183,12 @@ void crd_major_step(crd_marking *marking, crd_budget budget) {
   ASSERT(nursery_filled(marking->space) == 0 && marking->old->young_large == PAGE_NONE,
          "[major.2] an increment before a minor collection");
   uint64_t begin = crd_platform_now_ns();
-  send_step_begin(marking);
+  crd_event_simple(marking->space->report, CRADLE_EVENT_STEP_BEGIN);
+  PROBE2(step_begin, marking->space->report, before.phase);
   advance(marking, budget);
-  uint64_t duration = crd_platform_now_ns() - begin, marked = marking->major.bytes - before.bytes;
+  uint64_t duration = crd_platform_now_ns() - begin;
   count_step(marking, duration);
-  PROBE4(step_end, marking->space->report, before.phase, marking->major.phase, marked);
-  if (before.phase == MAJOR_MARKING) judge_marking(marking, budget, marked);
-  if (before.phase == MAJOR_CLEARING) judge_clearing(marking);
+  judge(marking, before.phase, budget, marking->major.bytes - before.bytes);
   send_step_end(marking, &before, duration);
   if (marking->major.phase == MAJOR_IDLE) send_end(marking);
 }

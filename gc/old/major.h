@@ -6,9 +6,8 @@
  *                        `---------------------------------->
  *                        a heap without weak slots, finalizers and the like
  *
- *   marking  gc/old/mark.h. It begins with the roots. Its first increment and all others come right after a minor
- *            collection, so that the nursery is empty and marking has only old objects to think of.
- *   clearing the order of death (gc/death/order.c): weak references, finalizers, and what they bring back.
+ *   marking  gc/old/mark.h
+ *   clearing the order of death (gc/death/order.c): weak references, finalizers, and what they bring back
  *   sweeping gc/old/sweep.h. The ids of dead objects go first, because after the sweep nothing tells any more who is
  *            dead. The last increment also sets the next threshold (gc/old/pacing.h).
  *
@@ -51,8 +50,8 @@ typedef struct crd_major {
 /* The most that crd_major.behind counts. */
 #define BEHIND_MOST 8
 
-/* What an increment may do: it stops when it has marked so many bytes, or at the deadline, whichever is first. With
- * both zero it is the smallest increment: a few objects, or one span. */
+/* An increment stops when it has marked so many bytes, or at the deadline, whichever is first. With both zero it is the
+ * smallest increment: a few objects, or one span. */
 typedef struct crd_budget {
   uint64_t bytes;       /* to mark */
   uint64_t deadline_ns; /* UINT64_MAX: none */

@@ -35,19 +35,19 @@ static void run(crd_thread *self, void *data) {
   }
 }
 
+static uint32_t processors(const crd_marking *marking) {
+  crd_hardware_learn(marking->space->hardware, marking->space->known_hardware, HARDWARE_PROCESSORS);
+  return marking->space->hardware->processors;
+}
+
 /* Whether the options want a thread for this heap now. With auto: if the heap has enough to mark, and the process has
  * more processors than the collector has threads in it already. */
-static bool is_wanted(crd_marking *marking) {
+static bool is_wanted(const crd_marking *marking) {
   const cradle_options *options = marking->space->options;
   if (marking->marker.refused || options->gc == CRADLE_GC_OFF) return false;
-  switch (options->gc_threads) {
-  case CRADLE_GC_THREADS_NONE: return false;
-  case CRADLE_GC_THREADS_ONE: return true;
-  case CRADLE_GC_THREADS_AUTO: break;
-  }
+  if (options->gc_threads != CRADLE_GC_THREADS_AUTO) return options->gc_threads == CRADLE_GC_THREADS_ONE;
   if (options->stress_period != 0 || marking->old->used_bytes < WORTH_BYTES) return false;
-  crd_hardware_learn(marking->space->hardware, marking->space->known_hardware, HARDWARE_PROCESSORS);
-  return marking->space->hardware->processors > 1 && marking->space->hardware->processors > crd_thread_count();
+  return processors(marking) > 1 && processors(marking) > crd_thread_count();
 }
 
 /* Makes the thread, and before it the stacks that only a heap with a thread needs. false: something was refused. A host
@@ -62,8 +62,7 @@ static bool make(crd_marking *marking) {
   /* Without it, minor collections open new spans in a round, and are none the worse for it. */
   if (marking->old->late_runs.base == NULL)
     (void)crd_word_stack_init(&marking->old->late_runs, LATE_RUNS_MAX_BYTES, page, "cradle late runs");
-  crd_hardware_learn(marking->space->hardware, marking->space->known_hardware, HARDWARE_PROCESSORS);
-  marker->takes_turns = marking->space->hardware->processors == 1;
+  marker->takes_turns = processors(marking) == 1;
   marker->thread = crd_thread_new("cradle-marker", run, marking);
   return marker->thread != NULL;
 }
@@ -96,9 +95,8 @@ bool crd_marker_helps(crd_marking *marking) {
 
 /* --- stopping --- */
 
-/* This process came out of a fork that the thread did not survive. What the thread had on its stacks is lost. But every
- * object that it had reached is marked, so tracing all marked objects once more finds what was lost, as after a mark
- * stack that could not grow [mark.4]. */
+/* This process came out of a fork that the thread did not survive. What was on its stacks is lost, but marked: so all
+ * marked objects are traced once more, as after a mark stack that could not grow [mark.4]. */
 static void forget(crd_marking *marking) {
   crd_marker *marker = &marking->marker;
   crd_thread_forget(marker->thread);
@@ -126,11 +124,6 @@ static void end_round(crd_marker *marker) {
   uint64_t begin = crd_platform_now_ns();
   await_end(marker);
   marker->since.stop_ns += crd_platform_now_ns() - begin;
-}
-
-static void mark_shaded(crd_marking *marking) {
-  crd_word_stack *shaded = &marking->marker.shaded;
-  while (!word_stack_is_empty(shaded)) crd_mark_address(marking, word_stack_pop(shaded));
 }
 
 /* Takes the mark stack and the figures of a round over from the thread. */
@@ -162,7 +155,7 @@ bool crd_marker_stop(crd_marking *marking) {
   marker->going = marking->old->marked_beside = false;
   ASSERT(rounds_is_idle(&marker->word), "[marker.1] a round goes on after it was stopped");
   crd_old_write_late_runs(marking->old);
-  mark_shaded(marking);
+  while (!word_stack_is_empty(&marker->shaded)) crd_mark_address(marking, word_stack_pop(&marker->shaded));
   return went;
 }
 

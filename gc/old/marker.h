@@ -1,19 +1,15 @@
 /* The second core: a thread that marks while the program runs.
  *
- * The thread takes objects from the mark stack, reads their slots and marks what they refer to. It does so while the
- * program runs, and while a minor collection promotes. When there is nothing to mark, it populates arenas ahead of time
- * (gc/old/supply.h). Everything else of a major collection (roots, tables, the order of death, the end of marking,
- * sweeping) is done in pauses, on the program's thread. A pause begins by stopping the thread and ends by letting it go
- * on. In between, a minor collection lets the thread go on as well, and stops it when the collection has traced
- * everything. For the rest of the pause nobody else works in the heap, so most code need not know of the thread. If the
- * process has one processor, minor collections have no rounds beside them: the two would only take turns.
+ * The thread traces what is on the mark stack, in rounds, while the program runs and while a minor collection promotes.
+ * When there is nothing to mark, it populates arenas (gc/old/supply.h). Everything else of a major collection is done in
+ * pauses, on the program's thread:
  *
  *     program    runs      | pause: minor collection | pause: the rest | runs
  *     thread     a round   |        a round          |                 | a round
  *                          ^stop, go on              ^stop             ^go on
  *
- * Rounds. Letting the thread go on offers it a round, and stopping it ends the round. One atomic word says which state
- * the round is in, and who owns what the round works on:
+ * If the process has one processor, minor collections have no rounds beside them: the two would only take turns. One
+ * atomic word says which state the round is in, and who owns what the round works on:
  *
  *     IDLE     the mutator's; the thread waits, or populates arenas (gc/old/supply.h)
  *     CALLED   the same; the thread is to look for arenas to populate
@@ -26,25 +22,22 @@
  *              CALLED -> END
  *     thread   OFFERED -> TAKEN with acquire; TAKEN or ASKED -> IDLE with release; CALLED -> IDLE
  *
- * OFFERED and TAKEN are two states so that the mutator never waits for a thread that has not got a processor yet: it
- * takes the round back, and the thread sleeps on.
+ * So the mutator never waits for a thread that has not got a processor yet: it takes the round back.
  *
  *   [marker.1] What a round works on (mark bits, mark stack, aside, the figures of the round) has one owner: the thread
  *              while the word says TAKEN or ASKED, the mutator otherwise, but for [marker.3].
  *   [marker.2] A round runs only while the heap is marking, and only while the heap's state is HEAP_MUTATING or a minor
  *              collection traces. crd_state_enter stops it before anything else begins, even before a minor collection,
- *              which may then offer a round of its own. So in the new round both sides see all stores and marks made
- *              before it.
+ *              which may then offer a round of its own.
  *   [marker.3] While a round runs, the mutator sets mark bits only in bitmap words that no other object shares: those
  *              of pages that it has just taken for a large object or a new span. There it sets the mark bits first,
  *              then the allocation bits, with release order. For everything else that is to be marked it uses
  *              crd_marker_shade, or it stops the round. Places that promotion takes in other spans get their bits when
  *              the round is over [span.8].
- *   [marker.4] What the thread reads in an object is a hint. Between pauses the mutator writes slots and lengths with
- *              plain stores, and a slot may for a moment hold a word that is not a reference. The thread marks a word's
- *              object only if an allocation bit says that one begins there; it never writes to an object and never
- *              calls the program. Marking too much keeps an object until the next collection; marking too little is
- *              repaired at the next pause, which finds every slot that was written since the last one [heap.6].
+ *   [marker.4] What the thread reads in an object is a hint: the mutator writes slots and lengths with plain stores. The
+ *              thread marks a word's object only if an allocation bit says that one begins there; it never writes to an
+ *              object and never calls the program. Marking too much keeps an object until the next collection; marking
+ *              too little is repaired at the next pause, which finds every slot that was written since [heap.6].
  *   [marker.5] An object in memory that was committed or taken in this round is marked before anything can refer to
  *              it [span.7], or has no allocation bit until the round is over [span.8]. So the thread traces no object
  *              that is younger than the last pause.
@@ -53,8 +46,7 @@
  *   [marker.7] Tables that a round reads do not move in it: adding a type that makes the type table grow stops the
  *              round.
  *
- * docs/design/second-core.md gives the reasons, and shows that each access is ordered strongly enough on processors
- * with weakly ordered memory.
+ * docs/design/second-core.md gives the reasons, and shows that each access is ordered strongly enough.
  */
 #ifndef CRADLE_GC_OLD_MARKER_H
 #define CRADLE_GC_OLD_MARKER_H
@@ -70,7 +62,7 @@ enum { ROUND_IDLE = 0, ROUND_CALLED, ROUND_OFFERED, ROUND_TAKEN, ROUND_ASKED, RO
 static inline bool rounds_change(uint32_t *word, uint32_t from, uint32_t to) {
   return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
 }
-/* Offers a round. The word must be IDLE or CALLED. */
+/* The word must be IDLE or CALLED. */
 static inline void rounds_offer(uint32_t *word, crd_thread *thread) {
   crd_thread_set(thread, word, ROUND_OFFERED);
 }
@@ -83,8 +75,7 @@ static inline bool rounds_stop(uint32_t *word) {
 static inline bool rounds_is_idle(const uint32_t *word) {
   return __atomic_load_n(word, __ATOMIC_ACQUIRE) <= ROUND_CALLED;
 }
-/* Tells the thread that there are arenas to populate. In a round there is no need to: the thread looks for them
- * afterwards. */
+/* Tells the thread that there are arenas to populate, unless a round runs: the thread looks for them afterwards. */
 static inline void rounds_call(uint32_t *word, crd_thread *thread) {
   if (__atomic_load_n(word, __ATOMIC_RELAXED) == ROUND_IDLE) crd_thread_set(thread, word, ROUND_CALLED);
 }
@@ -98,11 +89,9 @@ static inline uint32_t rounds_take(uint32_t *word) {
   if (rounds_change(word, ROUND_CALLED, ROUND_IDLE)) return ROUND_CALLED;
   return __atomic_load_n(word, __ATOMIC_ACQUIRE) == ROUND_END ? ROUND_END : ROUND_IDLE;
 }
-/* Waits until the word is no longer IDLE. */
 static inline void rounds_wait(const uint32_t *word, crd_thread *thread) {
   crd_thread_wait(thread, word, ROUND_IDLE);
 }
-/* Whether the round that runs is to end. */
 static inline bool rounds_end_now(const uint32_t *word) {
   return __atomic_load_n(word, __ATOMIC_RELAXED) != ROUND_TAKEN;
 }
@@ -138,10 +127,9 @@ typedef struct crd_marker {
   uint64_t random;       /* under stress it decides where rounds end; used by the thread only */
 } crd_marker;
 
-/* To be called when a major collection begins to mark: makes the thread, if there is none and the options and the heap
- * want one. */
+/* When a major collection begins to mark: makes the thread, if there is none and the options and the heap want one. */
 void crd_marker_begin(crd_marking *marking);
-/* Ends the thread, before the heap is freed. */
+/* Before the heap is freed. */
 void crd_marker_end(crd_marking *marking);
 /* Whether there is a thread, or the next marking will make one. */
 bool crd_marker_helps(crd_marking *marking);
@@ -151,13 +139,11 @@ bool crd_marker_helps(crd_marking *marking);
 bool crd_marker_stop(crd_marking *marking);
 /* Offers a round, if there is something to mark and nothing runs but the mutator. */
 void crd_marker_go_on(crd_marking *marking);
-/* Offers a round beside a minor collection, if the collection will probably take long enough. There must be a
- * thread. */
+/* The same beside a minor collection, if that will probably take long enough. There must be a thread. */
 void crd_marker_go_on_in_minor(crd_marking *marking);
 /* Has the object at an address marked: at once, or at the next stop if a round goes on. */
 void crd_marker_shade(crd_marking *marking, uintptr_t address);
-/* At the beginning of a pause: adds to the statistics what the rounds since the last pause did, and reports it as an
- * event. */
+/* At the beginning of a pause: adds to the statistics what the rounds since the last one did, and sends an event. */
 void crd_marker_tell(crd_marking *marking);
 /* Has the thread populate the promotion reserve and, while the heap grows, `ahead` more arenas. There must be a
  * thread. */

@@ -26,7 +26,7 @@ struct crd_marking {
 static inline bool marking_goes_on(const crd_marking *marking) {
   return marking->major.phase == MAJOR_MARKING;
 }
-/* What is referred to from where marking may not look again: has the object at an address marked. */
+/* Has the object at an address marked: marking may not look again where the reference to it is. */
 static inline void marking_shade(crd_marking *marking, uintptr_t address) {
   if (CRADLE_UNLIKELY(marking_goes_on(marking))) crd_marker_shade(marking, address);
 }

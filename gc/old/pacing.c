@@ -13,17 +13,14 @@
 #define UNKNOWN_MEMORY_DELTA ((uint64_t)1 << 30)
 /* Averages move by this share of the distance to a new value. */
 #define AVERAGE_SHARE 8
-/* Beside the second core, the heap may exceed the threshold by this share of it, and of what the threshold would be for
- * the bytes that were in use before the last collection began to mark. */
+/* Beside the second core, the heap may exceed the threshold by this share. */
 #define BESIDE_ROOM_SHARE 2
 /* An increment marks at least so many times what was promoted. */
 #define MARK_PER_PROMOTED 2
 #define MARKED_AVERAGE_FIRST ((uint64_t)4 << 20)
 #define MARK_MIN_BYTES ((uint64_t)1 << 20)
 /* An eighth of the pause target is kept for what follows the increment. However long the minor collection was, the
- * increment has at least a quarter of the target, so that it advances. Past the threshold it has all of it, so that the
- * collection ends. In a heap with a second core that holds for marking only: for sweeping, less of the nursery is
- * handed out (gc/young/adapt.c). */
+ * increment has at least a quarter of the target, so that it advances. */
 #define AFTERWARDS_SHARE 8
 #define INCREMENT_SHARE 4
 
@@ -64,11 +61,10 @@ static uint64_t scaled(uint64_t bytes, double factor) {
   return result >= 9e18 ? (uint64_t)9e18 : (uint64_t)result;
 }
 
-/* How many bytes of those that survived are probably dead. What is promoted while a collection marks is born marked, so
- * all of it survives. In a heap that no longer grows, as many bytes die in that time as are promoted, and about half of
- * them were marked before they died: they "float" to the next collection. They must not count as living bytes that the
- * factor multiplies, or the threshold would be the higher the longer marking takes. The estimate is bounded, so that
- * the threshold keeps at least half of its distance to what survived. */
+/* How many bytes of those that survived are probably dead. In a heap that no longer grows, as many bytes die while a
+ * collection marks as are promoted, and about half of them were marked before they died: they "float" to the next
+ * collection. If the factor multiplied them, the threshold would be the higher the longer marking takes. The estimate is
+ * bounded, so that the threshold keeps at least half of its distance to what survived. */
 static uint64_t floating(const crd_pacing *pacing, uint64_t survived, uint64_t born_marked) {
   return smaller(born_marked / 2, scaled(survived, (pacing->factor - 1) / pacing->factor / 2));
 }

@@ -1,8 +1,6 @@
 /* Pacing: when a major collection is due, how much of it an increment must do, and until when.
  *
- * A major collection costs what it marks, so the fewer there are the better; but the dead take memory until the next
- * one is over. So the heap may grow by a factor over what survived the last collection, and no further: to the
- * threshold.
+ * The heap may grow by a factor over what survived the last major collection, to the threshold:
  *
  *     used bytes
  *      threshold |  -  -  -  -  -  -  -  -  -  -  -  -  -  _.'\      the collection is over, and the dead are freed
@@ -23,27 +21,22 @@
  *     at most     the maximum heap
  *
  *   - Of what survived, bytes that only seem to live are estimated and left out: see floating in the source.
- *   - The bound by growth is never less than a quarter of the minimum above what survived. When a large array comes at
- *     once, the bound could otherwise lie below what is used, and the next collection would be due immediately.
- *   - The bound by growth does not hold after a collection that freed less than an eighth of what was in use. The
- *     program is building what it keeps then, and further collections would free as little.
+ *   - The bound by growth is never less than a quarter of the minimum above what survived, or a large array that comes
+ *     at once could make the next collection due immediately.
+ *   - The bound by growth does not hold after a collection that freed less than an eighth of what was in use: the
+ *     program is building what it keeps.
  *
  * The beginning. A collection in increments ought to be over when the threshold is reached. So it begins earlier, by
- * what will probably be promoted and allocated large in the meantime. That is the number of increments that it takes
- * to mark what is used, at so many bytes as increments marked recently, times the growth from one to the next.
+ * what will probably be promoted and allocated large in the increments that it takes to mark what is used.
  *
  * An increment. If the promotions since the last increment have used up a tenth of the room that is left below the
  * threshold, the increment marks a tenth of what is unmarked, and a quarter more to be safe. With a pause target, it
  * also ends when the target's time is up; then the next increments have more to do.
  *
  * The second core. While it marks on a processor of its own, the heap may exceed the threshold by half before
- * increments must mark what the thread has not. Where everything that is promoted lives, the heap grows as fast as the
- * thread marks. An increment there would stop the thread and make the program wait: two cores would do the work of one.
- * The half is of the factor times what survived the last collection and was there before it marked. With what was born
- * marked, each collection of a thread that has no time would be longer than the one before, and the heap would grow
- * without end.
- *
- * All this is arithmetic on bytes: the same run gives the same collections. No clock is read here.
+ * increments must mark what the thread has not (docs/design/second-core.md). The half is of the factor times what
+ * survived the last collection and was there before it marked: with what was born marked, the heap of a thread that gets
+ * no time would grow without end.
  *
  *   [pacing.1] The threshold is at least the minimum, or it is the maximum heap. It is never above the maximum heap.
  *   [pacing.2] A collection in increments begins at the threshold at the latest, and not before half of the way from
@@ -76,10 +69,9 @@ typedef struct crd_pacing {
 
 void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware,
                      size_t nursery_bytes);
-/* Bounds the threshold anew. To be called when the maximum heap changes, or when the machine's memory becomes known. */
+/* Bounds the threshold anew, when the maximum heap changes or the machine's memory becomes known. */
 void crd_pacing_bound(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware);
-/* Sets the threshold after a major collection: what survived it, what it freed, and what was promoted while it
- * marked. */
+/* Sets the threshold after a major collection. born_marked_bytes: what was promoted while it marked. */
 void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t freed_bytes, uint64_t born_marked_bytes,
                        uint64_t heap_max_bytes);
 /* The used bytes at which the next major collection must begin, to be over at the threshold. */
@@ -94,11 +86,10 @@ uint64_t crd_pacing_limit_beside(const crd_pacing *pacing, uint64_t heap_max_byt
 /* How many bytes must be marked between a minor collection that promoted so many and the next, so that marking is over
  * when `limit_bytes` are used. */
 uint64_t crd_pacing_needed(uint64_t limit_bytes, uint64_t promoted_bytes, uint64_t used_bytes, uint64_t unmarked_bytes);
-/* When that increment ends at the latest, if its pause began at begin_ns and it begins now. must_end: it has
- * the whole target, so that the collection ends. */
+/* When that increment ends at the latest. must_end: it has the whole target, so that the collection ends. */
 uint64_t crd_pacing_deadline(uint64_t begin_ns, uint64_t now_ns, uint64_t target_ns, bool must_end);
-/* Reports what a minor collection promoted and what large objects that were allocated since the last one live; and how
- * many bytes an increment marked. */
+/* What a minor collection promoted, and what large objects live that were allocated since the last one; and how many
+ * bytes an increment marked. */
 void crd_pacing_promoted(crd_pacing *pacing, uint64_t promoted_bytes, uint64_t large_bytes);
 void crd_pacing_marked(crd_pacing *pacing, uint64_t bytes);
 

@@ -14,19 +14,16 @@
  * times that. */
 #define COMPACT_TARGETS 8
 
-static uint64_t wait_of(const crd_marking *marking) {
-  return marking->rest.wait_ns != 0 ? marking->rest.wait_ns : marking->space->options->major_age_ns;
-}
-
 bool crd_rest_is_due(const crd_marking *marking, uint64_t now_ns) {
   const crd_rest *rest = &marking->rest;
-  if (marking->space->options->major_age_ns == 0 || marking->space->options->stress_period != 0) return false;
+  uint64_t age = marking->space->options->major_age_ns;
+  if (age == 0 || marking->space->options->stress_period != 0) return false;
   if (arenas_in_use(&marking->old->arenas) < REST_MIN_ARENAS) return false;
   if (rest->again) return marking->major.phase == MAJOR_IDLE;
   if (rest->active) return false;
   if (marking->major.phase != MAJOR_IDLE && rest->piece_bytes > marking->space->nursery.bytes / 2) return false;
   uint64_t since = rest->since_ns != 0 ? rest->since_ns : marking->space->report->created_ns;
-  uint64_t wait = wait_of(marking), least = COST_TIMES * rest->cost_ns;
+  uint64_t wait = rest->wait_ns > age ? rest->wait_ns : age, least = COST_TIMES * rest->cost_ns;
   return now_ns > since && now_ns - since >= (wait > least ? wait : least);
 }
 
@@ -39,20 +36,16 @@ void crd_rest_begin(crd_marking *marking) {
 /* A major collection is over. */
 static void look_back(crd_marking *marking, uint64_t now_ns) {
   crd_rest *rest = &marking->rest;
+  const cradle_statistics *stats = &marking->space->report->stats;
   uint64_t used = marking->old->used_bytes, age = marking->space->options->major_age_ns;
-  rest->majors = marking->space->report->stats.major_collections;
-  rest->since_ns = now_ns;
-  rest->again = rest->active && rest->used_before == UINT64_MAX; /* what has died since it began is still there */
-  rest->cost_ns = marking->space->report->stats.major_ns - rest->major_ns;
-  rest->major_ns = marking->space->report->stats.major_ns;
   bool in_vain = rest->active && used > rest->used_before - rest->used_before / FREED_SHARE;
-  rest->wait_ns = !in_vain ? age : wait_of(marking) >= WAIT_MOST_TIMES * age ? wait_of(marking) : 2 * wait_of(marking);
-}
-
-/* Whether nothing is left to do: no collection runs, and no empty arena waits to go back. */
-static bool is_settled(const crd_marking *marking) {
-  const crd_arenas *arenas = &marking->old->arenas;
-  return marking->major.phase == MAJOR_IDLE && arenas->free_count <= marking->old->reserve + arenas->supply.ahead;
+  uint64_t twice = 2 * (rest->wait_ns > age ? rest->wait_ns : age);
+  rest->wait_ns = !in_vain ? age : twice > WAIT_MOST_TIMES * age ? WAIT_MOST_TIMES * age : twice;
+  rest->again = rest->active && rest->used_before == UINT64_MAX; /* what has died since it began is still there */
+  rest->cost_ns = stats->major_ns - rest->major_ns;
+  rest->major_ns = stats->major_ns;
+  rest->majors = stats->major_collections;
+  rest->since_ns = now_ns;
 }
 
 static size_t piece(const crd_marking *marking, uint64_t passed_ns, uint64_t allocated) {
@@ -78,8 +71,12 @@ void crd_rest_pause(crd_marking *marking, uint64_t begin_ns, uint64_t allocated)
 
 void crd_rest_pause_ended(crd_marking *marking, uint64_t begin_ns) {
   crd_rest *rest = &marking->rest;
+  const crd_arenas *arenas = &marking->old->arenas;
   if (marking->space->report->stats.major_collections != rest->majors) look_back(marking, begin_ns);
-  if (rest->active && !rest->again && is_settled(marking)) rest->active = false;
+  /* Nothing is left to do when no collection runs, and no empty arena waits to go back. */
+  if (!rest->again && marking->major.phase == MAJOR_IDLE &&
+      arenas->free_count <= marking->old->reserve + arenas->supply.ahead)
+    rest->active = false;
 }
 
 bool crd_rest_may_compact(const crd_marking *marking) {

@@ -1,15 +1,10 @@
 /* Rest: memory goes back although the program allocates little.
  *
- * A major collection is due when the old generation has grown, so in a program that has become idle none is due for
- * hours, and what a spike left stays. So one also begins by age: when the last one is options.major_age_ns old.
- *
- * The clock is read at pauses only, never where objects are allocated. A program that allocates slowly has few pauses,
- * and the collection would take as long as before. So until it is over, and its empty arenas have gone back, such a
- * program gets the nursery in pieces that last about 50 ms each, and each increment has the whole pause target. One
- * that allocates fast gets the whole nursery.
- *
- * A program that allocates nothing has no pauses at all. It is not served, unless it calls cradle_collect_step and
- * cradle_release_memory in its idle time.
+ * A major collection is due when the old generation has grown, so in a program that has become idle what a spike left
+ * would stay for hours. So one also begins by age: when the last one is options.major_age_ns old. Until it is over, and
+ * its empty arenas have gone back, a program that allocates slowly gets the nursery in pieces that last about 50 ms
+ * each: it would have too few pauses otherwise, and the clock is read at pauses only. A program that allocates nothing
+ * has no pauses, and calls cradle_collect_step and cradle_release_memory in its idle time.
  *
  *   [rest.1] A collection by age that freed less than an eighth doubles the time until the next, up to 16 times
  *            major_age_ns; one that freed more sets it back. The time is also at least 32 times what the last major

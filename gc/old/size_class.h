@@ -1,21 +1,15 @@
 /* Size classes of small objects, and the spans that hold them.
  *
- * A small object lies in a place of its size class, and a span holds places of one class only. So any place that
- * becomes free fits the next object of the class, and a bitmap says all that must be known of a span.
- *
- * The classes. Up to 256 bytes every multiple of a word is a class, so that rounding loses nothing. Above, each power
- * of two is cut into eight steps, and 8 bytes are added to every bound:
+ * A small object lies in a place of its size class, and a span holds places of one class only. Up to 256 bytes every
+ * multiple of a word is a class. Above, each power of two is cut into eight steps, and 8 bytes are added to every bound
+ * for the header, because programs like to ask for 2^n bytes of data:
  *
  *     16  24  32 ... 248  256 | 264  296  328 ... 520 | 584  648 ... 1032 | ... 8200
  *
- * The 8 bytes are for the header. Programs like to ask for 2^n bytes of data, and with the header that is 2^n + 8: with
- * bounds at powers of two, each such object would fall into the next class and waste about a tenth of its place.
- *
- * The spans. In a long span, one live object keeps many pages. A short span wastes much in its tail, the bytes at its
- * end that are too few for one more place. So the span of a class is the shortest run of at least four pages that has
- * at least four places and wastes at most an eighth. The waste is rounding and tail together, if each object is the
- * smallest of the class. The rule is Seastar's; build/bench/span-table prints what comes of it. The table is computed
- * when a heap is made.
+ * In a long span, one live object keeps many pages. A short span wastes much in its tail, the bytes at its end that are
+ * too few for one more place. So the span of a class is the shortest run of at least four pages that has at least four
+ * places and wastes at most an eighth, rounding and tail together, if each object is the smallest of the class. The rule
+ * is Seastar's; build/bench/span-table prints what comes of it.
  *
  *   [size_class.1] For an object of any size, at most an eighth of its span is waste, the tail included; a span has
  *                  SPAN_MIN_PAGES to SPAN_MAX_PAGES pages.

@@ -25,7 +25,6 @@ uint32_t crd_old_arenas_for(const crd_old *old, size_t nursery_bytes) {
   return (uint32_t)((bytes + ARENA_PROMOTABLE_BYTES - 1) / ARENA_PROMOTABLE_BYTES);
 }
 
-/* crd_old_arenas_for the other way round. */
 size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas) {
   size_t bytes = arenas * ARENA_PROMOTABLE_BYTES;
   if (bytes <= old->classes.span_bytes_total) return 0;
@@ -34,16 +33,17 @@ size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas) {
 
 /* --- bitmaps of a span --- */
 
-/* The first free place at or after the place from, or limit. All three are indexes of words in the span. Places of 64
- * words and more are looked at one by one, because a bitmap word has at most one of them. */
-static uint32_t find_free(const uint64_t *allocated, const crd_size_class *class, uint32_t from, uint32_t limit) {
+/* The first place at or after the place from that is taken, or not; or limit. All three are indexes of words in the
+ * span. Places of 64 words and more are looked at one by one, because a bitmap word has at most one of them. */
+CRD_ALWAYS_INLINE uint32_t find_place(const uint64_t *allocated, const crd_size_class *class, uint32_t from,
+                                      uint32_t limit, bool taken) {
   if (class->words >= 64) {
-    while (from < limit && bitmap_has(allocated, from)) from += class->words;
+    while (from < limit && bitmap_has(allocated, from) != taken) from += class->words;
     return from < limit ? from : limit;
   }
   uint64_t above = ~UINT64_C(0) << (from % 64);
   for (uint32_t i = from / 64; i * 64 < limit; i++, above = ~UINT64_C(0)) {
-    uint64_t places = ~allocated[i] & size_class_starts(class, i) & above;
+    uint64_t places = (taken ? allocated[i] : ~allocated[i] & size_class_starts(class, i)) & above;
     if (places == 0) continue;
     uint32_t found = i * 64 + (uint32_t)__builtin_ctzll(places);
     return found < limit ? found : limit;
@@ -51,27 +51,18 @@ static uint32_t find_free(const uint64_t *allocated, const crd_size_class *class
   return limit;
 }
 
-/* The first taken place at or after from, or limit. */
-static uint32_t find_taken(const uint64_t *allocated, uint32_t from, uint32_t limit) {
-  uint64_t above = ~UINT64_C(0) << (from % 64);
-  for (uint32_t i = from / 64; i * 64 < limit; i++, above = ~UINT64_C(0)) {
-    if ((allocated[i] & above) == 0) continue;
-    uint32_t found = i * 64 + (uint32_t)__builtin_ctzll(allocated[i] & above);
-    return found < limit ? found : limit;
-  }
-  return limit;
-}
-
-/* Sets or clears the bits of the places in [from, to). */
-static void write_bits(uint64_t *allocated, const crd_size_class *class, uint32_t from, uint32_t to, bool set) {
+/* Sets or clears the allocation bits of the places in [from, to), and their mark bits if objects are born marked. Who
+ * sees an allocation bit sees the mark bit [marker.3]. */
+static void write_bits(const crd_old *old, uint32_t page, const crd_size_class *class, uint32_t from, uint32_t to,
+                       bool set) {
+  span_bits bits = old_bits_of(old, page, class->pages);
   for (uint32_t i = from / 64; i * 64 < to; i++) {
     uint64_t places = size_class_starts(class, i);
     if (i == from / 64) places &= ~UINT64_C(0) << (from % 64);
     if (i == to / 64) places &= ~(~UINT64_C(0) << (to % 64));
-    if (set)
-      allocated[i] |= places;
-    else
-      allocated[i] &= ~places;
+    uint64_t marks = bits.marks[i] & ~places, allocated = bits.allocated[i] & ~places;
+    if (old->born_marked) __atomic_store_n(&bits.marks[i], set ? marks | places : marks, __ATOMIC_RELAXED);
+    __atomic_store_n(&bits.allocated[i], set ? allocated | places : allocated, __ATOMIC_RELEASE);
   }
 }
 
@@ -88,7 +79,6 @@ static uint32_t word_in(const crd_size_class *class, const char *base, const cha
   return (uint32_t)(place - base) / 8;
 }
 
-/* Whether any mark bit of a span is set, which none may be while no major collection marks [span.4]. */
 static bool has_marks(span_bits bits) {
   uint64_t marks = 0;
   for (uint32_t i = 0; i < bits.words; i++) marks |= bits.marks[i];
@@ -124,44 +114,12 @@ void crd_old_write_late_runs(crd_old *old) {
   while (!word_stack_is_empty(&old->late_runs)) {
     uint64_t run = word_stack_pop(&old->late_runs);
     uint32_t page = (uint32_t)(run >> LATE_PAGE_SHIFT), from = (uint16_t)(run >> LATE_FROM_SHIFT), to = (uint16_t)run;
-    const crd_page *entry = arenas_page(&old->arenas, page);
-    const crd_size_class *class = &old->classes.of[entry->size_class];
-    span_bits bits = old_bits_of(old, page, entry->pages);
-    write_bits(bits.allocated, class, from, to, true);
-    if (old->born_marked) write_bits(bits.marks, class, from, to, true);
+    write_bits(old, page, &old->classes.of[arenas_page(&old->arenas, page)->size_class], from, to, true);
   }
-}
-
-/* All places of a span that was just opened. Who sees an allocation bit sees the mark bit [marker.3]. */
-static void publish_bits(span_bits bits, const crd_size_class *class) {
-  uint32_t limit = class->objects * class->words;
-  for (uint32_t i = 0; i * 64 < limit; i++) {
-    uint64_t places = size_class_starts(class, i);
-    if (i == limit / 64) places &= ~(~UINT64_C(0) << (limit % 64));
-    __atomic_store_n(&bits.marks[i], places, __ATOMIC_RELAXED);
-    __atomic_store_n(&bits.allocated[i], places, __ATOMIC_RELEASE);
-  }
-}
-
-/* Sets the bits of a run. opened: the run is all of a new span. */
-static void take_run(crd_old *old, const crd_size_class *class, uint32_t page, uint32_t from, uint32_t to,
-                     bool opened) {
-  span_bits bits = old_bits_of(old, page, class->pages);
-  if (CRADLE_UNLIKELY(old->marked_beside)) {
-    ASSERT(old->born_marked, "[marker.2] a round goes on while nothing marks");
-    if (opened)
-      publish_bits(bits, class);
-    else
-      note_run(old, page, from, to);
-    return;
-  }
-  write_bits(bits.allocated, class, from, to, true);
-  if (old->born_marked) write_bits(bits.marks, class, from, to, true);
 }
 
 /* Gives the allocator the next run of free places of its span, at or after the word from. opened: the span is new.
- * false: there is none. While a major collection marks, the run's mark bits are set as well, so that what comes to lie
- * there is born marked. */
+ * false: there is none. */
 static bool next_run(crd_old *old, uint32_t size_class, uint32_t from, bool opened) {
   const crd_size_class *class = &old->classes.of[size_class];
   crd_allocator *allocator = &old->allocators[size_class];
@@ -171,12 +129,16 @@ static bool next_run(crd_old *old, uint32_t size_class, uint32_t from, bool open
   ASSERT(!old_is_unswept(old, entry), "[span.6] an allocator has a span that waits to be swept");
   span_bits bits = old_bits_of(old, allocator->span, class->pages);
   uint32_t limit = class->objects * class->words;
-  uint32_t start = from < limit ? find_free(bits.allocated, class, from, limit) : limit;
+  uint32_t start = from < limit ? find_place(bits.allocated, class, from, limit, false) : limit;
   if (start == limit) return false;
-  uint32_t end = find_taken(bits.allocated, start, limit);
+  uint32_t end = find_place(bits.allocated, class, start, limit, true);
   ASSERT(start < end && (end - start) % class->words == 0, "[span.1] a run that is no row of places");
   ASSERT(old->born_marked || !has_marks(bits), "[span.4] a mark bit is set while nothing marks");
-  take_run(old, class, allocator->span, start, end, opened);
+  ASSERT(old->born_marked || !old->marked_beside, "[marker.2] a round goes on while nothing marks");
+  if (CRADLE_UNLIKELY(old->marked_beside) && !opened)
+    note_run(old, allocator->span, start, end);
+  else
+    write_bits(old, allocator->span, class, start, end, true);
   allocator->free = span_address(old, allocator->span) + start * 8;
   allocator->end = span_address(old, allocator->span) + end * 8;
   count_used(old, size_class, (int64_t)(end - start) * 8);
@@ -188,13 +150,14 @@ static void enter_pages(crd_old *old, uint32_t page, const crd_size_class *class
   for (uint32_t i = 0; i < class->pages; i++) {
     crd_page *entry = arenas_page(&old->arenas, page + i);
     entry->head = page;
-    entry->state = i == 0 ? PAGE_SMALL : PAGE_INSIDE;
+    entry->state = PAGE_INSIDE;
   }
-  crd_page *head = arenas_page(&old->arenas, page);
-  head->pages = class->pages;
-  head->size_class = (uint8_t)size_class;
-  head->next = PAGE_NONE;
-  head->epoch = old->epoch;
+  *arenas_page(&old->arenas, page) = (crd_page){.pages = class->pages,
+                                                .head = page,
+                                                .next = PAGE_NONE,
+                                                .size_class = (uint8_t)size_class,
+                                                .state = PAGE_SMALL,
+                                                .epoch = old->epoch};
   old->class_spans[size_class]++;
 }
 
@@ -209,8 +172,27 @@ static bool open_span(crd_old *old, uint32_t size_class, uint32_t keep) {
   return next_run(old, size_class, 0, true);
 }
 
+/* Puts a swept span with room into the partial list of its class. */
+static void list_partial(crd_old *old, uint32_t page) {
+  crd_page *entry = arenas_page(&old->arenas, page);
+  crd_allocator *allocator = &old->allocators[entry->size_class];
+  ASSERT(!old_is_unswept(old, entry), "[span.6] a span that waits to be swept enters a partial list");
+  ASSERT(allocator->span != page, "[span.3] an allocator's span enters a partial list");
+  ASSERT(allocator->partial != page, "[span.3] a span enters its partial list twice");
+  entry->next = allocator->partial;
+  allocator->partial = page;
+}
+
+/* The allocator has no span any more. Nobody has looked whether there is room left in it, if it is to be listed. */
+static void leave_span(crd_old *old, crd_allocator *allocator, bool list) {
+  uint32_t page = allocator->span;
+  allocator->span = PAGE_NONE;
+  allocator->free = allocator->end = NULL;
+  if (list) list_partial(old, page);
+}
+
 /* The rest of the allocator's span first, then spans of the partial list, then a new span. A listed span may turn out
- * to be full, because retire lists spans without a look; it is dropped from the list then. */
+ * to be full; it is dropped from the list then. */
 bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep) {
   crd_allocator *allocator = &old->allocators[size_class];
   ASSERT(allocator->free == allocator->end, "[span.1] the run is not used up");
@@ -220,12 +202,9 @@ bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep) {
     uint32_t page = allocator->span;
     uint32_t from = word_in(&old->classes.of[size_class], span_address(old, page), allocator->end);
     if (may_note && next_run(old, size_class, from, false)) return true;
-    allocator->span = PAGE_NONE;
-    allocator->free = allocator->end = NULL;
-    if (!may_note) old_list_partial(old, page);
+    leave_span(old, allocator, !may_note);
   }
-  if (!may_note) return open_span(old, size_class, keep);
-  while (allocator->partial != PAGE_NONE) {
+  while (may_note && allocator->partial != PAGE_NONE) {
     allocator->span = allocator->partial;
     allocator->partial = arenas_page(&old->arenas, allocator->span)->next;
     if (next_run(old, size_class, 0, false)) return true;
@@ -234,24 +213,18 @@ bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep) {
   return open_span(old, size_class, keep);
 }
 
-/* Takes the rest of its run from the allocator of a class, and puts its span into the partial list: nobody has looked
- * whether there is room left in it, and the next refill finds out. */
+/* Takes its span from the allocator of a class, and lists it. */
 static void retire(crd_old *old, uint32_t size_class) {
   const crd_size_class *class = &old->classes.of[size_class];
   crd_allocator *allocator = &old->allocators[size_class];
   if (allocator->span == PAGE_NONE) return;
   ASSERT(!old->marked_beside, "[span.8] an allocator is retired in a round");
-  span_bits bits = old_bits_of(old, allocator->span, class->pages);
-  const char *base = span_address(old, allocator->span);
   ASSERT(allocator->free <= allocator->end, "[span.1] an allocator went past the end of its run");
-  uint32_t page = allocator->span;
+  const char *base = span_address(old, allocator->span);
   uint32_t from = word_in(class, base, allocator->free), to = word_in(class, base, allocator->end);
-  write_bits(bits.allocated, class, from, to, false);
-  if (old->born_marked) write_bits(bits.marks, class, from, to, false);
+  write_bits(old, allocator->span, class, from, to, false);
   count_used(old, size_class, allocator->free - allocator->end);
-  allocator->span = PAGE_NONE;
-  allocator->free = allocator->end = NULL;
-  old_list_partial(old, page);
+  leave_span(old, allocator, true);
 }
 
 void crd_old_retire(crd_old *old) {
@@ -265,15 +238,26 @@ uint64_t crd_old_unfilled_bytes(const crd_old *old) {
   return bytes;
 }
 
-void crd_old_free_span(crd_old *old, uint32_t page) {
+static void free_span(crd_old *old, uint32_t page) {
   uint32_t pages = arenas_page(&old->arenas, page)->pages, size_class = arenas_page(&old->arenas, page)->size_class;
-  ASSERT(arenas_page(&old->arenas, page)->state == PAGE_SMALL, "what is freed is no span of small objects");
   ASSERT(old->allocators[size_class].span != page && old->allocators[size_class].partial != page,
          "[span.3] a span is freed that is an allocator's or listed");
   ASSERT(old->class_spans[size_class] > 0, "[span.5] more spans of a class are freed than were opened");
   old->class_spans[size_class]--;
   for (uint32_t i = 0; i < pages; i++) *arenas_page(&old->arenas, page + i) = (crd_page){.state = PAGE_FREE};
   crd_arenas_give_back(&old->arenas, page, pages);
+}
+
+bool crd_old_settle_span(crd_old *old, uint32_t page, uint32_t gone, uint32_t live) {
+  const crd_page *entry = arenas_page(&old->arenas, page);
+  const crd_size_class *class = &old->classes.of[entry->size_class];
+  ASSERT(entry->state == PAGE_SMALL, "what is settled is no span of small objects");
+  count_used(old, entry->size_class, -(int64_t)gone * class->bytes);
+  if (live == 0)
+    free_span(old, page);
+  else if (live < class->objects)
+    list_partial(old, page);
+  return live == 0;
 }
 
 /* --- walking --- */

@@ -8,16 +8,14 @@
  *     allocation bit:   1    1    0    0    0    1    0    1    ...   1    0     (of each place's first word)
  *
  * Each class has an allocator. It owns one run of free neighbouring places at a time, here places 2 to 4, and hands
- * them out by moving a pointer; the bitmap is searched once for a run, not once for an object. A fresh span is one long
- * run. When the run is used up, the allocator goes on with the next run of its span, then with spans of the class that
- * have room (its partial list), then with a new span.
+ * them out by moving a pointer. When the run is used up, the allocator goes on with the next run of its span, then with
+ * spans of the class that have room (its partial list), then with a new span, which is one long run.
  *
- * The allocation bits of a run are set for all of it when the allocator takes it, not one by one. So for a time there
- * are bits without an object. Code that goes by the bits retires the allocators first: that clears the bits of each
- * run's unused rest. Every heap walk and every sweep begins so.
+ * The allocation bits of a run are set when the allocator takes it. So for a time there are bits without an object. Code
+ * that goes by the bits, such as every heap walk and every sweep, retires the allocators first: that clears the bits of
+ * each run's unused rest.
  *
- * A large object is a span, too: the one object of its run of pages (gc/old/large.h). All spans are swept by
- * gc/old/sweep.h and recounted for the verifier by gc/old/span_check.h.
+ * A large object is a span, too: the one object of its run of pages (gc/old/large.h).
  *
  *   [span.1] An allocator's free <= end. They lie in one span, a multiple of the object size apart.
  *   [span.2] With the allocators retired, an allocation bit is set exactly on the places that hold an object.
@@ -26,14 +24,14 @@
  *   [span.4] Mark bits are set on places with an allocation bit only, and on none while no major collection runs.
  *   [span.5] used_bytes counts the places whose allocation bit is set, and the pages of large objects.
  *   [span.6] A span whose epoch is not that of the generation waits to be swept: its live objects are the marked ones.
- *            It is exactly one epoch behind, because each sweep reaches every span. Such spans exist only while a major
- *            collection sweeps, and no allocator owns or will be given one.
- *   [span.7] While a major collection marks, born_marked is set: what is allocated gets its mark bit with its
- *            allocation bit. It is cleared when the sweep begins.
+ *            It is exactly one epoch behind. Such spans exist only while a major collection sweeps, and no allocator
+ *            owns or will be given one.
+ *   [span.7] From the beginning of marking to that of the sweep, born_marked is set: what is allocated gets its mark bit
+ *            with its allocation bit.
  *   [span.8] In a round of the second core (gc/old/marker.h) the words of bitmaps belong to the thread. A run that is
- *            taken in a round is noted, and its bits are written when the round is over. Until then nobody reads these
- *            bits, because all objects of the run are new. Only the words of a span that was just opened, which no
- *            other object shares, are written at once.
+ *            taken in a round is noted, and its bits are written when the round is over: until then nobody reads them,
+ *            because all objects of the run are new. The words of a new span, which no other object shares, are written
+ *            at once.
  */
 #ifndef CRADLE_GC_OLD_SPAN_H
 #define CRADLE_GC_OLD_SPAN_H
@@ -80,14 +78,13 @@ size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas);
 bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep);
 /* Takes their runs from all allocators, so that the allocation bits say exactly where objects are [span.2]. */
 void crd_old_retire(crd_old *old);
-/* To be called when a round is over: writes the bits of the runs that were taken in it [span.8]. */
+/* After a round: writes the bits of the runs that were taken in it [span.8]. */
 void crd_old_write_late_runs(crd_old *old);
 /* Bytes of the runs that allocators own and have not filled. used_bytes counts them as used. */
 uint64_t crd_old_unfilled_bytes(const crd_old *old);
-
-/* Gives the pages of an empty small span back. */
-void crd_old_free_span(crd_old *old, uint32_t page);
-
+/* Objects of a small span have died or moved: so many are gone, and so many live, whose bits alone are set. Frees the
+ * span if it is empty, which is returned, and lists it if it has room. */
+bool crd_old_settle_span(crd_old *old, uint32_t page, uint32_t gone, uint32_t live);
 /* Whether a live object starts at the address, by the bitmaps: exact only with the allocators retired. The address may
  * lie anywhere. */
 bool crd_old_is_object(const crd_old *old, uintptr_t address);
@@ -147,7 +144,6 @@ static inline void old_mark(const crd_old *old, uintptr_t address) {
   ASSERT(old_is_allocated(old, address), "[span.4] what is marked is no object");
   arenas_of(&old->arenas, address)->marks[arena_bit_word(address)] |= arena_bit_mask(address);
 }
-/* Clears the mark of a large object that dies young: it was born marked [span.7], and nothing else would clear it. */
 static inline void old_unmark(const crd_old *old, uintptr_t address) {
   arenas_of(&old->arenas, address)->marks[arena_bit_word(address)] &= ~arena_bit_mask(address);
 }
@@ -155,9 +151,8 @@ static inline void old_unmark(const crd_old *old, uintptr_t address) {
 /* --- walking spans, small and large, in the order of their addresses, and the objects in them ---
  *
  * A walk may stop between two spans and go on later. It then meets each span that was there all the time once, and may
- * or may not meet spans that were opened meanwhile. With the allocators retired each allocation bit is an object
- * [span.2]. A visitor that allocates must ask old_is_unfilled about each object: its allocations give allocators new
- * runs, and the walk may come to one. */
+ * or may not meet spans that were opened meanwhile. A visitor that allocates must ask old_is_unfilled about each object:
+ * its allocations give allocators new runs, and the walk may come to one. */
 
 /* The first page of the first span at or after page, or PAGE_NONE. */
 uint32_t crd_old_next_span(const crd_old *old, uint32_t page);
@@ -172,17 +167,5 @@ void crd_old_each_in(const crd_old *old, uint32_t page, bool marked_only, crd_ob
 void crd_old_each(const crd_old *old, crd_object_function visit, void *context);
 /* The number of a span's allocation bits: of its objects, and of the places that its allocator has not filled. */
 uint32_t crd_old_count_taken(const crd_old *old, uint32_t page);
-
-/* Puts a swept span with room into the partial list of its class. */
-static inline void old_list_partial(crd_old *old, uint32_t page) {
-  crd_page *entry = arenas_page(&old->arenas, page);
-  crd_allocator *allocator = &old->allocators[entry->size_class];
-  ASSERT(entry->state == PAGE_SMALL, "[span.3] what enters a partial list is no span of small objects");
-  ASSERT(!old_is_unswept(old, entry), "[span.6] a span that waits to be swept enters a partial list");
-  ASSERT(allocator->span != page, "[span.3] an allocator's span enters a partial list");
-  ASSERT(allocator->partial != page, "[span.3] a span enters its partial list twice");
-  entry->next = allocator->partial;
-  allocator->partial = page;
-}
 
 #endif

@@ -82,12 +82,6 @@ static const char *check_young_large(const crd_old *old, const recount *counted)
   return listed == counted->young_large ? NULL : "a young large object is not in its list [large.1]";
 }
 
-static const char *check_lists(const crd_old *old, const recount *counted) {
-  const char *fault = NULL;
-  for (uint32_t i = 0; i < old->classes.count && fault == NULL; i++) fault = check_partial(old, i, counted);
-  return fault != NULL ? fault : check_young_large(old, counted);
-}
-
 static const char *check_counts(const crd_old *old, const recount *counted) {
   uint64_t taken = 0;
   for (uint32_t i = 0; i < old->arenas.used_end; i++)
@@ -110,5 +104,6 @@ const char *crd_old_check(const crd_old *old) {
   if (fault == NULL) fault = crd_arenas_check(arenas);
   if (fault == NULL) fault = crd_closed_check(arenas, &counted.closed_pages);
   if (fault == NULL) fault = check_counts(old, &counted);
-  return fault != NULL ? fault : check_lists(old, &counted);
+  for (uint32_t i = 0; i < old->classes.count && fault == NULL; i++) fault = check_partial(old, i, &counted);
+  return fault != NULL ? fault : check_young_large(old, &counted);
 }

@@ -5,10 +5,6 @@
 /* Arenas that are asked for at a time. */
 #define ASKED_MOST 16
 
-static bool is_ready(const crd_arenas *arenas, uint32_t index) {
-  return (arenas->origins[index] & ARENA_TOUCHED) != 0;
-}
-
 bool crd_supply_settle(crd_arenas *arenas) {
   crd_supply *supply = &arenas->supply;
   if (supply->count == 0) return true;
@@ -20,18 +16,16 @@ bool crd_supply_settle(crd_arenas *arenas) {
   return true;
 }
 
-/* Counts the lowest FREE arenas up to count; those that are ready, as far as they go, and then the first run of others
- * is [*first, *first + the result). */
+/* Among the lowest count FREE arenas, the first run of neighbours that are not populated: from *first on, as many as are
+ * returned. */
 static uint32_t find_unready(const crd_arenas *arenas, uint32_t count, uint32_t *first) {
   uint32_t seen = 0, found = 0;
   for (uint32_t i = arenas->free_hint; i < arenas->committed_end && seen < count && found < ASKED_MOST; i++) {
-    bool is_free = arenas->states[i] == ARENA_FREE, is_wanted = is_free && !is_ready(arenas, i);
-    seen += is_free;
+    bool is_free = arenas->states[i] == ARENA_FREE, is_wanted = is_free && !(arenas->origins[i] & ARENA_TOUCHED);
+    if (found > 0 && !is_wanted) break;
     if (found == 0) *first = i;
-    if (is_wanted)
-      found++;
-    else if (found > 0)
-      break;
+    found += is_wanted;
+    seen += is_free;
   }
   return found;
 }

@@ -1,12 +1,6 @@
-/* Page supply: the second core populates arenas before minor collections fill them.
- *
- * A page that is touched for the first time costs a fault: about 0.1 ms for an arena of huge pages, and up to 10 ms
- * where the host of a virtual machine takes unused memory back. The program's thread has arenas for the next minor
- * collection populated before it needs them (crd_arenas_prepare). A heap that grows and has a second core asks the
- * thread for more, so that the program's thread seldom has anything left to populate.
- *
- * Populating changes nothing that a program can see: what was written stays. So the thread may populate an arena while
- * the mutator takes it, writes to it and frees it again. But the arena must not be given back to the system meanwhile.
+/* Page supply: the second core populates arenas before minor collections fill them, so that the program's thread seldom
+ * has any left to populate (crd_arenas_prepare). Populating changes nothing that was written. So the thread may populate
+ * an arena while the mutator takes it, writes to it and frees it again, but not while it goes back to the system.
  *
  *   [supply.1] The arenas that the thread may be populating are [first, first + count). They are not given back, and
  *              their contents are not dropped, until the mutator has seen that the thread is done with all of them.
@@ -19,8 +13,6 @@
 
 #include "gc/old/arena.h"
 
-/* --- the mutator's side --- */
-
 /* Notes what the thread has populated. Returns whether the thread has nothing left to do. */
 bool crd_supply_settle(crd_arenas *arenas);
 /* Settles. If the thread is done, asks it to populate the lowest `keep` FREE arenas, as far as they are not populated.
@@ -30,9 +22,7 @@ bool crd_supply_ask(crd_arenas *arenas, uint32_t keep, uint32_t ahead);
 /* The thread is gone, or was lost in a fork. */
 void crd_supply_forget(crd_arenas *arenas);
 
-/* --- the thread's side --- */
-
-/* Populates the next arena that was asked for. false: there is none. */
+/* On the thread: populates the next arena that was asked for. false: there is none. */
 bool crd_supply_next(crd_arenas *arenas);
 
 #endif

@@ -7,7 +7,7 @@
 /* Spans between two looks at the clock. */
 #define CLOCK_SPANS LIMIT(32, 2)
 
-/* Writes poison over the objects of a span that are about to be freed: those that are allocated and not marked. */
+/* Writes poison over the objects of a span that are about to be freed. */
 static void poison_dead(const crd_old *old, uint32_t page, span_bits bits, uint32_t words, cradle_word poison) {
   for (uint32_t i = 0; i < bits.words; i++)
     for (uint64_t dead = bits.allocated[i] & ~bits.marks[i]; dead != 0; dead &= dead - 1)
@@ -21,18 +21,11 @@ static bool has_waiting(const crd_old *old) {
   return false;
 }
 
-/* Whether a span is exactly one epoch behind, as one that waits must be [span.6]. */
-static bool is_due(const crd_old *old, const crd_page *span) {
-  return (uint8_t)(span->epoch + 1) == old->epoch;
-}
-
-/* The dead are poisoned first: once the bits are copied, nothing tells which places they had. */
 static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swept *swept) {
   crd_page *entry = arenas_page(&old->arenas, page);
   const crd_size_class *class = &old->classes.of[entry->size_class];
   span_bits bits = old_bits_of(old, page, entry->pages);
   uint32_t before = 0, live = 0;
-  ASSERT(is_due(old, entry), "[span.6] a span missed a sweep, or is swept twice");
   ASSERT(old->allocators[entry->size_class].span != page, "[span.6] an allocator has a span that waits to be swept");
   if (poison != 0) poison_dead(old, page, bits, class->words, poison);
   for (uint32_t i = 0; i < bits.words; i++) {
@@ -42,32 +35,19 @@ static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swe
     bits.allocated[i] = bits.marks[i];
     bits.marks[i] = 0;
   }
-  uint64_t freed = (uint64_t)(before - live) * class->bytes;
-  swept->freed_objects += before - live;
-  swept->freed_bytes += freed;
   ASSERT(live <= before && before <= class->objects, "[span.2] a span has more objects than places");
-  ASSERT(old->class_used[entry->size_class] >= freed, "[span.5] a class's used bytes go below zero");
-  old->used_bytes -= freed;
-  old->class_used[entry->size_class] -= freed;
-  entry->epoch = old->epoch;
-  if (live == 0) {
-    swept->freed_spans++;
-    crd_old_free_span(old, page);
-  } else if (live < class->objects) {
-    old_list_partial(old, page);
-  }
+  swept->freed_objects += before - live;
+  swept->freed_bytes += (uint64_t)(before - live) * class->bytes;
+  swept->freed_spans += crd_old_settle_span(old, page, before - live, live);
 }
 
-/* A large object has one bit in each bitmap. It either keeps its allocation bit and loses its mark, or it is freed. */
+/* A large object either keeps its allocation bit and loses its mark, or it is freed. */
 static void sweep_large(crd_old *old, uint32_t page, crd_remains remains, crd_swept *swept) {
   uintptr_t address = arenas_page_address(&old->arenas, page);
-  uint64_t *marks = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];
-  crd_page *entry = arenas_page(&old->arenas, page);
-  ASSERT(is_due(old, entry), "[span.6] a span missed a sweep, or is swept twice");
+  const crd_page *entry = arenas_page(&old->arenas, page);
   ASSERT(entry->state == PAGE_LARGE, "[sweep.1] a young large object is swept");
-  entry->epoch = old->epoch;
-  if (*marks & arena_bit_mask(address)) {
-    *marks &= ~arena_bit_mask(address);
+  if (old_is_marked(old, address)) {
+    old_unmark(old, address);
     return;
   }
   swept->freed_objects++;
@@ -76,8 +56,6 @@ static void sweep_large(crd_old *old, uint32_t page, crd_remains remains, crd_sw
   crd_old_bury_large(old, page, remains);
 }
 
-/* The partial lists are emptied, because all spans in them wait now. When a span is swept and has objects and room, it
- * enters its list again. */
 void crd_sweep_begin(crd_old *old) {
   ASSERT(old->young_large == PAGE_NONE, "[sweep.1] a sweep begins while large objects are young");
   ASSERT(!has_waiting(old), "[sweep.2] a sweep begins before the last one is over");
@@ -87,8 +65,7 @@ void crd_sweep_begin(crd_old *old) {
   old->epoch++;
 }
 
-/* The length of a span is read before it is swept, because sweeping may free the span and clear its page entry. A
- * deadline of 0 asks for the smallest increment: one span. */
+/* Sweeping may free the span and clear its page entry. A deadline of 0 asks for the smallest increment: one span. */
 bool crd_sweep_some(crd_old *old, uint32_t *page, crd_remains remains, uint64_t deadline_ns, crd_swept *swept) {
   int countdown = deadline_ns == 0 ? 1 : CLOCK_SPANS;
   for (;;) {
@@ -100,6 +77,8 @@ bool crd_sweep_some(crd_old *old, uint32_t *page, crd_remains remains, uint64_t 
     crd_page *entry = arenas_page(&old->arenas, *page);
     uint32_t pages = entry->pages;
     if (old_is_unswept(old, entry)) {
+      ASSERT((uint8_t)(entry->epoch + 1) == old->epoch, "[span.6] a span missed a sweep");
+      entry->epoch = old->epoch;
       if (entry->state == PAGE_SMALL)
         sweep_small(old, *page, remains.poison, swept);
       else

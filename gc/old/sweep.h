@@ -7,19 +7,13 @@
  *     allocation bits    1 1 0 1 1 0 1 1        1 0 0 1 0 0 0 1     are now what the mark bits were:
  *     mark bits          1 0 0 1 0 0 0 1        0 0 0 0 0 0 0 0     three places have become free
  *
- * So to sweep a span is to copy its mark bits over its allocation bits and to clear them, a few hundred bytes. No
- * object is read or written, living or dead, unless the dead are to be poisoned: a heap of 1 GiB is swept in 5 to 10 ms
- * in all.
+ * So to sweep a span is to copy its mark bits over its allocation bits and to clear them, a few hundred bytes; no object
+ * is read or written, unless the dead are to be poisoned. One bitmap would not do: while marking goes on, a place
+ * without a mark may still hold an object that marking will reach.
  *
- * One bitmap would not do: while marking goes on, new objects need places, and a place without a mark may still hold an
- * object that marking will reach. To swap the bitmaps instead of copying would need a test on every mark.
- *
- * A span without live objects is given back, and one with room is listed for its class's allocator.
- *
- * Sweeping goes span after span, in increments between which the program runs. Its allocations must not take places in
- * a span that still waits, because the sweep would take what is there for dead. So they go into spans that have been
- * swept or are new. The epoch tells them apart: sweeping begins by adding one to the generation's number, and a span
- * that still has the old number waits [span.6].
+ * Sweeping goes span after span, in increments between which the program runs. What the program allocates goes into
+ * spans that have been swept or are new, and the epoch tells them apart: sweeping begins by adding one to the
+ * generation's number, and a span that still has the old number waits [span.6].
  *
  *   [sweep.1] It begins right after a minor collection: no large object is young, the allocators are retired and the
  *             partial lists are empty. A large object that becomes young later has the new epoch.

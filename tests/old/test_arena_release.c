@@ -174,7 +174,6 @@ static void contents_are_dropped_where_they_can_be(void **state) {
   refuse(COMMIT_POOL);
   fill(7);
   allow(COMMIT_POOL);
-  arenas.pool_skip = 0;
   fill(2);
   empty(0, 1);
   empty(3, 6);

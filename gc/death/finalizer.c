@@ -52,8 +52,8 @@ static bool leads_on(crd_death *death, cradle_word *object) {
       type->items < CRADLE_ITEMS_REFERENCES && type->trace == NULL && !(type->registers >> REGISTERED_EPHEMERON & 1);
   look at = {death, !is_plain || header_is_watched(object[0])};
   if (at.leads_on) return true;
-  visit_bitmap(object, type->references, false, look_at, &at);
-  visit_bitmap(object, type->values, true, look_at, &at);
+  visit_bits(object, type->references, false, look_at, &at);
+  visit_bits(object, type->values, true, look_at, &at);
   if (!type->has_slots && !has_finalizer(type)) candidates->has_leaf = true;
   return at.leads_on || (candidates->leads_to_leaf && candidates->has_leaf);
 }

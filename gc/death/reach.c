@@ -340,15 +340,6 @@ void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address) {
 
 /* --- arrays and holders that are looked at in pieces --- */
 
-static void visit_some(crd_death *death, cradle_word *object, uint64_t first, uint64_t last) {
-  const crd_type_table *types = &death->space->types;
-  const crd_type *type = &types->types[header_type(object[0])];
-  if (type->items == CRADLE_ITEMS_STRUCTURES)
-    visit_structures(type, type_item_slots(types, object), object, first, last, reach_slot, death);
-  else
-    visit_items(type, object, first, last, reach_slot, death);
-}
-
 /* Looks at the last of so many items, and leaves the rest on the stack. The stack gives the last slot back first, so
  * this is the order in which all slots would come. Without room for the rest, all are looked at. */
 static void reach_items(crd_death *death, cradle_word *object, uint64_t count) {
@@ -361,7 +352,7 @@ static void reach_items(crd_death *death, cradle_word *object, uint64_t count) {
     slots->top--;
     first = 0;
   }
-  visit_some(death, object, first, count);
+  visit_items(&death->space->types, object, first, count, reach_slot, death);
 }
 
 /* Looks at all slots of an object that was reached. They lie on the stack above the entry that closes the object, so

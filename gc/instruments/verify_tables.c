@@ -4,7 +4,6 @@
 
 #include "gc/death/registry.h"
 #include "gc/heap.h"
-#include "gc/old/span_check.h"
 #include "gc/roots.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"

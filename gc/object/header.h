@@ -15,8 +15,7 @@
  *             kind: stores are recorded slot by slot          the array is made shorter
  *   34  VA    with SL: the slots hold values. Without SL: a     the same
  *             large old array of structures, with stores
- *             recorded slot by slot, too; the type says which
- *             words are references and which are values
+ *             recorded slot by slot, too
  *   35  WA    watched: the object was not reached yet, and    gc/death/ in a collection; cleared when the object is
  *             something waits for it (gc/death/waiting.h).    reached, or the holder is scanned again; an object that
  *             Or, on a marked holder of ephemerons: the       dies keeps it
@@ -93,11 +92,9 @@ _Static_assert(RECORDING_REFERENCES == 1 && RECORDING_STRUCTURES == 2 && RECORDI
 
 /* --- objects and addresses --- */
 
-/* The object at an address, which may also be given as a word. */
 static inline cradle_word *object_at(uintptr_t address) {
   return (cradle_word *)memory_at(address);
 }
-/* Words of memory, as an object or a part of one. */
 static inline cradle_word *words_of(void *memory) {
   return (cradle_word *)memory;
 }

@@ -118,9 +118,9 @@ static void set_services(crd_type *entry, crd_type_services *services, const cra
   if (type->destructor != NULL || type->external_size != NULL) entry->registers |= 1 << REGISTERED_DESTRUCTOR;
 }
 
-/* What tracing needs of items that are structures [type.2], [type.5]. */
-static crd_item_slots item_slots_of(const cradle_type *type, bool plain_encoding) {
-  if (type->items != CRADLE_ITEMS_STRUCTURES) return (crd_item_slots){.alike = CRADLE_ITEMS_NONE};
+/* What tracing needs of items [type.2], [type.5]. */
+static crd_item_slots item_slots_of(const crd_type *entry, const cradle_type *type, bool plain_encoding) {
+  if (type->items != CRADLE_ITEMS_STRUCTURES) return (crd_item_slots){.words = 1, .alike = (cradle_items)entry->items};
   uint64_t folded = plain_encoding ? type->item_values : 0;
   crd_item_slots slots = {.references = type->item_references | folded,
                           .values = type->item_values & ~folded,
@@ -137,12 +137,10 @@ static crd_item_slots item_slots_of(const cradle_type *type, bool plain_encoding
  * are of the same kind. Weak slots and those of a trace callback have no record of their own. */
 static uint8_t recording_of(const crd_type *entry, const crd_item_slots *slots) {
   if (entry->trace != NULL || (entry->registers & REGISTERED_WEAKLY)) return RECORDING_OBJECT;
-  cradle_items words =
-      entry->items == CRADLE_ITEMS_STRUCTURES && slots->alike != CRADLE_ITEMS_NONE ? slots->alike : entry->items;
-  if (words == CRADLE_ITEMS_REFERENCES && entry->values == 0) return RECORDING_REFERENCES;
-  if (words == CRADLE_ITEMS_VALUES && entry->references == 0) return RECORDING_VALUES;
-  bool only_items = entry->references == 0 && entry->values == 0;
-  return words == CRADLE_ITEMS_STRUCTURES && only_items ? RECORDING_STRUCTURES : RECORDING_OBJECT;
+  if (slots->alike == CRADLE_ITEMS_REFERENCES && entry->values == 0) return RECORDING_REFERENCES;
+  if (slots->alike == CRADLE_ITEMS_VALUES && entry->references == 0) return RECORDING_VALUES;
+  bool only_items = entry->references == 0 && entry->values == 0 && entry->items == CRADLE_ITEMS_STRUCTURES;
+  return slots->alike == CRADLE_ITEMS_NONE && only_items ? RECORDING_STRUCTURES : RECORDING_OBJECT;
 }
 
 crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding) {
@@ -160,7 +158,6 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
                       .items = (uint8_t)type->items,
                       .queue = (uint8_t)type->finalizer,
                       .trace = type->trace};
-  *slots = item_slots_of(type, plain_encoding);
   if (plain_encoding) {
     /* The verifier must still know that such a slot may hold a tagged word. */
     entry->folded = entry->values != 0 || entry->items == CRADLE_ITEMS_VALUES || type->item_values != 0;
@@ -169,6 +166,7 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
     if (entry->items == CRADLE_ITEMS_VALUES) entry->items = CRADLE_ITEMS_REFERENCES;
   }
   set_services(entry, services, type, plain_encoding);
+  *slots = item_slots_of(entry, type, plain_encoding);
   /* With items, size is where they begin, and stays as it is. */
   if (entry->items == CRADLE_ITEMS_NONE && type->size != 0) entry->size = fixed_bytes(type->size);
   table->registers |= entry->registers;

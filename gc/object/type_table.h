@@ -57,11 +57,11 @@ typedef struct crd_type_services {
   const char *name;
 } crd_type_services;
 
-/* The slots of an item that is a structure. */
+/* The slots of an item, if items are slots or structures [type.5]. */
 typedef struct crd_item_slots {
   uint64_t references, values; /* bitmaps of its words */
   uint32_t words;              /* its length */
-  cradle_items alike;          /* CRADLE_ITEMS_REFERENCES or _VALUES, if every word is that; else CRADLE_ITEMS_NONE */
+  cradle_items alike;          /* what every word is, CRADLE_ITEMS_REFERENCES or _VALUES; or another number */
 } crd_item_slots;
 
 typedef struct crd_type_table {
@@ -106,10 +106,8 @@ static inline size_t type_object_bytes(const crd_type *type, const cradle_word *
   return type->items == CRADLE_ITEMS_NONE ? type->size : type_array_bytes(type, type_length(type, object));
 }
 
-/* --- items that are structures [type.5] --- */
-
 static inline const crd_item_slots *type_item_slots(const crd_type_table *table, const cradle_word *object) {
-  ASSERT(table->types[header_type(object[0])].items == CRADLE_ITEMS_STRUCTURES, "items that are no structures");
+  ASSERT(table->types[header_type(object[0])].items >= CRADLE_ITEMS_REFERENCES, "items that have no slots");
   return &table->item_slots[header_type(object[0])];
 }
 

@@ -34,7 +34,6 @@ void crd_arenas_withdraw(crd_arenas *arenas, uint32_t index) {
     arenas->meta[arena->previous].next = arena->next;
   else
     *head = arena->next;
-  if (*head == ARENA_NONE) arenas->listed[bucket_of(arena->free_pages)] &= (uint16_t)~(1u << bucket_of(arena->longest));
 }
 
 void crd_arenas_restore(crd_arenas *arenas, uint32_t index) {
@@ -47,7 +46,6 @@ void crd_arenas_restore(crd_arenas *arenas, uint32_t index) {
   arena->next = *head;
   if (*head != ARENA_NONE) arenas->meta[*head].previous = index;
   *head = index;
-  arenas->listed[bucket_of(arena->free_pages)] |= (uint16_t)(1u << bucket_of(arena->longest));
 }
 
 /* --- the maps of an arena --- */
@@ -140,15 +138,11 @@ static void close_arena(crd_arenas *arenas, uint32_t index) {
   arenas->meta[index].longest = arenas->meta[index].free_pages = 0;
   arenas->states[index] = ARENA_FREE;
   arenas->free_count++;
-  if (index < arenas->free_hint) arenas->free_hint = index;
   while (arenas->used_end > 0 && arenas->states[arenas->used_end - 1] != ARENA_USED) arenas->used_end--;
 }
 
-static uint32_t lowest_free(crd_arenas *arenas) {
-  return arenas->free_hint = arenas_next(arenas, arenas->free_hint, arenas->capacity, ARENA_FREE);
-}
-static uint32_t lowest_reserved(crd_arenas *arenas) {
-  return arenas->reserved_hint = arenas_next(arenas, arenas->reserved_hint, arenas->capacity, ARENA_RESERVED);
+static uint32_t lowest_free(const crd_arenas *arenas) {
+  return arenas_next(arenas, 0, arenas->committed_end, ARENA_FREE);
 }
 
 /* The first arena of a list, among the first `most`, whose longest run has count pages; or ARENA_NONE. */
@@ -164,13 +158,11 @@ static uint32_t find_in_list(const crd_arenas *arenas, uint32_t index, uint32_t 
  * whose longest run is as short as possible: long runs are kept for those that need them. */
 static uint32_t find_used(const crd_arenas *arenas, uint32_t count, uint32_t most) {
   uint32_t shortest = bucket_of(count);
-  for (uint32_t room = shortest; room < ARENA_BUCKETS; room++) {
-    uint32_t listed = arenas->listed[room] >> shortest << shortest;
-    for (; listed != 0; listed &= listed - 1) {
-      uint32_t index = find_in_list(arenas, arenas->lists[room][__builtin_ctz(listed)], count, most);
+  for (uint32_t room = shortest; room < ARENA_BUCKETS; room++)
+    for (uint32_t longest = shortest; longest <= room; longest++) {
+      uint32_t index = find_in_list(arenas, arenas->lists[room][longest], count, most);
       if (index != ARENA_NONE) return index;
     }
-  }
   return ARENA_NONE;
 }
 
@@ -197,8 +189,7 @@ static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bo
 }
 
 /* The first of count neighbouring arenas in [from, end) that hold nothing, or ARENA_NONE. committed: all of them must be
- * FREE already, so the search ends with the last FREE one. Callers leave out what the hints rule out [arena.3]: a
- * program may have very many objects of some MiB. */
+ * FREE already, so the search ends with the last FREE one. */
 static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t from, uint32_t end, uint32_t count, bool committed) {
   uint32_t found = 0, left = committed ? arenas->free_count : end;
   for (uint32_t i = from; i < end && left > 0; i++) {
@@ -216,11 +207,11 @@ static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t from, uint32_
 static uint32_t find_reserved_neighbours(crd_arenas *arenas, uint32_t count) {
   if (arenas_go_round(arenas) && arenas->committed_count + count <= arenas->limit) {
     uint32_t end = crd_arenas_round_end(arenas, count);
-    uint32_t first = find_neighbours(arenas, arenas->reserved_hint, end, count, false);
+    uint32_t first = find_neighbours(arenas, arenas->round_next, end, count, false);
     if (first != ARENA_NONE) return first;
   }
   /* One of the neighbours at least is RESERVED, because FREE ones alone were looked for before. */
-  uint32_t lowest = arenas_go_round(arenas) ? 0 : lowest_reserved(arenas);
+  uint32_t lowest = arenas_go_round(arenas) ? 0 : arenas_next(arenas, 0, arenas->capacity, ARENA_RESERVED);
   return find_neighbours(arenas, lowest < count ? 0 : lowest - (count - 1), arenas->capacity, count, false);
 }
 
@@ -233,7 +224,7 @@ static uint32_t take_big(crd_arenas *arenas, uint32_t count, uint32_t keep, bool
   if (first == ARENA_NONE) {
     first = find_reserved_neighbours(arenas, arenas_needed);
     if (first == ARENA_NONE || !crd_arenas_commit_at(arenas, first, arenas_needed)) return PAGE_NONE;
-    if (arenas_go_round(arenas)) arenas->reserved_hint = first + arenas_needed;
+    if (arenas_go_round(arenas)) arenas->round_next = first + arenas_needed;
   }
   /* The neighbours are FREE now. Besides them, `keep` more must be. */
   if (!crd_arenas_ensure_free(arenas, keep + arenas_needed)) return PAGE_NONE;
@@ -293,20 +284,10 @@ static uint32_t count_listed(const crd_arenas *arenas, uint32_t most) {
   return listed;
 }
 
-/* [arena.3]. That nothing is committed at or above committed_end need not be looked at: the counts would not match. */
-static const char *check_bounds(const crd_arenas *arenas) {
-  uint32_t end = arenas->committed_end, reserved = arenas_next(arenas, 0, end, ARENA_RESERVED);
-  if (!arenas_go_round(arenas) && arenas->reserved_hint > reserved)
-    return "an arena is reserved below the hint [arena.3]";
-  uint32_t lowest = arenas_next(arenas, 0, end, ARENA_FREE);
-  if (lowest < end && lowest < arenas->free_hint) return "an arena is FREE below the hint [arena.3]";
-  if (arenas_next(arenas, arenas->used_end, end, ARENA_USED) < end) return "an arena is in use at the end [arena.3]";
-  return NULL;
-}
-
+/* That nothing is committed at or above committed_end need not be looked at: the counts would not match. */
 const char *crd_arenas_check(const crd_arenas *arenas) {
-  uint32_t free_count = 0, used = 0, with_room = 0, from_pool = 0;
-  for (uint32_t i = 0; i < arenas->committed_end; i++) {
+  uint32_t free_count = 0, used = 0, with_room = 0, from_pool = 0, end = arenas->committed_end;
+  for (uint32_t i = 0; i < end; i++) {
     free_count += arenas->states[i] == ARENA_FREE;
     if (arenas->states[i] == ARENA_RESERVED && arenas->origins[i] != 0) return "a reserved arena has an origin";
     from_pool += (arenas->origins[i] & ARENA_FROM_POOL) != 0;
@@ -320,5 +301,6 @@ const char *crd_arenas_check(const crd_arenas *arenas) {
     return "arena counts do not match their states [arena.2]";
   if (from_pool != arenas->pool_count) return "the count of arenas from the pool does not match their origins";
   if (count_listed(arenas, used) != with_room) return "the arenas' lists lost or doubled an arena [arena.4]";
-  return check_bounds(arenas);
+  if (arenas_next(arenas, arenas->used_end, end, ARENA_USED) < end) return "an arena is in use at the end [arena.3]";
+  return NULL;
 }

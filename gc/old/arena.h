@@ -33,8 +33,7 @@
  *             when the last one is given back. Only a FREE arena goes back to the system.
  *   [arena.2] free_count counts the FREE arenas; committed_count the FREE and USED ones. No commit brings it above
  *             limit.
- *   [arena.3] No FREE arena is below free_hint, and without a quarantine no RESERVED one below reserved_hint. No USED
- *             arena is at or above used_end, and no committed one at or above committed_end.
+ *   [arena.3] No USED arena is at or above used_end, and no committed one at or above committed_end.
  *   [arena.4] A USED arena with free pages is in exactly one list, lists[i][j]: i is the logarithm (base 2, rounded
  *             down) of its number of free pages, j that of its longest free run. Only arenas that a compaction empties
  *             are in no list.
@@ -46,6 +45,8 @@
  */
 #ifndef CRADLE_GC_OLD_ARENA_H
 #define CRADLE_GC_OLD_ARENA_H
+
+#include <string.h>
 
 #include "gc/base/check.h"
 #include "gc/old/backing.h"
@@ -133,12 +134,10 @@ struct crd_arenas {
   uint32_t capacity;                            /* arenas in the reservation */
   uint32_t limit;                               /* arenas that may be committed; <= capacity */
   uint32_t free_count, committed_count;         /* [arena.2]; free_count <= committed_count */
-  uint32_t free_hint;                           /* [arena.3], as are the three below */
-  uint32_t reserved_hint;                       /* with a quarantine: the arena behind the last one committed */
-  uint32_t used_end;                            /* <= committed_end */
+  uint32_t round_next;                          /* with a quarantine: the arena behind the last one committed; else 0 */
+  uint32_t used_end;                            /* [arena.3]; <= committed_end */
   uint32_t committed_end;                       /* <= capacity */
   uint32_t lists[ARENA_BUCKETS][ARENA_BUCKETS]; /* by free pages, then by the longest free run */
-  uint16_t listed[ARENA_BUCKETS];               /* bit j of word i: lists[i][j] is not empty */
   uint8_t *states;                              /* one byte an arena */
   uint8_t *origins;                             /* one byte an arena: its flags; 0 unless committed */
   crd_backing backing, meta_backing;
@@ -175,8 +174,8 @@ static inline bool arenas_go_round(const crd_arenas *arenas) {
 }
 /* The first arena of a state at or after from; end if there is none below. */
 static inline uint32_t arenas_next(const crd_arenas *arenas, uint32_t from, uint32_t end, uint8_t state) {
-  while (from < end && arenas->states[from] != state) from++;
-  return from;
+  const uint8_t *found = from < end ? memchr(arenas->states + from, state, end - from) : NULL;
+  return found == NULL ? end : (uint32_t)(found - arenas->states);
 }
 
 /* Whether an address lies in the reservation. That does not mean that it may be looked up. */

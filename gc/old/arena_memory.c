@@ -31,14 +31,6 @@ static size_t states_bytes(const crd_arenas *arenas) {
   return align_up(2 * (size_t)arenas->capacity, BASE_PAGE_MAX_BYTES);
 }
 
-static bool make_states(crd_arenas *arenas, size_t page_bytes) {
-  uint8_t *states = crd_pages_reserve(states_bytes(arenas), page_bytes, NULL);
-  if (states == NULL) return false;
-  arenas->states = states;
-  arenas->origins = states + arenas->capacity;
-  return crd_pages_commit(states, states_bytes(arenas));
-}
-
 static bool reserve(crd_arenas *arenas, size_t bytes, void *hint) {
   void *base = crd_pages_reserve(bytes, ARENA_BYTES, hint);
   if (base == NULL) return false;
@@ -54,12 +46,6 @@ static bool reserve(crd_arenas *arenas, size_t bytes, void *hint) {
   arenas->meta_bytes = meta_bytes;
   arenas->capacity = (uint32_t)(bytes >> ARENA_SHIFT);
   return true;
-}
-
-static void unreserve(crd_arenas *arenas) {
-  crd_pages_unreserve(memory_at(arenas->base), arenas->bytes);
-  crd_pages_unreserve(arenas->meta, arenas->meta_bytes);
-  arenas->base = 0;
 }
 
 /* How many heaps the process has. */
@@ -83,23 +69,15 @@ static size_t share_of(size_t bytes, bool refused) {
   return (share > least ? share : least) & ~(ARENA_BYTES - 1);
 }
 
-/* A size that the program gave is reserved if the system agrees, whatever that leaves. Otherwise a share of what is
- * left is. If even that is refused, half as much, until the system agrees, and then half of that. */
+/* A size that the program gave is reserved if the system agrees, whatever that leaves; otherwise a share of what is
+ * left. */
 static bool reserve_what_is_given(crd_arenas *arenas, size_t bytes, bool given, void *hint) {
-  size_t least = RESERVE_MIN_ARENAS * ARENA_BYTES;
-  if (bytes < least) bytes = least;
+  const size_t least = RESERVE_SHARED_MIN_ARENAS * ARENA_BYTES;
+  if (bytes < RESERVE_MIN_ARENAS * ARENA_BYTES) bytes = RESERVE_MIN_ARENAS * ARENA_BYTES;
   if (!given) bytes = share_of(bytes, false);
-  if (bytes >= RESERVE_SHARED_MIN_ARENAS * ARENA_BYTES && reserve(arenas, bytes, hint)) return true;
-  size_t share = share_of(bytes, true);
-  if (share < RESERVE_SHARED_MIN_ARENAS * ARENA_BYTES) return false;
-  if (share < bytes && reserve(arenas, bytes = share, hint)) return true;
-  do {
-    bytes = (bytes / 2) & ~(ARENA_BYTES - 1);
-    if (bytes < least) return false;
-  } while (!reserve(arenas, bytes, hint));
-  if (bytes < 2 * least) return true;
-  unreserve(arenas);
-  return reserve(arenas, (bytes / 2) & ~(ARENA_BYTES - 1), hint);
+  if (bytes >= least && reserve(arenas, bytes, hint)) return true;
+  bytes = share_of(bytes, true);
+  return bytes >= least && reserve(arenas, bytes, hint);
 }
 
 /* Advises and names the mapping of arenas, which is new. */
@@ -128,10 +106,12 @@ bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cr
   }
   if (arenas->bytes < bytes) arenas->refused_bytes = bytes * ADDRESS_PARTS;
   arenas->limit = arenas->capacity;
-  if (!make_states(arenas, hardware->page_bytes)) {
+  arenas->states = crd_pages_reserve(states_bytes(arenas), hardware->page_bytes, NULL);
+  if (arenas->states == NULL || !crd_pages_commit(arenas->states, states_bytes(arenas))) {
     crd_arenas_fini(arenas);
     return false;
   }
+  arenas->origins = arenas->states + arenas->capacity;
   advise(arenas, memory_at(arenas->base), arenas->bytes);
   advise_meta(arenas);
   return true;
@@ -148,7 +128,8 @@ void crd_arenas_fini(crd_arenas *arenas) {
   ASSERT(arenas->closed == NULL, "closed pages outlive their arenas");
   if (arenas->base != 0) {
     (void)__atomic_sub_fetch(&heaps, 1, __ATOMIC_RELAXED);
-    unreserve(arenas);
+    crd_pages_unreserve(memory_at(arenas->base), arenas->bytes);
+    crd_pages_unreserve(arenas->meta, arenas->meta_bytes);
   }
   if (arenas->states != NULL) crd_pages_unreserve(arenas->states, states_bytes(arenas));
   memset(arenas, 0, sizeof *arenas);
@@ -180,7 +161,6 @@ static void count_committed(crd_arenas *arenas, uint32_t first, uint32_t count, 
   arenas->committed_count += count;
   arenas->taken_total += count;
   if (origin & ARENA_FROM_POOL) arenas->pool_count += count;
-  if (first < arenas->free_hint) arenas->free_hint = first;
   if (first + count > arenas->committed_end) arenas->committed_end = first + count;
 }
 
@@ -229,9 +209,9 @@ uint32_t crd_arenas_round_end(const crd_arenas *arenas, uint32_t count) {
  * arena that was committed last and begins again at the bottom when it reaches the end of the round. */
 static uint32_t next_reserved(crd_arenas *arenas) {
   uint32_t end = crd_arenas_round_end(arenas, 0);
-  uint32_t first = arenas_next(arenas, arenas->reserved_hint, end, ARENA_RESERVED);
-  if (first >= end && arenas_go_round(arenas)) first = arenas_next(arenas, 0, end, ARENA_RESERVED);
-  arenas->reserved_hint = first + arenas_go_round(arenas);
+  uint32_t first = arenas_next(arenas, arenas->round_next, end, ARENA_RESERVED);
+  if (first == end && arenas_go_round(arenas)) first = arenas_next(arenas, 0, end, ARENA_RESERVED);
+  if (arenas_go_round(arenas)) arenas->round_next = first + 1;
   return first;
 }
 
@@ -269,11 +249,11 @@ bool crd_arenas_populate(const crd_arenas *arenas, uint32_t index) {
 uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count) {
   uint32_t ready = 0;
   (void)crd_arenas_ensure_free(arenas, count); /* if some are refused, the others are prepared */
-  for (uint32_t i = arenas->free_hint; i < arenas->committed_end && ready < count; i++) {
-    if (arenas->states[i] != ARENA_FREE) continue;
+  for (uint32_t i = 0; ready < count; ready++) {
+    i = arenas_next(arenas, i, arenas->committed_end, ARENA_FREE);
+    if (i == arenas->committed_end) break;
     if (!(arenas->origins[i] & ARENA_TOUCHED) && !crd_arenas_populate(arenas, i)) break;
-    arenas->origins[i] |= ARENA_TOUCHED;
-    ready++;
+    arenas->origins[i++] |= ARENA_TOUCHED;
   }
   return ready;
 }
@@ -292,7 +272,6 @@ static void forget(crd_arenas *arenas, uint32_t index) {
   arenas->free_count--;
   arenas->committed_count--;
   arenas->given_back_total++;
-  if (index < arenas->reserved_hint && !arenas_go_round(arenas)) arenas->reserved_hint = index;
 }
 
 /* Drops metadata in the pieces of 2 MiB in which it was committed: a piece goes when no arena with metadata in it is
@@ -383,23 +362,11 @@ uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, u
   return arenas->free_count <= keep ? 0 : crd_arenas_release(arenas, keep, most);
 }
 
-/* A pool's pages are left alone: see discard in gc/young/nursery.c. */
-static bool can_discard(const crd_arenas *arenas, uint32_t index) {
-  return may_go(arenas, index) && !(arenas->origins[index] & ARENA_FROM_POOL);
-}
-
-/* Neighbours are dropped in one call. */
 void crd_arenas_discard_free(crd_arenas *arenas) {
-  if (arenas_go_round(arenas)) return;
-  for (uint32_t end = arenas->committed_end, count; end > 0; end -= count) {
-    for (count = 0; count < end && can_discard(arenas, end - count - 1); count++) {}
-    if (count == 0) {
-      count = 1;
-    } else if (crd_pages_discard(arena_at(arenas, end - count), count * ARENA_BYTES)) {
-      for (uint32_t i = end - count; i < end; i++) {
-        memset(arenas->meta[i].dirty_map, 0, sizeof arenas->meta[i].dirty_map);
-        arenas->origins[i] &= (uint8_t)~ARENA_TOUCHED;
-      }
-    }
+  for (uint32_t i = 0; i < arenas->committed_end && !arenas_go_round(arenas); i++) {
+    if (!may_go(arenas, i) || arenas->origins[i] & ARENA_FROM_POOL) continue;
+    if (!crd_pages_discard(arena_at(arenas, i), ARENA_BYTES)) continue;
+    memset(arenas->meta[i].dirty_map, 0, sizeof arenas->meta[i].dirty_map);
+    arenas->origins[i] &= (uint8_t)~ARENA_TOUCHED;
   }
 }

@@ -30,18 +30,13 @@
 /* The most compactions that are skipped after one that achieved nothing. */
 #define WAIT_MOST 64
 
-/* What there is room for, or what needs room: places by size class, and pages for new spans and large objects. */
-typedef struct compact_tally {
-  int64_t places[SIZE_CLASS_MAX];
-  int64_t pages;
-} compact_tally;
-
 typedef struct compact_context {
   crd_marking *marking;
-  /* room: free places and free pages, in the arenas that are not chosen. moving: objects, and pages of large objects,
-   * in those that are. */
-  compact_tally room, moving;
-  uint32_t count; /* of arenas in use */
+  /* By size class: the objects in arenas that are chosen, without the free places in those that are not. Objects that
+   * find no free place of their class need new spans, and these need pages, as large objects do. */
+  int64_t places[SIZE_CLASS_MAX];
+  int64_t moving_pages, free_pages; /* of large objects in arenas that are chosen; in those that are not */
+  uint32_t count;                   /* of arenas in use */
   uint64_t objects, bytes;
   uint32_t emptied;
 } compact_context;
@@ -57,7 +52,6 @@ static uint32_t first_in(const crd_old *old, uint32_t arena) {
 static uint32_t next_in(const crd_old *old, uint32_t arena, uint32_t page) {
   return span_in(old, arena, page + arenas_page(&old->arenas, page)->pages);
 }
-/* Whether an arena is to be emptied. */
 static inline bool is_chosen(const crd_old *old, uint32_t arena) {
   return old->arenas.origins[arena] & ARENA_CHOSEN;
 }
@@ -94,32 +88,27 @@ static void keep_pinned(compact_context *context) {
   }
 }
 
-/* Adds an arena to the tallies: the free places of one that is kept to room, the objects of one that is to be emptied
- * to moving. sign -1: takes it out of them again. */
+/* Counts an arena as one that is kept, or as one that is chosen. sign -1: takes it out again. */
 static void count(compact_context *context, uint32_t arena, bool is_kept, int sign) {
   const crd_old *old = context->marking->old;
-  compact_tally *tally = is_kept ? &context->room : &context->moving;
-  if (is_kept) tally->pages += sign * old->arenas.meta[arena].free_pages;
+  if (is_kept) context->free_pages += sign * old->arenas.meta[arena].free_pages;
   for (uint32_t page = first_in(old, arena); page != PAGE_NONE; page = next_in(old, arena, page)) {
     const crd_page *entry = arenas_page(&old->arenas, page);
     if (entry->state == PAGE_SMALL)
-      tally->places[entry->size_class] +=
-          sign * (int64_t)(is_kept ? old->classes.of[entry->size_class].objects - entry->taken : entry->taken);
+      context->places[entry->size_class] +=
+          sign * ((int64_t)entry->taken - (is_kept ? old->classes.of[entry->size_class].objects : 0));
     else if (!is_kept)
-      tally->pages += sign * (int64_t)entry->pages;
+      context->moving_pages += sign * (int64_t)entry->pages;
   }
 }
 
-/* Whether there is room for all that moves. Objects that find no free place of their class need new spans, and those
- * need pages, as large objects do. */
+/* Whether there is room for all that moves. */
 static bool fits(const compact_context *context) {
-  const crd_size_classes *classes = &context->marking->old->classes;
-  int64_t pages = context->moving.pages;
-  for (uint32_t i = 0; i < classes->count; i++) {
-    int64_t more = context->moving.places[i] - context->room.places[i];
-    if (more > 0) pages += (more + classes->of[i].objects - 1) / classes->of[i].objects * classes->of[i].pages;
-  }
-  return pages <= context->room.pages * PAGES_PERCENT / 100;
+  const crd_size_class *class = context->marking->old->classes.of;
+  int64_t pages = context->moving_pages;
+  for (uint32_t i = 0; i < SIZE_CLASS_MAX; i++, class++)
+    if (context->places[i] > 0) pages += (context->places[i] + class->objects - 1) / class->objects * class->pages;
+  return pages <= context->free_pages * PAGES_PERCENT / 100;
 }
 
 /* Chooses an arena if what moves out of it fits into the rest; another one, with other classes, may fit. */
@@ -146,7 +135,7 @@ static void choose(compact_context *context, bool all) {
     if (!all) count(context, i, true, 1);
     context->count++;
   }
-  context->room.pages += (int64_t)arenas->free_count * ARENA_PAGES;
+  context->free_pages += (int64_t)arenas->free_count * ARENA_PAGES;
   if (!all) keep_pinned(context);
   for (uint32_t step = 0; step <= most / STEP_BYTES; step++)
     for (uint32_t i = arenas->used_end; i-- > 0;)

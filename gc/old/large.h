@@ -7,12 +7,11 @@
  *          |
  *          `-- not reached when the minor collection ends: freed
  *
- * A minor collection that reaches a young large object scans it whole, because plain stores into it left no record. A
- * scan of millions of slots is too long for one pause, so at most SCANNED_MAX_BYTES are scanned that way. An allocation
- * that would exceed the limit collects first, and an array of slots that is larger than the limit is *recorded from
- * birth*: it has the barrier flag and the flags of a large old array at once, and is never scanned. It is allocated
- * while no other object is young, so until the program's next allocation there is no young object that could be stored
- * into it; and from the next allocation on, every store into it takes the barrier, as after any call that may collect.
+ * A minor collection that reaches a young large object scans it whole, because plain stores into it left no record: at
+ * most SCANNED_MAX_BYTES together. An allocation that would exceed the limit collects first, and an array of slots that
+ * is larger than the limit is *recorded from birth*: it is allocated while no other object is young, has the barrier
+ * flag and the flags of a large old array at once, and is never scanned (docs/design/old-generation.md says why that is
+ * right).
  *
  *   [large.1] The list young_large has exactly the objects whose page's state is PAGE_LARGE_YOUNG, and during a minor
  *             collection PAGE_LARGE_REACHED. Their addresses lie in [young_large_start, young_large_start +

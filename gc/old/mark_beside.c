@@ -1,5 +1,3 @@
-#include "gc/old/mark_beside.h"
-
 #include "gc/old/mark_loop.h"
 #include "gc/platform/pages.h"
 

@@ -105,8 +105,8 @@ static inline uint64_t items_that_fit(const mark_context *context, const crd_typ
 }
 
 /* Whether a finished old object begins at the address and is not marked. The caller has found the mark bit clear, but
- * the mutator may be allocating a large object there. It sets the mark bit before the allocation bit [marker.3], so the
- * mark bit is read once more after the allocation bit: whoever sees the new allocation bit also sees the mark bit. */
+ * the mutator may be allocating a large object there: so the mark bit is read once more after the allocation bit, which
+ * the mutator sets last [marker.3]. */
 static inline bool is_unmarked_object(crd_arena *arena, size_t index, uint64_t mask, uintptr_t address) {
   if (address % CRADLE_OBJECT_ALIGNMENT != 0) return false;
   if (!(__atomic_load_n(&arena->allocated[index], __ATOMIC_ACQUIRE) & mask)) return false;
@@ -200,16 +200,13 @@ CRD_ALWAYS_INLINE uint64_t piece_end(mark_context *context, const crd_type *type
 /* Traces one piece of an array, from item `first` on, the last slot first as in mark_trace. */
 CRD_ALWAYS_INLINE void mark_items(mark_context *context, const crd_type *type, cradle_word *object, uint64_t first,
                                   mark_mode mode) {
-  static const crd_item_slots single = {.words = 1};
-  bool structures = type->items == CRADLE_ITEMS_STRUCTURES;
-  const crd_item_slots *slots = structures ? &context->space->types.item_slots[type - context->types] : &single;
+  const crd_item_slots *slots = &context->space->types.item_slots[type - context->types];
   uint64_t last = piece_end(context, type, object, first, slots->words, mode);
   cradle_word *items = type_items(type, object), *from = items + first * slots->words,
               *to = items + last * slots->words;
-  cradle_items alike = structures ? slots->alike : (cradle_items)type->items;
-  if (CRADLE_LIKELY(alike == CRADLE_ITEMS_REFERENCES)) {
+  if (CRADLE_LIKELY(slots->alike == CRADLE_ITEMS_REFERENCES)) {
     mark_words(context, from, to, false, mode);
-  } else if (alike == CRADLE_ITEMS_VALUES) {
+  } else if (slots->alike == CRADLE_ITEMS_VALUES) {
     mark_words(context, from, to, true, mode);
   } else {
     for (; to > from; to -= slots->words) {
@@ -235,15 +232,6 @@ static inline void check_traced(const mark_context *context, const cradle_word *
   ASSERT(old_is_marked(&context->space->old, address_of(object)), "[mark.1] an object is traced that is not marked");
 }
 
-static inline bool needs_the_program(const crd_type *type, uint64_t header) {
-  return type->trace != NULL || header_kind(header) != header_type(header);
-}
-
-static inline void put_aside(mark_context *context, const cradle_word *object) {
-  context->objects_aside++;
-  if (!word_stack_push(context->aside, address_of(object))) *context->overflowed = true;
-}
-
 /* Shows an object to the order of death, which may use the mark stack: so the stack has its true top meanwhile. */
 static inline void show_to_death(mark_context *context, cradle_word *object) {
   mark_write_back(context);
@@ -261,13 +249,15 @@ static inline size_t fixed_or_all_bytes(const crd_type *type, const cradle_word 
 CRD_ALWAYS_INLINE void mark_trace(mark_context *context, cradle_word *object, mark_mode mode) {
   uint64_t header = mark_read(object, mode);
   const crd_type *type = &context->types[header_type(header)];
+  bool flagged = header_kind(header) != header_type(header);
   check_traced(context, object);
   context->countdown--;
-  if (mode == MARK_BESIDE && needs_the_program(type, header)) {
-    put_aside(context, object);
+  if (mode == MARK_BESIDE && (type->trace != NULL || flagged)) { /* it needs the program [marker.6] */
+    context->objects_aside++;
+    if (!word_stack_push(context->aside, address_of(object))) *context->overflowed = true;
     return;
   }
-  if (mode == MARK_WATCHING && header_kind(header) != header_type(header)) show_to_death(context, object);
+  if (mode == MARK_WATCHING && flagged) show_to_death(context, object);
   context->objects++;
   context->bytes += fixed_or_all_bytes(type, object, mode);
   if (!type->has_slots) return;
@@ -368,13 +358,6 @@ CRD_ALWAYS_INLINE void begin_run(mark_loop *loop, const crd_type *type, uint64_t
   loop->countdown = loop->local.countdown;
 }
 
-/* Counts an object without slots, which does not end a run. */
-CRD_ALWAYS_INLINE void pass(mark_loop *loop, const crd_type *type, const cradle_word *object, mark_mode mode) {
-  loop->local.objects++;
-  loop->local.bytes += fixed_or_all_bytes(type, object, mode);
-  loop->countdown--;
-}
-
 CRD_ALWAYS_INLINE void trace_few(mark_loop *loop, cradle_word *object, bool values, bool two, mark_mode mode) {
   if (two) mark_slot_in(&loop->local, values, object + loop->last, mode);
   mark_slot_in(&loop->local, values, object + loop->first, mode);
@@ -405,10 +388,13 @@ CRD_ALWAYS_INLINE void trace_inline(mark_loop *loop, mark_context *context, cons
       call(loop, context, calls->trace, object);
       return;
     }
-    if (leaf)
-      pass(loop, type, object, mode);
-    else
+    if (leaf) { /* it does not end the run */
+      loop->local.objects++;
+      loop->local.bytes += fixed_or_all_bytes(type, object, mode);
+      loop->countdown--;
+    } else {
       begin_run(loop, type, kind);
+    }
   }
   check_traced(&loop->local, object);
   if (!leaf) trace_slots(loop, object, mode);

@@ -2,7 +2,6 @@
 
 #include "gc/report/event.h"
 #include "gc/old/mark.h"
-#include "gc/old/mark_beside.h"
 #include "gc/old/marking.h"
 #include "gc/old/supply.h"
 #include "gc/platform/hardware.h"
@@ -28,9 +27,9 @@ static void run(crd_thread *self, void *data) {
     if (taken == ROUND_END) return;
     if (taken == ROUND_TAKEN) {
       crd_mark_beside(marking);
-      rounds_finish(&marker->word, self);
+      crd_thread_set(self, &marker->word, ROUND_IDLE);
     } else if (!crd_supply_next(&marking->old->arenas) && taken == ROUND_IDLE) {
-      rounds_wait(&marker->word, self);
+      crd_thread_wait(self, &marker->word, ROUND_IDLE);
     }
   }
 }
@@ -202,7 +201,7 @@ static void go_on(crd_marking *marking) {
   marker->arenas_bytes = marking->old->arenas.committed_end * ARENA_BYTES;
   marker->stack = marking->mark_stack;
   marker->going = marking->old->marked_beside = true;
-  rounds_offer(&marker->word, marker->thread);
+  crd_thread_set(marker->thread, &marker->word, ROUND_OFFERED);
 }
 
 void crd_marker_go_on(crd_marking *marking) {

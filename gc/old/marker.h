@@ -13,7 +13,7 @@
  *
  *     IDLE     the mutator's; the thread waits, or populates arenas (gc/old/supply.h)
  *     CALLED   the same; the thread is to look for arenas to populate
- *     OFFERED  the mutator has let the thread go on, and the thread has not begun: the mutator may take it back
+ *     OFFERED  the thread may go on and has not begun: the mutator may take the round back, and need not wait
  *     TAKEN    the thread's
  *     ASKED    the thread's, which is to end the round as soon as it can
  *     END      the thread is to return; nobody works any more
@@ -22,8 +22,6 @@
  *              CALLED -> END
  *     thread   OFFERED -> TAKEN with acquire; TAKEN or ASKED -> IDLE with release; CALLED -> IDLE
  *
- * So the mutator never waits for a thread that has not got a processor yet: it takes the round back.
- *
  *   [marker.1] What a round works on (mark bits, mark stack, aside, the figures of the round) has one owner: the thread
  *              while the word says TAKEN or ASKED, the mutator otherwise, but for [marker.3].
  *   [marker.2] A round runs only while the heap is marking, and only while the heap's state is HEAP_MUTATING or a minor
@@ -31,16 +29,13 @@
  *              which may then offer a round of its own.
  *   [marker.3] While a round runs, the mutator sets mark bits only in bitmap words that no other object shares: those
  *              of pages that it has just taken for a large object or a new span. There it sets the mark bits first,
- *              then the allocation bits, with release order. For everything else that is to be marked it uses
- *              crd_marker_shade, or it stops the round. Places that promotion takes in other spans get their bits when
- *              the round is over [span.8].
- *   [marker.4] What the thread reads in an object is a hint: the mutator writes slots and lengths with plain stores. The
- *              thread marks a word's object only if an allocation bit says that one begins there; it never writes to an
- *              object and never calls the program. Marking too much keeps an object until the next collection; marking
- *              too little is repaired at the next pause, which finds every slot that was written since [heap.6].
- *   [marker.5] An object in memory that was committed or taken in this round is marked before anything can refer to
- *              it [span.7], or has no allocation bit until the round is over [span.8]. So the thread traces no object
- *              that is younger than the last pause.
+ *              then the allocation bits, with release order. Everything else waits for the end of the round: what is
+ *              noted by crd_marker_shade, and the bits of places that promotion takes in other spans [span.8].
+ *   [marker.4] What the thread reads in an object is a hint. The thread marks a word's object only if an allocation bit
+ *              says that one begins there; it never writes to an object and never calls the program. Marking too much
+ *              keeps an object until the next collection; the next pause repairs marking too little [heap.6].
+ *   [marker.5] The thread traces no object that is younger than the last pause: these are marked before anything can
+ *              refer to them [span.7], or have no allocation bit until the round is over [span.8].
  *   [marker.6] Objects that need the program or the order of death (trace callbacks, weak slots, ephemerons, watched
  *              objects) are marked and put aside. The mutator traces them in its next increment.
  *   [marker.7] Tables that a round reads do not move in it: adding a type that makes the type table grow stops the
@@ -61,10 +56,6 @@ enum { ROUND_IDLE = 0, ROUND_CALLED, ROUND_OFFERED, ROUND_TAKEN, ROUND_ASKED, RO
 
 static inline bool rounds_change(uint32_t *word, uint32_t from, uint32_t to) {
   return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
-}
-/* The word must be IDLE or CALLED. */
-static inline void rounds_offer(uint32_t *word, crd_thread *thread) {
-  crd_thread_set(thread, word, ROUND_OFFERED);
 }
 /* Ends the round that was offered. true: the mutator owns everything again. false: the thread has taken the round and
  * was asked to end it; wait for rounds_is_idle. */
@@ -89,14 +80,8 @@ static inline uint32_t rounds_take(uint32_t *word) {
   if (rounds_change(word, ROUND_CALLED, ROUND_IDLE)) return ROUND_CALLED;
   return __atomic_load_n(word, __ATOMIC_ACQUIRE) == ROUND_END ? ROUND_END : ROUND_IDLE;
 }
-static inline void rounds_wait(const uint32_t *word, crd_thread *thread) {
-  crd_thread_wait(thread, word, ROUND_IDLE);
-}
 static inline bool rounds_end_now(const uint32_t *word) {
   return __atomic_load_n(word, __ATOMIC_RELAXED) != ROUND_TAKEN;
-}
-static inline void rounds_finish(uint32_t *word, crd_thread *thread) {
-  crd_thread_set(thread, word, ROUND_IDLE);
 }
 
 /* --- the marker of a heap --- */
@@ -150,5 +135,8 @@ void crd_marker_tell(crd_marking *marking);
 void crd_marker_supply(crd_marking *marking, uint32_t ahead);
 /* Moves the objects that rounds put aside to the mark stack. */
 void crd_marker_gather(crd_marking *marking);
+/* On the thread that has taken a round (gc/old/mark_beside.c): traces what the marker's copy of the mark stack holds,
+ * until nothing is left or a pause asks for the end of the round. */
+void crd_mark_beside(crd_marking *marking);
 
 #endif

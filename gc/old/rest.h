@@ -8,8 +8,7 @@
  *
  *   [rest.1] A collection by age that freed less than an eighth doubles the time until the next, up to 16 times
  *            major_age_ns; one that freed more sets it back. The time is also at least 32 times what the last major
- *            collection took. So a heap that holds what lives is marked seldom, and a large one takes at most 3 % of
- *            the time by age.
+ *            collection took.
  *   [rest.2] No collection begins by age under stress, with major_age_ns 0, while major collections are disabled, or in
  *            a heap with less than REST_MIN_ARENAS arenas in use.
  */

@@ -3,9 +3,8 @@
 #include "gc/base/bits.h"
 #include "gc/old/arena_memory.h"
 
-/* What may stay unused at the end of an arena, because no span of the longest sort fits there. */
-#define ARENA_TAIL_BYTES ((size_t)SPAN_MAX_PAGES * PAGE_BYTES)
-#define ARENA_PROMOTABLE_BYTES (ARENA_BYTES - ARENA_TAIL_BYTES)
+/* The rest may stay unused at the end of an arena, because no span of the longest sort fits there. */
+#define ARENA_PROMOTABLE_BYTES (ARENA_BYTES - (size_t)SPAN_MAX_PAGES * PAGE_BYTES)
 
 bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hardware *hardware) {
   crd_size_classes_init(&old->classes);

@@ -167,5 +167,8 @@ void crd_old_each_in(const crd_old *old, uint32_t page, bool marked_only, crd_ob
 void crd_old_each(const crd_old *old, crd_object_function visit, void *context);
 /* The number of a span's allocation bits: of its objects, and of the places that its allocator has not filled. */
 uint32_t crd_old_count_taken(const crd_old *old, uint32_t page);
+/* For the verifier (gc/old/span_check.c): recounts spans, bits and lists, arenas and closed runs against [span.2] to
+ * [span.6], [large.1] and [large.2]. NULL, or what is wrong. */
+const char *crd_old_check(const crd_old *old);
 
 #endif

@@ -1,11 +1,10 @@
-#include "gc/old/span_check.h"
-
 #include "gc/base/bits.h"
 #include "gc/old/closed.h"
+#include "gc/old/span.h"
 
 /* What a recount finds. */
 typedef struct recount {
-  uint64_t used, large, class_used[SIZE_CLASS_MAX]; /* bytes */
+  uint64_t large, class_used[SIZE_CLASS_MAX]; /* bytes */
   uint32_t class_spans[SIZE_CLASS_MAX];
   uint32_t with_room[SIZE_CLASS_MAX]; /* swept spans with a free place, without those that allocators own */
   uint64_t pages;                     /* of spans */
@@ -14,15 +13,11 @@ typedef struct recount {
   bool marking;                       /* mark bits may be set */
 } recount;
 
-/* Where objects may start in bitmap word i of a span. class NULL: a large object's span, where only bit 0 of the first
- * word may be set. */
-static uint64_t possible_starts(const crd_size_class *class, uint32_t i) {
-  return class != NULL ? size_class_starts(class, i) : i == 0;
-}
-
+/* class NULL: a large object's span, where only bit 0 of the first word may be set. */
 static const char *check_bits(span_bits bits, const crd_size_class *class, bool marks, uint64_t *objects) {
   for (uint32_t i = 0; i < bits.words; i++) {
-    if (bits.allocated[i] & ~possible_starts(class, i)) return "an allocation bit lies off an object's start [span.2]";
+    uint64_t starts = class != NULL ? size_class_starts(class, i) : i == 0;
+    if (bits.allocated[i] & ~starts) return "an allocation bit lies off an object's start [span.2]";
     if (bits.marks[i] & ~(marks ? bits.allocated[i] : 0)) return "a mark bit is set where none may be [span.4]";
     *objects += count_bits(bits.allocated[i]);
   }
@@ -47,12 +42,10 @@ static const char *check_span(const crd_old *old, uint32_t page, recount *counte
   const char *fault = check_bits(old_bits_of(old, page, entry->pages), class, marks, &objects);
   if (fault != NULL) return fault;
   if (class == NULL) {
-    counted->used += (uint64_t)entry->pages << PAGE_SHIFT;
     counted->large += (uint64_t)entry->pages << PAGE_SHIFT;
     counted->young_large += entry->state != PAGE_LARGE;
     return objects == 1 ? NULL : "a large object has no allocation bit [span.2]";
   }
-  counted->used += objects * class->bytes;
   counted->class_used[entry->size_class] += objects * class->bytes;
   counted->class_spans[entry->size_class]++;
   counted->with_room[entry->size_class] += has_room(old, page, objects);
@@ -83,16 +76,16 @@ static const char *check_young_large(const crd_old *old, const recount *counted)
 }
 
 static const char *check_counts(const crd_old *old, const recount *counted) {
-  uint64_t taken = 0;
+  uint64_t taken = 0, used = counted->large;
   for (uint32_t i = 0; i < old->arenas.used_end; i++)
     if (old->arenas.states[i] == ARENA_USED) taken += ARENA_PAGES - old->arenas.meta[i].free_pages;
   if (taken != counted->pages + counted->closed_pages)
     return "pages are taken that are no span's and not closed [closed.1]";
-  for (uint32_t i = 0; i < old->classes.count; i++)
+  for (uint32_t i = 0; i < old->classes.count; used += counted->class_used[i++])
     if (old->class_used[i] != counted->class_used[i] || old->class_spans[i] != counted->class_spans[i])
       return "a size class's counts do not match its spans [span.5]";
   if (counted->large != old->large_bytes) return "the bytes of large objects do not match their pages [large.2]";
-  return counted->used == old->used_bytes ? NULL : "used bytes do not match the allocation bits [span.5]";
+  return used == old->used_bytes ? NULL : "used bytes do not match the allocation bits [span.5]";
 }
 
 const char *crd_old_check(const crd_old *old) {

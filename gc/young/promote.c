@@ -289,19 +289,20 @@ CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradl
 }
 
 static CRADLE_NOINLINE void trace_structures(crd_minor *context, const crd_type *type, cradle_word *object) {
-  const crd_item_slots *slots = type_item_slots(&context->young->space->types, object);
+  const crd_type_table *types = &context->young->space->types;
+  const crd_item_slots *slots = type_item_slots(types, object);
   uint64_t length = type_length(type, object);
   cradle_word *items = type_items(type, object);
   if (slots->alike == CRADLE_ITEMS_VALUES)
     trace_values(context, items, items + length * slots->words);
   else
-    visit_structures(type, slots, object, 0, length, promote_slot, context);
+    visit_items(types, object, 0, length, promote_slot, context);
 }
 
 void crd_promote_from(crd_minor *context, cradle_word *object) {
   const crd_type *type = &context->types[header_type(object[0])];
-  visit_bitmap(object, type->references, false, promote_slot, context);
-  if (type->values != 0) visit_bitmap(object, type->values, true, promote_slot, context);
+  visit_bits(object, type->references, false, promote_slot, context);
+  if (type->values != 0) visit_bits(object, type->values, true, promote_slot, context);
   if (CRADLE_UNLIKELY(type->trace != NULL)) visit_by_callback(type, object, promote_slot_only, context);
   if (type->items >= CRADLE_ITEMS_VALUES) {
     if (CRADLE_LIKELY(type->items == CRADLE_ITEMS_VALUES))
@@ -309,7 +310,8 @@ void crd_promote_from(crd_minor *context, cradle_word *object) {
     else
       trace_structures(context, type, object);
   } else if (type->items == CRADLE_ITEMS_REFERENCES) {
-    visit_items(type, object, 0, type_length(type, object), promote_slot, context);
+    visit_words(type_items(type, object), type_items(type, object) + type_length(type, object), false, promote_slot,
+                context);
   }
 }
 

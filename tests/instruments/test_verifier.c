@@ -172,8 +172,6 @@ static void arenas_are_recounted(void **state) {
   PLANT(arenas->free_count, arenas->free_count + 1, "arena counts do not match their states [arena.2]");
   PLANT(arenas->committed_count, arenas->committed_count + 1, "arena counts do not match their states [arena.2]");
   PLANT(arenas->pool_count, 1, "the count of arenas from the pool does not match their origins");
-  PLANT(arenas->free_hint, arenas->capacity, "an arena is FREE below the hint [arena.3]");
-  PLANT(arenas->reserved_hint, arenas->committed_end + 1, "an arena is reserved below the hint [arena.3]");
   PLANT(arenas->used_end, index, "[arena.3]");
   PLANT(arenas->origins[index], arenas->origins[index] ^ ARENA_FROM_POOL, "the count of arenas from the pool");
   PLANT(arenas->states[arenas->committed_end - 1], ARENA_RESERVED, "[arena.2]");

@@ -458,12 +458,12 @@ static void each_slot_is_visited_once(void **state) {
 #undef VISIT
   /* parts of arrays */
   object[0] = 4, object[1] = 9;
-  visit_items(&table.types[4], object, 2, 4, note_slot, &visited), assert_visited(2, 5, 6);
+  visit_items(&table, object, 2, 4, note_slot, &visited), assert_visited(2, 5, 6);
   object[0] = 5;
-  visit_items(&table.types[5], object, 2, 4, note_slot, &visited), assert_visited(2, 104, 105);
+  visit_items(&table, object, 2, 4, note_slot, &visited), assert_visited(2, 104, 105);
   for (uint32_t type = 7; type < 10; type++) {
     object[0] = type;
-    visit_structures(&table.types[type], &table.item_slots[type], object, 1, 3, note_slot, &visited);
+    visit_items(&table, object, 1, 3, note_slot, &visited);
     if (type == 7) assert_visited(4, 5, 107, 8, 110);
     if (type == 8) assert_visited(4, 4, 5, 6, 7);
     if (type == 9) assert_visited(4, 104, 105, 106, 107);

@@ -22,19 +22,14 @@ static uint32_t reserved_of(uint32_t asked, uint32_t most) {
   return capacity;
 }
 
-static void half_of_what_is_refused_is_asked_for(void **state) {
+/* What is left, of which a share would be asked for, is not simulated (test_limits.c). */
+static void what_is_asked_for_is_reserved_or_nothing(void **state) {
   (void)state;
   assert_int_equal(reserved_of(64, 64), 64);
   assert_int_equal(reserved_of(1, 64), 8); /* the least */
   assert_int_equal(reserved_of(8, 8), 8);
   assert_int_equal(reserved_of(9, 9), 9);
-  assert_int_equal(reserved_of(64, 63), 16); /* 32 would be given: half of it is left to the process */
-  assert_int_equal(reserved_of(64, 20), 8);
-  assert_int_equal(reserved_of(24, 20), 12); /* half of it would be too little */
-  assert_int_equal(reserved_of(22, 20), 11);
-  assert_int_equal(reserved_of(62, 40), 15); /* whole arenas */
-  assert_int_equal(reserved_of(64, 8), 8);
-  assert_int_equal(reserved_of(64, 7), 0);
+  assert_int_equal(reserved_of(64, 63), 0);
 }
 
 /* A heap whose arenas could not be made ends them once more. */
@@ -59,10 +54,6 @@ static void what_was_reserved_before_a_refusal_goes_back(void **state) {
   refuse(COMMIT_OTHER);
   assert_false(init(CRADLE_HUGEPAGES_AUTO, 64 * ARENA_BYTES));
   refuse_between(RESERVE, 3, 3); /* the states */
-  assert_false(init(CRADLE_HUGEPAGES_AUTO, 64 * ARENA_BYTES));
-  allow(COMMIT_OTHER);
-  refuse_above(RESERVE, 63 * ARENA_BYTES);
-  the.first[RESERVE] = the.last[RESERVE] = 4; /* the half of what was given, after that was given back */
   assert_false(init(CRADLE_HUGEPAGES_AUTO, 64 * ARENA_BYTES));
   assert_true(is_nothing_reserved());
   crd_arenas_fini(&arenas);
@@ -201,7 +192,7 @@ static void the_lowest_reserved_arenas_come_first(void **state) {
   close_arenas();
 }
 
-/* Also where it lies below all others that are free [arena.3]. */
+/* Also where it lies below all others that are free. */
 static void what_is_committed_again_is_found(void **state) {
   (void)state;
   open_arenas(CRADLE_HUGEPAGES_OFF, 16 * ARENA_BYTES);
@@ -258,7 +249,7 @@ static void without_a_pool_nothing_is_asked_of_it(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(half_of_what_is_refused_is_asked_for),
+      TEST(what_is_asked_for_is_reserved_or_nothing),
       TEST(what_was_reserved_before_a_refusal_goes_back),
       TEST(huge_pages_are_advised_when_the_heap_is_large),
       TEST(other_policies_advise_at_once),

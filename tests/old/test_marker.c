@@ -100,7 +100,7 @@ static void thread_ends_round(void) {
   runs = true;
   if (is_diligent) marker_of_thread()->word = ROUND_TAKEN;
   crd_mark_beside(thread.data);
-  rounds_finish(&marker_of_thread()->word, &thread);
+  crd_thread_set(&thread, &marker_of_thread()->word, ROUND_IDLE);
   runs = false;
 }
 

@@ -129,11 +129,11 @@ static void work(crd_thread *self, void *data) {
     if (taken == ROUND_CALLED) {
       (void)__atomic_add_fetch(&s->calls, 1, __ATOMIC_RELAXED);
     } else if (taken == ROUND_IDLE) {
-      rounds_wait(&s->word, self);
+      crd_thread_wait(self, &s->word, ROUND_IDLE);
     } else {
       s->rounds++;
       for (int i = 0; i < STEPS && !rounds_end_now(&s->word); i++) s->steps++;
-      rounds_finish(&s->word, self);
+      crd_thread_set(self, &s->word, ROUND_IDLE);
     }
   }
 }
@@ -163,7 +163,7 @@ static void test_one_owner(void **state) {
   uint64_t own = 0;
   for (int i = 0; i < ROUNDS; i++) {
     if (i % 7 == 0) rounds_call(&s.word, s.thread); /* the round may already have started */
-    rounds_offer(&s.word, s.thread);
+    crd_thread_set(s.thread, &s.word, ROUND_OFFERED);
     /* one round in four is stopped while it runs, the others at any moment */
     while (i % 4 == 0 && __atomic_load_n(&s.word, __ATOMIC_RELAXED) == ROUND_OFFERED) continue;
     for (volatile int wait = i % 300; wait > 0; wait--) continue;
@@ -184,7 +184,7 @@ static void test_no_round_is_lost(void **state) {
   shared s;
   begin(&s);
   for (uint64_t i = 1; i <= 1000; i++) {
-    rounds_offer(&s.word, s.thread);
+    crd_thread_set(s.thread, &s.word, ROUND_OFFERED);
     while (!rounds_is_idle(&s.word)) continue;
     assert_int_equal(s.rounds, i);
     assert_int_equal(s.steps, i * STEPS);
@@ -240,7 +240,7 @@ static void test_child_has_none(void **state) {
   (void)state;
   shared s;
   begin(&s);
-  rounds_offer(&s.word, s.thread);
+  crd_thread_set(s.thread, &s.word, ROUND_OFFERED);
   pid_t child = fork();
   if (child == 0) {
     bool here = crd_thread_is_here(s.thread);

@@ -6,7 +6,7 @@
  *   mutator         the program, and the pauses of its thread
  *   marker          the collector's thread, between two reads of the word
  *   memory          the parts of a large object made between two pauses that another core sees, in any possible order
- *   round           the word of rounds_offer, rounds_stop, rounds_take and rounds_finish (old/marker.h)
+ *   round           the word of rounds_stop and rounds_take, which crd_thread_set makes OFFERED and IDLE (old/marker.h)
  *   marks           mark bits. Objects 0 and 1 share a bitmap word; the large object's word is its own
  *   waiting         heap.mark_stack; any object of it may be next
  *   hand            an object that was popped but not yet traced: the prefetch queue of mark_drain (mark_loop.h), or the rest of an array

@@ -70,6 +70,8 @@ OTHER_HEADERS = [
     ("gc/platform/limits_posix.c", "gc/platform/limits.h", "one interface, of which each kind of system has its own .c"),
     ("gc/platform/thread_pthread.c", "gc/platform/thread.h", "one interface, of which each kind of system has its own .c"),
     ("gc/platform/hardware_sysctl.c", "gc/platform/hardware.h", "one interface, of which each kind of system has its own .c"),
+    ("gc/old/mark_beside.c", "gc/old/marker.h", "the second core is one module, of which tests compile the rounds again"),
+    ("gc/old/span_check.c", "gc/old/span.h", "what only the verifier asks of spans"),
     ("gc/instruments/verify_bounds.c", "gc/instruments/verification.h", "the verifier is one module of several files"),
     ("gc/instruments/verify_objects.c", "gc/instruments/verification.h", "the verifier is one module of several files"),
     ("gc/instruments/verify_tables.c", "gc/instruments/verification.h", "the verifier is one module of several files"),

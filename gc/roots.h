@@ -45,7 +45,7 @@ void crd_ranges_check(crd_space *space);
 CRD_ALWAYS_INLINE uint64_t visit_range(cradle_root_range *range, crd_slot_function visit, void *context) {
   cradle_word *base = range_base(range), *top = range_top(range);
   if (base >= top) return 0;
-  visit_kind(base, top, range->kind, visit, context);
+  visit_words(base, top, range->kind == CRADLE_KIND_VALUE, visit, context);
   return (uint64_t)(top - base);
 }
 
@@ -105,7 +105,7 @@ CRD_ALWAYS_INLINE uint64_t visit_root_stack(cradle_kind shadow_stack, const crad
   ASSERT(stack->scoped.base < stack->scoped.top && stack->scoped.top <= stack->scoped.limit,
          "[mutator.7] the top of the scoped roots");
   uint64_t words = (uint64_t)(top - from);
-  visit_kind(from, top, shadow_stack, visit, context);
+  visit_words(from, top, shadow_stack == CRADLE_KIND_VALUE, visit, context);
   words += visit_scoped_roots(stack->scoped.base + 1, stack->scoped.top, visit, context);
   return words + visit_ranges(stack->ranges, visit, context);
 }
@@ -158,7 +158,8 @@ CRD_ALWAYS_INLINE void visit_unchanged_roots(const crd_roots *roots, crd_slot_fu
   if (roots->space->mutator == NULL) return;
   crd_root_stack_store(roots->space->mutator);
   for (EACH_ROOT_STACK(stack, roots->space->mutator, ROOT_STACKS_RAN))
-    visit_kind(stack->shadow.base, stack->watermark, roots->space->options->shadow_stack, visit, context);
+    visit_words(stack->shadow.base, stack->watermark, roots->space->options->shadow_stack == CRADLE_KIND_VALUE, visit,
+                context);
 }
 
 #endif

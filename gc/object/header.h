@@ -87,8 +87,6 @@ enum {
   RECORDING_STRUCTURES = HEADER_VALUES_FLAG >> HEADER_RECORDING_SHIFT,
   RECORDING_VALUES = HEADER_ARRAY_FLAGS >> HEADER_RECORDING_SHIFT,
 };
-_Static_assert(RECORDING_REFERENCES == 1 && RECORDING_STRUCTURES == 2 && RECORDING_VALUES == 3,
-               "the two flags lie side by side");
 
 /* --- objects and addresses --- */
 

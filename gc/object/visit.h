@@ -15,10 +15,14 @@ struct cradle_visitor {
   uint64_t words;
 };
 
+/* Words that are all of one kind, each of which has a loop. */
 CRD_ALWAYS_INLINE void visit_words(cradle_word *from, cradle_word *to, bool value, crd_slot_function visit,
                                    void *context) {
   ASSERT(from <= to, "slots that end before they begin");
-  for (cradle_word *slot = from; slot < to; slot++) visit(context, value, slot);
+  if (value)
+    for (cradle_word *slot = from; slot < to; slot++) visit(context, true, slot);
+  else
+    for (cradle_word *slot = from; slot < to; slot++) visit(context, false, slot);
 }
 
 CRD_ALWAYS_INLINE void visit_bits(cradle_word *words, uint64_t bitmap, bool value, crd_slot_function visit,
@@ -34,10 +38,8 @@ CRD_ALWAYS_INLINE void visit_items(const crd_type_table *types, cradle_word *obj
   const crd_item_slots *slots = type_item_slots(types, object);
   ASSERT(first <= last && last <= type_length(type, object), "items beyond an array's end are visited");
   cradle_word *item = type_items(type, object) + first * slots->words, *end = item + (last - first) * slots->words;
-  if (slots->alike == CRADLE_ITEMS_REFERENCES) {
-    visit_words(item, end, false, visit, context);
-  } else if (slots->alike == CRADLE_ITEMS_VALUES) {
-    visit_words(item, end, true, visit, context);
+  if (slots->alike == CRADLE_ITEMS_REFERENCES || slots->alike == CRADLE_ITEMS_VALUES) {
+    visit_words(item, end, slots->alike == CRADLE_ITEMS_VALUES, visit, context);
   } else {
     ASSERT((slots->references | slots->values) != 0, "[type.5] structures without a slot");
     for (; item < end; item += slots->words) {
@@ -65,15 +67,6 @@ CRD_ALWAYS_INLINE void visit_object(const crd_type_table *types, cradle_word *ob
   const crd_type *type = &types->types[header_type(object[0])];
   visit_fixed(type, object, visit, context);
   if (type->items >= CRADLE_ITEMS_REFERENCES) visit_items(types, object, 0, type_length(type, object), visit, context);
-}
-
-/* Words that are all of one kind. Each kind has a loop, so that the visit function is inline in both. */
-CRD_ALWAYS_INLINE void visit_kind(cradle_word *from, cradle_word *to, cradle_kind kind, crd_slot_function visit,
-                                  void *context) {
-  if (kind == CRADLE_KIND_VALUE)
-    visit_words(from, to, true, visit, context);
-  else
-    visit_words(from, to, false, visit, context);
 }
 
 #endif

@@ -34,6 +34,7 @@ void crd_arenas_withdraw(crd_arenas *arenas, uint32_t index) {
     arenas->meta[arena->previous].next = arena->next;
   else
     *head = arena->next;
+  if (*head == ARENA_NONE) arenas->listed[bucket_of(arena->free_pages)] &= (uint16_t)~(1u << bucket_of(arena->longest));
 }
 
 void crd_arenas_restore(crd_arenas *arenas, uint32_t index) {
@@ -46,6 +47,7 @@ void crd_arenas_restore(crd_arenas *arenas, uint32_t index) {
   arena->next = *head;
   if (*head != ARENA_NONE) arenas->meta[*head].previous = index;
   *head = index;
+  arenas->listed[bucket_of(arena->free_pages)] |= (uint16_t)(1u << bucket_of(arena->longest));
 }
 
 /* --- the maps of an arena --- */
@@ -145,37 +147,21 @@ static uint32_t lowest_free(const crd_arenas *arenas) {
   return arenas_next(arenas, 0, arenas->committed_end, ARENA_FREE);
 }
 
-/* The first arena of a list, among the first `most`, whose longest run has count pages; or ARENA_NONE. */
-static uint32_t find_in_list(const crd_arenas *arenas, uint32_t index, uint32_t count, uint32_t most) {
-  for (uint32_t tries = 0; index != ARENA_NONE && tries < most; tries++) {
-    if (arenas->meta[index].longest >= count) return index;
-    index = arenas->meta[index].next;
-  }
-  return ARENA_NONE;
-}
-
 /* The fullest USED arena that has count free pages in a row, or ARENA_NONE. Of arenas that are about as full, it is one
- * whose longest run is as short as possible: long runs are kept for those that need them. */
+ * whose longest run is as short as possible: long runs are kept for those that need them. most: so many arenas of a list
+ * are looked at. */
 static uint32_t find_used(const crd_arenas *arenas, uint32_t count, uint32_t most) {
   uint32_t shortest = bucket_of(count);
   for (uint32_t room = shortest; room < ARENA_BUCKETS; room++)
-    for (uint32_t longest = shortest; longest <= room; longest++) {
-      uint32_t index = find_in_list(arenas, arenas->lists[room][longest], count, most);
-      if (index != ARENA_NONE) return index;
+    for (uint32_t listed = arenas->listed[room] >> shortest << shortest; listed != 0; listed &= listed - 1) {
+      uint32_t index = arenas->lists[room][__builtin_ctz(listed)], tries = 0;
+      for (; index != ARENA_NONE && tries < most; tries++, index = arenas->meta[index].next)
+        if (arenas->meta[index].longest >= count) return index;
     }
   return ARENA_NONE;
 }
 
-/* Takes a run in an arena that has room for it. The arena changes its list on the way: it is fuller then. */
-static uint32_t take_in(crd_arenas *arenas, uint32_t index, uint32_t count, bool *clean) {
-  uint32_t longest, first = map_first_fit(arenas->meta[index].free_map, count, &longest);
-  crd_arenas_withdraw(arenas, index);
-  occupy(arenas, index, first, count, clean);
-  crd_arenas_restore(arenas, index);
-  return index * ARENA_PAGES + first;
-}
-
-/* A run of up to 512 pages: in a USED arena, else in a FREE one that is opened for it. */
+/* A run of up to 512 pages: in a USED arena, which changes its list, else in a FREE one that is opened for it. */
 static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean) {
   uint32_t index = find_used(arenas, count, LIST_TRIES);
   if (index == ARENA_NONE && crd_arenas_ensure_free(arenas, keep + 1)) {
@@ -185,7 +171,12 @@ static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bo
   }
   /* Before memory has run out, also those that the first search passed over. */
   if (index == ARENA_NONE) index = find_used(arenas, count, UINT32_MAX);
-  return index == ARENA_NONE ? PAGE_NONE : take_in(arenas, index, count, clean);
+  if (index == ARENA_NONE) return PAGE_NONE;
+  uint32_t longest, first = map_first_fit(arenas->meta[index].free_map, count, &longest);
+  crd_arenas_withdraw(arenas, index);
+  occupy(arenas, index, first, count, clean);
+  crd_arenas_restore(arenas, index);
+  return index * ARENA_PAGES + first;
 }
 
 /* The first of count neighbouring arenas in [from, end) that hold nothing, or ARENA_NONE. committed: all of them must be

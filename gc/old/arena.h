@@ -88,10 +88,8 @@ typedef struct crd_page {
 } crd_page;
 
 typedef struct crd_arena {
-  /* A bit for each word. marks: an object starts there and was reached. allocated: an object starts there, or an
-   * allocator owns the place. */
-  uint64_t marks[ARENA_BITMAP_WORDS];
-  uint64_t allocated[ARENA_BITMAP_WORDS];
+  uint64_t marks[ARENA_BITMAP_WORDS];     /* a bit for each word: an object starts there and was reached */
+  uint64_t allocated[ARENA_BITMAP_WORDS]; /* an object starts there, or an allocator owns the place */
   crd_page pages[ARENA_PAGES];
   uint64_t free_map[ARENA_PAGES / 64];  /* a bit for each page: not taken */
   uint64_t dirty_map[ARENA_PAGES / 64]; /* a bit for each page: written since the commit, so perhaps not zero */
@@ -121,9 +119,7 @@ typedef struct crd_supply {
   uint32_t ahead;        /* FREE arenas beyond the promotion reserve that are kept ready */
 } crd_supply;
 
-typedef struct crd_arenas crd_arenas;
-
-struct crd_arenas {
+typedef struct crd_arenas {
   uintptr_t base;
   crd_arena *meta;
   size_t bytes;                                 /* of the reservation */
@@ -138,6 +134,7 @@ struct crd_arenas {
   uint32_t used_end;                            /* [arena.3]; <= committed_end */
   uint32_t committed_end;                       /* <= capacity */
   uint32_t lists[ARENA_BUCKETS][ARENA_BUCKETS]; /* by free pages, then by the longest free run */
+  uint16_t listed[ARENA_BUCKETS];               /* bit j of word i: lists[i][j] is not empty */
   uint8_t *states;                              /* one byte an arena */
   uint8_t *origins;                             /* one byte an arena: its flags; 0 unless committed */
   crd_backing backing, meta_backing;
@@ -149,7 +146,7 @@ struct crd_arenas {
   uint64_t supplied_total;                /* arenas that the second core populated */
   uint64_t taken_total, given_back_total; /* arenas, since the heap began; their difference is committed_count */
   struct crd_closed *closed;              /* gc/old/closed.h; NULL: there is no quarantine */
-};
+} crd_arenas;
 
 /* Takes a run of count pages, leaving at least keep arenas FREE. Returns the number of its first page, or PAGE_NONE if
  * there is no memory. Sets *clean to whether the run reads as zero, so that nobody need zero it again. */

@@ -249,11 +249,12 @@ bool crd_arenas_populate(const crd_arenas *arenas, uint32_t index) {
 uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count) {
   uint32_t ready = 0;
   (void)crd_arenas_ensure_free(arenas, count); /* if some are refused, the others are prepared */
-  for (uint32_t i = 0; ready < count; ready++) {
-    i = arenas_next(arenas, i, arenas->committed_end, ARENA_FREE);
-    if (i == arenas->committed_end) break;
+  for (uint32_t i = arenas_next(arenas, 0, arenas->committed_end, ARENA_FREE);
+       i < arenas->committed_end && ready < count; i++) {
+    if (arenas->states[i] != ARENA_FREE) continue;
     if (!(arenas->origins[i] & ARENA_TOUCHED) && !crd_arenas_populate(arenas, i)) break;
-    arenas->origins[i++] |= ARENA_TOUCHED;
+    arenas->origins[i] |= ARENA_TOUCHED;
+    ready++;
   }
   return ready;
 }

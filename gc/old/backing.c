@@ -2,23 +2,19 @@
 
 #include "gc/old/arena.h"
 
-/* The size of a transparent huge page. If the system does not tell it: a page table of the last level is one base page
- * of 8-byte entries, and a huge page covers what such a table maps. */
-static size_t transparent_bytes(const cradle_hardware *hardware) {
-  if (hardware->thp_page_bytes != 0) return hardware->thp_page_bytes;
-  return hardware->page_bytes / 8 * hardware->page_bytes;
-}
-
 static bool fits_arena(size_t page_bytes) {
   return page_bytes != 0 && ARENA_BYTES % page_bytes == 0;
 }
 
 crd_backing crd_backing_choose(cradle_hugepages policy, const cradle_hardware *hardware) {
   crd_backing backing = {.asked = policy};
+  /* If the system does not tell it: what a page table maps that is one base page of 8-byte entries [backing.2]. */
+  size_t transparent_bytes = hardware->page_bytes / 8 * hardware->page_bytes;
+  if (hardware->thp_page_bytes != 0) transparent_bytes = hardware->thp_page_bytes;
   backing.strict = policy == CRADLE_HUGEPAGES_HUGETLB_STRICT;
   backing.pool = backing.strict || policy == CRADLE_HUGEPAGES_HUGETLB;
-  backing.transparent = policy != CRADLE_HUGEPAGES_OFF && hardware->thp_mode != CRADLE_THP_ABSENT &&
-                        fits_arena(transparent_bytes(hardware));
+  backing.transparent =
+      policy != CRADLE_HUGEPAGES_OFF && hardware->thp_mode != CRADLE_THP_ABSENT && fits_arena(transparent_bytes);
   if (backing.pool && fits_arena(hardware->pool_page_bytes)) backing.pool_page_bytes = hardware->pool_page_bytes;
   ASSERT(backing.pool_page_bytes <= ARENA_BYTES, "[backing.1] a pool's page is larger than an arena");
   return backing;

@@ -19,9 +19,8 @@
 #define NEVER_EMPTY ((uint32_t)ARENA_BYTES + 1)
 /* The share of the free pages that counts as room, in percent: some free runs are shorter than a span. */
 #define PAGES_PERCENT 95
-/* Compaction is due when the arenas in use have more bytes than will be used when the next major collection is over:
- * more than DUE_PERCENT of these, and more than these and DUE_ARENAS arenas. With less to gain, the memory would soon
- * be taken again. */
+/* Compaction is due when the arenas in use have more than DUE_PERCENT of the bytes that will be used when the next major
+ * collection is over, and more than these and DUE_ARENAS arenas. */
 #define DUE_PERCENT 125
 #define DUE_ARENAS 16
 /* A heap is sparse if less than this share of its arenas in use is, in percent, and at least so many bytes are not. */
@@ -311,8 +310,6 @@ void crd_compact(crd_marking *marking, bool all) {
                                                                        context.count, duration}});
 }
 
-/* Compares what the arenas in use hold with what the heap will use at its threshold: a compaction is of use only if the
- * heap will not grow into that memory before the next major collection anyway. */
 static uint64_t held_bytes(const crd_marking *marking) {
   return (uint64_t)arenas_in_use(&marking->old->arenas) * ARENA_BYTES;
 }

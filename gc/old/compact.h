@@ -33,7 +33,8 @@ typedef struct crd_compaction_wait {
 /* Compacts the old generation [compact.1]. all: moves every old object and not only those of sparse arenas, as far as
  * there is memory; stress does so, to find stale references. */
 void crd_compact(crd_marking *marking, bool all);
-/* Whether a compaction would give back enough to be worth its time. */
+/* Whether the arenas in use hold more than the heap will use at its threshold: only then does a compaction pay, or the
+ * heap would grow into that memory before the next major collection. */
 bool crd_compact_is_due(const crd_marking *marking);
 /* Whether the arenas in use hold so much more than what lives that a full collection, or one at rest, compacts. */
 bool crd_compact_is_sparse(const crd_marking *marking);

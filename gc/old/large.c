@@ -96,9 +96,7 @@ void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains) {
     crd_old_free_large(old, page);
   } else {
     (void)take_out_large(old, page);
-    crd_closed_run dead = {
-        .page = page, .pages = pages, .type = type, .swept = remains.swept, .collection = remains.collection};
-    crd_closed_bury(&old->arenas, dead, old->reserve);
+    crd_closed_bury(&old->arenas, (crd_closed_run){page, pages, type, remains.swept, remains.collection}, old->reserve);
   }
   if (!may_be_closed) poison_pages(old, page, pages, remains.poison);
 }

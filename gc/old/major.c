@@ -9,19 +9,12 @@
 
 /* --- phases --- */
 
-#define TO(phase) (1u << MAJOR_##phase)
+#define FROM(phase) (1u << MAJOR_##phase)
 
-/* For each phase, those that may follow it [major.1]. */
-static const unsigned may_follow[] = {
-    [MAJOR_IDLE] = TO(MARKING),
-    [MAJOR_MARKING] = TO(CLEARING) | TO(SWEEPING),
-    [MAJOR_CLEARING] = TO(SWEEPING),
-    [MAJOR_SWEEPING] = TO(IDLE),
-};
-
-static void enter_phase(crd_marking *marking, crd_major_phase phase) {
+/* from: the phases that this one may follow. */
+static void enter_phase(crd_marking *marking, unsigned from, crd_major_phase phase) {
   crd_major *major = &marking->major;
-  ASSERT(may_follow[major->phase] >> phase & 1, "[major.1] a phase of the major collection follows the wrong one");
+  ASSERT(from >> major->phase & 1, "[major.1] a phase of the major collection follows the wrong one");
   ASSERT(phase == MAJOR_MARKING || word_stack_is_empty(&marking->mark_stack),
          "[major.3] the mark stack outlives a phase");
   ASSERT(phase == MAJOR_MARKING || !major->overflowed, "[major.3] an object is grey when marking is over");
@@ -30,7 +23,7 @@ static void enter_phase(crd_marking *marking, crd_major_phase phase) {
 }
 
 static void begin_sweeping(crd_marking *marking) {
-  enter_phase(marking, MAJOR_SWEEPING);
+  enter_phase(marking, FROM(MARKING) | FROM(CLEARING), MAJOR_SWEEPING);
   marking->major.used_before_sweep = marking->old->used_bytes;
   crd_space_note_used(marking->space);
   crd_sweep_begin(marking->old);
@@ -41,7 +34,7 @@ static void end_marking(crd_marking *marking) {
   if (space->death == NULL) {
     begin_sweeping(marking);
   } else {
-    enter_phase(marking, MAJOR_CLEARING);
+    enter_phase(marking, FROM(MARKING), MAJOR_CLEARING);
     space->death->begin(space->services);
   }
 }
@@ -79,7 +72,7 @@ static void end_cycle(crd_marking *marking) {
   uint64_t born = major->used_before_sweep > major->used_at_start ? major->used_before_sweep - major->used_at_start : 0;
   crd_pacing_update(&marking->pacing, crd_major_counted_bytes(marking), major->swept.freed_bytes, born,
                     crd_major_threshold_max(marking));
-  enter_phase(marking, MAJOR_IDLE);
+  enter_phase(marking, FROM(SWEEPING), MAJOR_IDLE);
   count(marking);
 }
 
@@ -172,7 +165,7 @@ void crd_major_start(crd_marking *marking, cradle_cause cause) {
                                .used_at_start = marking->old->used_bytes,
                                .large_at_start = marking->old->large_bytes,
                                .collected_at_start = crd_major_counted_bytes(marking)};
-  enter_phase(marking, MAJOR_MARKING);
+  enter_phase(marking, FROM(IDLE), MAJOR_MARKING);
   send_begin(marking);
   crd_mark_start(marking);
 }

@@ -80,10 +80,14 @@ static int next_countdown(const mark_context *context) {
 
 static const mark_calls calls = {trace, trace_rest, next_countdown};
 
+static bool drain_watching(mark_context *context) {
+  return mark_drain(context, &calls, MARK_WATCHING);
+}
+
 /* Returns whether the stack is empty; otherwise the budget is used up. */
 static bool drain(mark_context *context) {
   mark_take_again(context);
-  return CRADLE_UNLIKELY(context->marking->major.watching) ? mark_drain(context, &calls, MARK_WATCHING)
+  return CRADLE_UNLIKELY(context->marking->major.watching) ? drain_watching(context)
                                                            : mark_drain(context, &calls, MARK_ALONE);
 }
 
@@ -107,7 +111,7 @@ static void mark_block(mark_context *context, root_piece *piece, cradle_word *ba
                        cradle_kind kind) {
   size_t count = base < top ? (size_t)(top - base) : 0, skip = piece->skip < count ? piece->skip : count;
   size_t most = piece->left > 0 ? (size_t)piece->left : 0, words = count - skip < most ? count - skip : most;
-  visit_kind(base + skip, base + skip + words, kind, mark_slot, context);
+  visit_words(base + skip, base + skip + words, kind == CRADLE_KIND_VALUE, mark_slot, context);
   piece->skip -= skip;
   piece->left -= (int64_t)words;
 }

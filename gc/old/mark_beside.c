@@ -1,8 +1,8 @@
+#include "gc/base/random.h"
 #include "gc/old/mark_loop.h"
 #include "gc/platform/pages.h"
 
-/* Objects between two looks at the protocol's word, which says whether a pause waits for the round to end. Even if
- * every object misses the cache, that is a few microseconds. */
+/* Objects between two looks at the protocol's word: a few microseconds, even if every object misses the cache. */
 #define LOOK_OBJECTS LIMIT(32, 4)
 
 static CRADLE_NOINLINE void trace(mark_context *context, cradle_word *object) {
@@ -12,19 +12,13 @@ static CRADLE_NOINLINE void trace_rest(mark_context *context, cradle_word *objec
   mark_rest(context, object, MARK_BESIDE);
 }
 
-/* From 0 to below - 1. Knuth's linear congruential generator. */
-static int random_below(uint64_t *random, int below) {
-  *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (int)((*random >> 33) % (uint64_t)below);
-}
-
 /* How many objects are traced until the round is over or looks at the word again. Under stress that is a random number,
- * and every eighth look ends the round: the mutator then gets a mark stack that is left at any object, at times that no
- * pause would have chosen. */
+ * and every eighth look ends the round, at any object. */
 static int next_countdown(const mark_context *context) {
   if (CRADLE_UNLIKELY(rounds_end_now(&context->marking->marker.word))) return 0;
   if (CRADLE_LIKELY(context->random == NULL)) return LOOK_OBJECTS;
-  return random_below(context->random, 8) == 0 ? 0 : 1 + random_below(context->random, LOOK_OBJECTS);
+  uint64_t number = random_next(context->random);
+  return number % 8 == 0 ? 0 : 1 + (int)(number / 8 % LOOK_OBJECTS);
 }
 
 static const mark_calls calls = {trace, trace_rest, next_countdown};

@@ -115,12 +115,18 @@ static inline bool is_unmarked_object(crd_arena *arena, size_t index, uint64_t m
 
 /* --- slots --- */
 
+/* Makes the stack longer. Returns its new end, or NULL: it cannot grow. */
+static CRADLE_COLD cradle_word *mark_more_stack(crd_word_stack *stack) {
+  return crd_word_stack_grow(stack) ? stack->limit : NULL;
+}
+
 CRD_ALWAYS_INLINE bool mark_push(mark_context *context, cradle_word entry) {
   ASSERT(context->top <= context->limit && context->limit == context->stack->limit,
          "[word_stack.1] a push behind what is committed");
   if (CRADLE_UNLIKELY(context->top == context->limit)) {
-    if (!crd_word_stack_grow(context->stack)) return false;
-    context->limit = context->stack->limit;
+    cradle_word *limit = mark_more_stack(context->stack);
+    if (limit == NULL) return false;
+    context->limit = limit;
   }
   *context->top++ = entry;
   return true;
@@ -151,19 +157,22 @@ CRD_ALWAYS_INLINE void mark_slot_in(mark_context *context, bool value, cradle_wo
 CRD_ALWAYS_INLINE void mark_slot(void *context, bool value, cradle_word *slot) {
   mark_slot_in(context, value, slot, MARK_ALONE);
 }
+CRD_ALWAYS_INLINE void mark_slot_beside(void *context, bool value, cradle_word *slot) {
+  mark_slot_in(context, value, slot, MARK_BESIDE);
+}
 
-/* From the last slot to the first, because the stack gives them back in the opposite order. */
+/* From the last slot to the first, because the stack gives them back in the opposite order. The function of the slot is
+ * a constant, with which gcc needs two instructions less for each object than with a call of mark_slot_in. */
 CRD_ALWAYS_INLINE void mark_words(mark_context *context, cradle_word *from, cradle_word *to, bool value,
                                   mark_mode mode) {
-  while (to > from) mark_slot_in(context, value, --to, mode);
+  const crd_slot_function visit = mode == MARK_BESIDE ? mark_slot_beside : mark_slot;
+  while (to > from) visit(context, value, --to);
 }
 CRD_ALWAYS_INLINE void mark_bits(mark_context *context, cradle_word *words, uint64_t bitmap, bool value,
                                  mark_mode mode) {
-  while (bitmap != 0) {
-    unsigned word = 63 - (unsigned)__builtin_clzll(bitmap);
-    mark_slot_in(context, value, words + word, mode);
-    bitmap ^= UINT64_C(1) << word;
-  }
+  const crd_slot_function visit = mode == MARK_BESIDE ? mark_slot_beside : mark_slot;
+  for (; bitmap != 0; bitmap ^= UINT64_C(1) << (63 - __builtin_clzll(bitmap)))
+    visit(context, value, words + (63 - __builtin_clzll(bitmap)));
 }
 
 /* --- arrays --- */
@@ -200,13 +209,16 @@ CRD_ALWAYS_INLINE uint64_t piece_end(mark_context *context, const crd_type *type
 /* Traces one piece of an array, from item `first` on, the last slot first as in mark_trace. */
 CRD_ALWAYS_INLINE void mark_items(mark_context *context, const crd_type *type, cradle_word *object, uint64_t first,
                                   mark_mode mode) {
-  const crd_item_slots *slots = &context->space->types.item_slots[type - context->types];
+  static const crd_item_slots single = {.words = 1};
+  bool structures = type->items == CRADLE_ITEMS_STRUCTURES;
+  const crd_item_slots *slots = structures ? &context->space->types.item_slots[type - context->types] : &single;
   uint64_t last = piece_end(context, type, object, first, slots->words, mode);
   cradle_word *items = type_items(type, object), *from = items + first * slots->words,
               *to = items + last * slots->words;
-  if (CRADLE_LIKELY(slots->alike == CRADLE_ITEMS_REFERENCES)) {
+  cradle_items alike = structures ? slots->alike : (cradle_items)type->items;
+  if (CRADLE_LIKELY(alike == CRADLE_ITEMS_REFERENCES)) {
     mark_words(context, from, to, false, mode);
-  } else if (slots->alike == CRADLE_ITEMS_VALUES) {
+  } else if (alike == CRADLE_ITEMS_VALUES) {
     mark_words(context, from, to, true, mode);
   } else {
     for (; to > from; to -= slots->words) {
@@ -227,7 +239,6 @@ CRD_ALWAYS_INLINE void mark_rest(mark_context *context, cradle_word *object, mar
 /* --- objects --- */
 
 static inline void check_traced(const mark_context *context, const cradle_word *object) {
-  (void)context, (void)object; /* without assertions */
   ASSERT(arenas_contain(&context->space->old.arenas, address_of(object)), "[mark.1] what is traced is no old object");
   ASSERT(old_is_marked(&context->space->old, address_of(object)), "[mark.1] an object is traced that is not marked");
 }

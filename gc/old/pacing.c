@@ -91,7 +91,6 @@ void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t fre
   pacing->beside_room = larger(scaled(settled, pacing->factor), pacing->min) / BESIDE_ROOM_SHARE;
 }
 
-/* However fast the heap grows, marking begins no earlier than half of the way to the threshold [pacing.2]. */
 uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes) {
   if (pacing->threshold <= pacing->survived) return pacing->threshold;
   uint64_t increments = used_bytes / larger(pacing->marked_average, 1) + 2;

@@ -74,7 +74,7 @@ void crd_rest_pause_ended(crd_marking *marking, uint64_t begin_ns) {
   const crd_arenas *arenas = &marking->old->arenas;
   if (marking->space->report->stats.major_collections != rest->majors) look_back(marking, begin_ns);
   /* Nothing is left to do when no collection runs, and no empty arena waits to go back. */
-  if (!rest->again && marking->major.phase == MAJOR_IDLE &&
+  if (rest->active && !rest->again && marking->major.phase == MAJOR_IDLE &&
       arenas->free_count <= marking->old->reserve + arenas->supply.ahead)
     rest->active = false;
 }

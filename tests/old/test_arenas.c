@@ -32,10 +32,13 @@ static void open_arenas(crd_arenas *arenas, size_t reserve) {
   assert_true(crd_arenas_init(arenas, &options, &hardware));
 }
 
-/* What is not in use has no free pages. */
+/* The bits say which lists are not empty, and what is not in use has no free pages. */
 static void assert_listed(const crd_arenas *arenas) {
   for (uint32_t i = 0; i < arenas->committed_end; i++)
     if (arenas->states[i] != ARENA_USED) assert_true(arenas->meta[i].longest == 0 && arenas->meta[i].free_pages == 0);
+  for (int room = 0; room < ARENA_BUCKETS; room++)
+    for (int longest = 0; longest < ARENA_BUCKETS; longest++)
+      assert_int_equal(arenas->listed[room] >> longest & 1, arenas->lists[room][longest] != ARENA_NONE);
 }
 
 static void close_arenas(crd_arenas *arenas) {

@@ -171,8 +171,11 @@ CRD_ALWAYS_INLINE void mark_words(mark_context *context, cradle_word *from, crad
 CRD_ALWAYS_INLINE void mark_bits(mark_context *context, cradle_word *words, uint64_t bitmap, bool value,
                                  mark_mode mode) {
   const crd_slot_function visit = mode == MARK_BESIDE ? mark_slot_beside : mark_slot;
-  for (; bitmap != 0; bitmap ^= UINT64_C(1) << (63 - __builtin_clzll(bitmap)))
-    visit(context, value, words + (63 - __builtin_clzll(bitmap)));
+  while (bitmap != 0) {
+    unsigned word = 63 - (unsigned)__builtin_clzll(bitmap);
+    visit(context, value, words + word);
+    bitmap ^= UINT64_C(1) << word;
+  }
 }
 
 /* --- arrays --- */

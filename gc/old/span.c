@@ -59,9 +59,9 @@ static void write_bits(const crd_old *old, uint32_t page, const crd_size_class *
     uint64_t places = size_class_starts(class, i);
     if (i == from / 64) places &= ~UINT64_C(0) << (from % 64);
     if (i == to / 64) places &= ~(~UINT64_C(0) << (to % 64));
-    uint64_t marks = bits.marks[i] & ~places, allocated = bits.allocated[i] & ~places;
-    if (old->born_marked) __atomic_store_n(&bits.marks[i], set ? marks | places : marks, __ATOMIC_RELAXED);
-    __atomic_store_n(&bits.allocated[i], set ? allocated | places : allocated, __ATOMIC_RELEASE);
+    uint64_t marks = bits.marks[i], allocated = bits.allocated[i];
+    if (old->born_marked) __atomic_store_n(&bits.marks[i], set ? marks | places : marks & ~places, __ATOMIC_RELAXED);
+    __atomic_store_n(&bits.allocated[i], set ? allocated | places : allocated & ~places, __ATOMIC_RELEASE);
   }
 }
 

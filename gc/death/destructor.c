@@ -18,12 +18,6 @@ static uint64_t size_of(crd_services *services, cradle_word *object) {
   return external_size == NULL ? 0 : external_size(services->space->options->user, object);
 }
 
-/* Destroys objects that died young before they were listed. */
-static void destroy_unlisted(const crd_death *death) {
-  for (const cradle_word *entry = death->unlisted.from; entry < death->unlisted.end; entry++)
-    destroy(death->services, object_at(*entry));
-}
-
 /* The sum, at most COUNTED_MAX_BYTES: a callback may return anything. */
 static uint64_t counted(uint64_t sum, uint64_t bytes) {
   return bytes < COUNTED_MAX_BYTES - sum ? sum + bytes : COUNTED_MAX_BYTES;
@@ -36,53 +30,42 @@ static void recount(crd_services *services, uint64_t *part, uint64_t bytes) {
   *part = bytes;
 }
 
-void crd_destructors_minor(crd_death *death) {
-  crd_services *services = death->services;
-  crd_list *list = &services->lists[REGISTERED_DESTRUCTOR];
-  crd_owned *owned = &services->owned;
-  cradle_word *to = list->young;
-  uint64_t bytes = owned->bytes;
-  crd_state before = crd_state_enter(services->space->report, HEAP_DESTROYING);
-  for (cradle_word *entry = list->young; entry < list->words.top; entry++) {
-    uintptr_t place = death_find(death, *entry);
-    if (place == 0) {
-      destroy(services, object_at(*entry));
-      continue;
-    }
-    *to++ = place;
-    bytes = counted(bytes, size_of(services, object_at(place)));
-  }
-  list_keep(list, to);
-  /* Most objects that die young were never moved to a list. */
-  if (death->unlisted.kinds >> REGISTERED_DESTRUCTOR & 1) destroy_unlisted(death);
-  crd_state_leave(services->space->report, before);
-  recount(services, &owned->bytes, bytes);
-  /* The pressure stood for young objects, which are not asked for their sizes. Those that live are counted by their
-   * sizes now. */
-  recount(services, &owned->pressure_bytes, 0);
-}
-
-void crd_destructors_begin(crd_services *services) {
-  /* Sizes may have changed since the last pass, and nobody reported that: each pass adds them up anew. */
-  services->owned.recounted_bytes = 0;
-}
-
+/* In a major collection the sum is of the pass: sizes may have changed since the last one, and nobody reported that. */
 crd_verdict crd_destructors_entry(crd_death *death, cradle_word *entry) {
   crd_services *services = death->services;
-  bool is_alive = old_is_marked(&services->space->old, *entry);
-  uint64_t *sum = &services->owned.recounted_bytes;
+  crd_owned *owned = &services->owned;
+  uintptr_t place = death_find(death, *entry);
   crd_state before = crd_state_enter(services->space->report, HEAP_DESTROYING);
-  if (is_alive) {
-    *sum = counted(*sum, size_of(services, object_at(*entry)));
-  } else {
+  if (place == 0)
     destroy(services, object_at(*entry));
-  }
+  else if (death->is_minor)
+    recount(services, &owned->bytes, counted(owned->bytes, size_of(services, object_at(place))));
+  else
+    owned->recounted_bytes = counted(owned->recounted_bytes, size_of(services, object_at(place)));
   crd_state_leave(services->space->report, before);
-  return is_alive ? ENTRY_KEEP : ENTRY_DROP;
+  if (place == 0) return ENTRY_DROP;
+  *entry = place;
+  return ENTRY_KEEP;
+}
+
+void crd_destructors_minor(crd_death *death) {
+  crd_services *services = death->services;
+  crd_list_pass_young(death, REGISTERED_DESTRUCTOR, crd_destructors_entry);
+  /* Most objects that die young were never moved to a list. */
+  if (death->unlisted.kinds >> REGISTERED_DESTRUCTOR & 1) {
+    crd_state before = crd_state_enter(services->space->report, HEAP_DESTROYING);
+    for (const cradle_word *entry = death->unlisted.from; entry < death->unlisted.end; entry++)
+      destroy(services, object_at(*entry));
+    crd_state_leave(services->space->report, before);
+  }
+  /* The pressure stood for young objects, which are not asked for their sizes. Those that live are counted by their
+   * sizes now. */
+  recount(services, &services->owned.pressure_bytes, 0);
 }
 
 void crd_destructors_end(crd_services *services) {
   recount(services, &services->owned.bytes, services->owned.recounted_bytes);
+  services->owned.recounted_bytes = 0;
 }
 
 void crd_destructors_fini(crd_services *services) {

@@ -15,9 +15,9 @@ typedef struct crd_owned {
   uint64_t pressure_bytes;  /* reported since the last minor collection */
 } crd_owned;
 
-/* In a minor collection: calls the destructors of the dead, and adds the sizes of the others. */
+/* Calls the destructors of the dead, and adds the sizes of the others: in a minor collection, and for an entry in a
+ * pass of a major one, whose sum counts when the pass has ended. */
 void crd_destructors_minor(crd_death *death);
-void crd_destructors_begin(crd_services *services);
 crd_verdict crd_destructors_entry(crd_death *death, cradle_word *entry);
 void crd_destructors_end(crd_services *services);
 /* When the heap is freed: runs the destructors of all objects that are left. */

@@ -15,28 +15,19 @@
  *   minor   The young holders that were promoted are scanned, and the old ones that were stored into. An old key counts
  *           as alive.
  *   major   When the mark stack is empty for the first time, every marked holder is scanned, in increments. From then
- *           on the collection is watching: each object that is traced is asked for its flags. A holder that the program
- *           stores into meanwhile is noted, and scanned again at the end.
+ *           on the collection is watching: each object that is traced is asked for its flags. What the program stores
+ *           into meanwhile is scanned again at the end of the minor collection that finds it remembered.
  *
- * A pair is two words, key and value, and the watch table has the address of the key's. The program may overwrite a
- * pair that waits. Its entry then does no harm, because the key in the pair is compared with the one that was reached.
+ * The program may overwrite a pair that waits. Its entry then does no harm, because the key in the pair is compared with
+ * the one that was reached.
  *
  *   [ephemeron.1] When the dead keys are cleared, a pair of a reached holder whose key was reached, or that has no key,
  *                 has a value that was reached.
- *   [ephemeron.2] While marking, a holder that is noted is marked, and has the watched flag unless it was traced since.
  */
 #ifndef CRADLE_GC_DEATH_EPHEMERON_H
 #define CRADLE_GC_DEATH_EPHEMERON_H
 
 #include "gc/death/list.h"
-
-/* How far a major collection has come with the marked holders. */
-typedef struct crd_scan {
-  cradle_word *next;    /* the next of the list; while watching: list base <= next <= young */
-  cradle_word *holder;  /* the one that is being scanned in pieces, or NULL */
-  crd_word_stack noted; /* holders that were stored into since they were scanned, each once */
-  unsigned rounds;      /* how often those were scanned */
-} crd_scan;
 
 /* Scans a reached holder: looks at all its pairs. */
 void crd_ephemerons_scan(crd_death *death, cradle_word *holder);
@@ -48,9 +39,10 @@ bool crd_ephemerons_reach(crd_death *death);
 /* Called when everything that finalizers bring back was reached, with the values of its pairs. If the watch table is
  * incomplete, this finds the values that it missed. */
 void crd_ephemerons_complete(crd_death *death);
-/* Clears the pairs whose keys are dead, in a minor collection; and the same for one entry, in a pass of a major one. */
-void crd_ephemerons_clear(crd_death *death);
+/* Clears the pairs of a holder whose keys are dead. */
 crd_verdict crd_ephemerons_clear_entry(crd_death *death, cradle_word *entry);
+/* In a minor collection, which clears the young holders by a pass: the same for the old ones that were stored into. */
+void crd_ephemerons_clear_stored(crd_death *death);
 
 /* --- while a major collection marks --- */
 
@@ -59,7 +51,7 @@ crd_verdict crd_ephemerons_clear_entry(crd_death *death, cradle_word *entry);
 bool crd_ephemerons_mark_more(crd_services *services, uint64_t *bytes);
 /* While watching, when an object with the weak or the watched flag is traced. */
 void crd_ephemerons_traced(crd_services *services, cradle_word *object);
-/* While watching, when a minor collection has ended: notes the holders that were stored into. */
+/* While watching, when a minor collection has ended: scans what was stored into. */
 void crd_ephemerons_stored(crd_services *services);
 
 #endif

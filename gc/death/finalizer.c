@@ -37,25 +37,20 @@ static inline void look_at(void *data, bool value, cradle_word *slot) {
   if (address == 0 || death_find(at->death, address) != 0) return;
   cradle_word header = *object_at(address);
   const crd_type *type = space_type(at->death->space, header);
-  if (!reach_is_leaf(type, header) || has_finalizer(type))
-    at->leads_on = true;
-  else
-    at->death->candidates.leads_to_leaf = true;
+  if (!reach_is_leaf(type, header) || has_finalizer(type)) at->leads_on = true;
 }
 
 /* Whether a candidate may lead to another one. Arrays, callbacks and ephemerons are not looked at: for them the answer
- * is yes. For leaves there may be no answer before all candidates are known; two flags keep what was found. */
+ * is yes. So it is for a leaf whose type has no finalizer, because others may lead to it. */
 static bool leads_on(crd_death *death, cradle_word *object) {
-  crd_candidates *candidates = &death->candidates;
   const crd_type *type = space_type(death->space, object[0]);
-  bool is_plain =
-      type->items < CRADLE_ITEMS_REFERENCES && type->trace == NULL && !(type->registers >> REGISTERED_EPHEMERON & 1);
-  look at = {death, !is_plain || header_is_watched(object[0])};
-  if (at.leads_on) return true;
+  if (type->items >= CRADLE_ITEMS_REFERENCES || type->trace != NULL || header_is_watched(object[0]) ||
+      type->registers >> REGISTERED_EPHEMERON & 1 || (!type->has_slots && !has_finalizer(type)))
+    return true;
+  look at = {death, false};
   visit_bits(object, type->references, false, look_at, &at);
   visit_bits(object, type->values, true, look_at, &at);
-  if (!type->has_slots && !has_finalizer(type)) candidates->has_leaf = true;
-  return at.leads_on || (candidates->leads_to_leaf && candidates->has_leaf);
+  return at.leads_on;
 }
 
 static void begin_candidates(crd_death *death) {
@@ -64,9 +59,8 @@ static void begin_candidates(crd_death *death) {
   ASSERT(candidates->next == 0, "[finalizer.2] candidates of the last collection were not queued");
   crd_reach_set_ordering(death, false);
   death->reach.unordered = false;
-  candidates->leads_to_leaf = candidates->has_leaf = false;
-  candidates->headers.top = candidates->headers.base;
-  candidates->ordered.top = candidates->ordered.base;
+  candidates->placed = candidates->components = 0;
+  candidates->linked = CANDIDATE_NONE;
 }
 
 static void add_candidate(crd_death *death, cradle_word entry) {
@@ -79,24 +73,14 @@ static void add_candidate(crd_death *death, cradle_word entry) {
   death->candidates.next = candidates_count(&death->candidates);
 }
 
-bool crd_finalizers_find(crd_death *death) {
-  crd_list *list = &death->services->lists[REGISTERED_FINALIZER];
-  cradle_word *to = list->young;
-  for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
-    uintptr_t place = death_find(death, entry_address(*entry));
-    if (place != 0)
-      *to++ = entry_of(place, entry_queue(*entry));
-    else
-      add_candidate(death, *entry);
-  }
-  list_keep(list, to);
-  return candidates_count(&death->candidates) != 0;
-}
-
 crd_verdict crd_finalizers_find_entry(crd_death *death, cradle_word *entry) {
-  if (old_is_marked(&death->space->old, entry_address(*entry))) return ENTRY_KEEP;
-  add_candidate(death, *entry);
-  return ENTRY_DROP;
+  uintptr_t place = death_find(death, entry_address(*entry));
+  if (place == 0) {
+    add_candidate(death, *entry);
+    return ENTRY_DROP;
+  }
+  *entry = entry_of(place, entry_queue(*entry));
+  return ENTRY_KEEP;
 }
 
 /* --- reaching --- */
@@ -131,7 +115,8 @@ static bool give_numbers(crd_death *death, crd_pace *pace) {
   return true;
 }
 
-cradle_word crd_finalizers_same(const crd_candidates *candidates, cradle_word number) {
+/* Of a number, the next one that the same object has; CANDIDATE_NONE: there is no other. */
+static cradle_word same(const crd_candidates *candidates, cradle_word number) {
   cradle_word kept = candidates->headers.base[number];
   return header_is_of_same(kept) ? header_same(kept) : CANDIDATE_NONE;
 }
@@ -143,7 +128,7 @@ cradle_word crd_finalizers_unnumber(crd_death *death, cradle_word *object) {
          "[finalizer.4] the number of a candidate is in a header that is not open");
   if (number == CANDIDATE_NONE) return number;
   cradle_word first = number;
-  for (cradle_word same = number; same != CANDIDATE_NONE; same = crd_finalizers_same(candidates, same)) first = same;
+  for (cradle_word next = number; next != CANDIDATE_NONE; next = same(candidates, next)) first = next;
   object[0] = candidates->headers.base[first];
   return number;
 }
@@ -173,11 +158,54 @@ static bool reach_all(crd_death *death, crd_pace *pace) {
     if (crd_reach_pauses(death, pace)) return false;
   }
   death->reach.by_stack = false;
+  ASSERT(!death->reach.ordering || candidates->placed == candidates_count(candidates),
+         "[finalizer.1] a candidate has no component");
   return true;
 }
 
 bool crd_finalizers_reach(crd_death *death, crd_pace *pace) {
   return give_numbers(death, pace) && reach_all(death, pace);
+}
+
+/* --- the order --- */
+
+/* Of a component: the word that holds its first candidate. */
+static cradle_word *first_of(const crd_candidates *candidates, cradle_word component) {
+  cradle_word *first = candidates->ordered.base + candidates_count(candidates) + component;
+  ASSERT(first < candidates->ordered.limit, "[services.3] more candidates are put in order than there is room for");
+  return first;
+}
+
+void crd_finalizers_come_out(crd_candidates *candidates, cradle_word number) {
+  if (number == CANDIDATE_NONE) return;
+  candidates->comes_out = true;
+  *first_of(candidates, candidates->components) = CANDIDATE_NONE;
+  for (; number != CANDIDATE_NONE; number = same(candidates, number), candidates->placed++)
+    candidates->ordered.base[number] = candidates->components;
+}
+
+void crd_finalizers_came_out(crd_candidates *candidates) {
+  candidates->components += candidates->comes_out;
+  candidates->comes_out = false;
+}
+
+/* Links the candidates of each component, the last registered first, so that each list begins with the first. */
+static bool link_all(crd_candidates *candidates, crd_pace *pace) {
+  while (candidates->placed > 0) {
+    cradle_word number = --candidates->placed, *word = &candidates->ordered.base[number];
+    cradle_word *first = first_of(candidates, *word);
+    *word = *first;
+    *first = number;
+    if (pace_is_over(pace)) return false;
+  }
+  return true;
+}
+
+static cradle_word next_in_order(crd_candidates *candidates) {
+  if (candidates->linked == CANDIDATE_NONE) candidates->linked = *first_of(candidates, --candidates->components);
+  cradle_word number = candidates->linked;
+  candidates->linked = candidates->ordered.base[number];
+  return number;
 }
 
 /* --- queues --- */
@@ -197,11 +225,9 @@ static void show_queues(crd_services *services) {
 bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
   crd_services *services = death->services;
   crd_candidates *candidates = &death->candidates;
-  crd_word_stack *ordered = &candidates->ordered;
-  ASSERT(!death->reach.ordering || word_stack_count(ordered) + candidates->next == candidates_count(candidates),
-         "[finalizer.1] a candidate has no place in the order");
+  if (death->reach.ordering && !link_all(candidates, pace)) return false;
   while (candidates->next < candidates_count(candidates)) {
-    size_t number = death->reach.ordering ? word_stack_pop(ordered) : candidates->next;
+    cradle_word number = death->reach.ordering ? next_in_order(candidates) : candidates->next;
     candidates->next++;
     queue_candidate(death, candidates->entries.base[number]);
     if (pace_is_over(pace)) return false;
@@ -210,7 +236,6 @@ bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
   if (death == &services->major || services->stage != STAGE_QUEUE) show_queues(services); /* [finalizer.3] */
   candidates->entries.top = candidates->entries.base;
   candidates->headers.top = candidates->headers.base;
-  candidates->ordered.top = candidates->ordered.base;
   candidates->next = 0;
   crd_reach_set_ordering(death, false);
   return true;

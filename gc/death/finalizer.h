@@ -1,22 +1,22 @@
 /* Finalizers: dead objects that are given back to the VM.
  *
  * The dead objects of the finalizer list are the candidates, in registration order. If none of them can lead to another
- * one, registration order is the order, and nothing is sorted. Otherwise each candidate gets its number, and then they
- * are reached, from the last to the first. gc/death/reach.c learns on the way which of them lead to which, and puts
- * them in order, the last one first. Then they go to their queues, alive. Objects in a queue are old, and roots of
- * marking.
+ * one, registration order is the order. Otherwise each candidate gets its number, and then they are reached, from the
+ * last to the first. gc/death/reach.c learns on the way which of them lead to each other and so are one component; the
+ * components come out last first. Each candidate's component is noted, and the candidates of a component are linked in
+ * registration order. Then they go to their queues, alive. Objects in a queue are old, and roots of marking.
  *
  * Whether a candidate can lead to another one is told from its slots alone: it cannot if each leads to an object that
  * was reached, or to a leaf that is no candidate. A leaf has no slots and no pairs; strings and buffers are leaves. A
- * leaf whose type has a finalizer may be a candidate. Any other leaf may be one, too, if one that the program has
- * registered is among the candidates.
+ * leaf whose type has a finalizer may be a candidate. If the program has registered any other leaf that is a candidate
+ * now, the order is looked for.
  *
  * The number of a candidate is in its header until it is reached, in the bits that say where an object is open. The
  * number is right if the candidate of that number is the object, so no header of another object is mistaken for one.
  * The header that a candidate had is in headers; or there is the number of another candidate, which is the same object:
  * an object that was registered several times is several candidates.
  *
- *   [finalizer.1] When all candidates are reached and the order was not given up, each has its place in ordered, once.
+ *   [finalizer.1] When all candidates are reached and the order was not given up, each has its component, once.
  *   [finalizer.2] Candidates wait only from the stage that finds them to the one that queues them.
  *   [finalizer.3] The VM sees none of a collection's objects in any queue before all of them are in their queues. What
  *                 a minor collection queues while a major one is queueing lies behind the major one's objects, and
@@ -46,10 +46,13 @@ typedef struct crd_queue {
 typedef struct crd_candidates {
   crd_word_stack entries; /* dead objects with finalizers, in registration order, each with its queue */
   crd_word_stack headers; /* of the candidates that have their numbers: the header of each, or another number */
-  crd_word_stack ordered; /* their numbers, last first */
+  crd_word_stack ordered; /* for each candidate a word: its component, then the next candidate of that. Behind these,
+                           * for each component: its first candidate. Its top stays at its base. */
   size_t next;            /* the next to reach, counting down from count; after that the next to queue, counting up */
-  bool leads_to_leaf;     /* a candidate leads to a leaf whose type has no finalizer */
-  bool has_leaf;          /* a candidate is a leaf, and its type has no finalizer */
+  size_t placed;          /* candidates that have their component and are not linked */
+  size_t components;      /* that came out and were not queued */
+  bool comes_out;         /* a candidate of the next component has come out */
+  cradle_word linked;     /* the next candidate to queue of the component that is being queued, or CANDIDATE_NONE */
 } crd_candidates;
 
 static inline size_t candidates_count(const crd_candidates *candidates) {
@@ -58,9 +61,7 @@ static inline size_t candidates_count(const crd_candidates *candidates) {
 
 /* --- the stages, of both collections; a pace of NULL is a minor collection's --- */
 
-/* Moves dead objects to the candidates: of the young ones in a minor collection, of one entry in a pass. false:
- * there are none. */
-bool crd_finalizers_find(crd_death *death);
+/* Makes a dead object of the list a candidate. */
 crd_verdict crd_finalizers_find_entry(crd_death *death, cradle_word *entry);
 /* Reaches the candidates and everything that they lead to. true: done. */
 bool crd_finalizers_reach(crd_death *death, crd_pace *pace);
@@ -68,8 +69,10 @@ bool crd_finalizers_reach(crd_death *death, crd_pace *pace);
  * and returns its number; otherwise returns CANDIDATE_NONE. */
 #define CANDIDATE_NONE UINT64_MAX
 cradle_word crd_finalizers_unnumber(crd_death *death, cradle_word *object);
-/* Of a number, the next one that the same object has; CANDIDATE_NONE: there is no other. */
-cradle_word crd_finalizers_same(const crd_candidates *candidates, cradle_word number);
+/* An object of the component that comes out is the candidate of that number, or none. */
+void crd_finalizers_come_out(crd_candidates *candidates, cradle_word number);
+/* All objects of the component have come out. */
+void crd_finalizers_came_out(crd_candidates *candidates);
 /* The order is given up: all candidates get their headers back. */
 void crd_finalizers_unnumber_all(crd_death *death);
 /* Queues the candidates in order. true: done. */

@@ -25,6 +25,14 @@ bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pac
   return true;
 }
 
+void crd_list_pass_young(crd_death *death, int kind, crd_entry_function judge) {
+  crd_list *list = &death->services->lists[kind];
+  cradle_word *to = list->young;
+  for (cradle_word *entry = to; entry < list->words.top; entry++)
+    if (judge(death, entry) == ENTRY_KEEP) *to++ = *entry;
+  list->words.top = to;
+}
+
 /* --- visiting and checks --- */
 
 void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_slot_function visit, void *context) {

@@ -1,4 +1,4 @@
-/* Lists of registered objects: their entries, and the passes of a major collection over them; gc/death/list.c.
+/* Lists of registered objects: their entries, and passes over them.
  *
  * An entry is the address of an object. The three lowest bits of such an address are 0, and an entry uses them:
  *
@@ -35,12 +35,6 @@ static inline cradle_word *entry_object(cradle_word entry) {
 static inline cradle_word entry_queue(cradle_word entry) {
   return entry & ENTRY_BITS;
 }
-static inline bool entry_is_scanned(cradle_word entry) {
-  return entry & ENTRY_SCANNED;
-}
-static inline void entry_set_scanned(cradle_word *entry) {
-  *entry |= ENTRY_SCANNED;
-}
 
 /* --- lists --- */
 
@@ -64,22 +58,16 @@ static inline bool list_has(const crd_list *list, const cradle_word *entry) {
 static inline bool list_is_whole(const crd_list *list) {
   return list->kept == list->words.base && list->next == list->words.base;
 }
-/* In a minor collection: ends the list behind the young entries that were kept. */
-static inline void list_keep(crd_list *list, cradle_word *end) {
-  ASSERT(end >= list->young && end <= list->words.top, "[services.1] more young entries are kept than there were");
-  list->words.top = list->young = end;
-}
-
 /* --- visiting and checks --- */
 
-/* Calls visit for the entries [from, to), each as a word without the lowest bits, which are put back afterwards. */
+/* Calls visit for the entries [from, to), each without the lowest bits, which are put back afterwards. */
 void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_slot_function visit, void *context);
 /* Whether an object, young or old, lies at an address, as far as that can be told. */
 bool crd_list_is_object(const crd_services *services, uintptr_t address);
 /* NULL, or what is wrong with a list, and at what address. */
 const char *crd_list_check(const crd_services *services, int kind, uintptr_t *at);
 
-/* --- passes of the major collection over a list --- */
+/* --- passes over a list --- */
 
 /* So many entries or pieces come between two looks at the clock; and so many are in the smallest increment, which
  * the stress mode takes. */
@@ -101,7 +89,10 @@ static inline bool pace_is_over(crd_pace *pace) {
 
 typedef enum crd_verdict { ENTRY_DROP, ENTRY_KEEP, ENTRY_AGAIN } crd_verdict;
 typedef crd_verdict (*crd_entry_function)(crd_death *death, cradle_word *entry);
-/* Goes on with a pass over the old objects of a list. true: the pass is over, and the list has no gap any more. */
+/* In a major collection: goes on with a pass over the old objects of a list. true: the pass is over, and the list has
+ * no gap any more. */
 bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pace *pace);
+/* In a minor collection: a pass over the young entries. judge stores in an entry where its object is now. */
+void crd_list_pass_young(crd_death *death, int kind, crd_entry_function judge);
 
 #endif

@@ -11,8 +11,8 @@
 static bool is_done(const crd_death *death) {
   const crd_reach *reach = &death->reach;
   return word_stack_is_empty(&reach->slots) && word_stack_is_empty(&reach->open) && word_stack_is_empty(&reach->path) &&
-         word_stack_is_empty(&reach->members) && reach->holder == NULL && reach->closing.step == CLOSING_NONE &&
-         candidates_count(&death->candidates) == 0 && death->item == 0;
+         reach->holder == NULL && reach->closing.step == CLOSING_NONE && candidates_count(&death->candidates) == 0 &&
+         death->item == 0;
 }
 
 /* The numbers are the steps of gc/death/order.h. Finalizers are found before weak slots are cleared, because only if
@@ -23,19 +23,23 @@ static void run_minor(crd_services *services, crd_minor *minor, crd_stored store
   death->minor = minor;
   death->stored = stored;
   crd_registry_distribute(death);
-  bool keeps = crd_ephemerons_reach(death);  /* 2 */
-  bool revives = crd_finalizers_find(death); /* 4: finds them, so that 3 knows */
+  bool keeps = crd_ephemerons_reach(death);                                    /* 2 */
+  crd_list_pass_young(death, REGISTERED_FINALIZER, crd_finalizers_find_entry); /* 4: finds them, so that 3 knows */
+  bool revives = candidates_count(&death->candidates) != 0;
   if (keeps || revives) crd_registry_distribute_rest(death);
-  crd_weak_clear(death, revives); /* 3 */
-  crd_weak_sets_clear(death);     /* 3 */
+  crd_weak_clear_stored(death);                                      /* 3 */
+  crd_list_pass_young(death, REGISTERED_WEAK, crd_weak_clear_entry); /* 3 */
+  crd_weak_sets_clear(death);                                        /* 3 */
   if (revives) {
     (void)crd_finalizers_reach(death, NULL); /* 4 */
     crd_ephemerons_complete(death);          /* 5 */
     (void)crd_finalizers_queue(death, NULL); /* 4 */
   }
-  crd_ephemerons_clear(death);  /* 6 */
-  crd_destructors_minor(death); /* 7 */
-  crd_weak_settle(death);
+  crd_ephemerons_clear_stored(death);                                           /* 6 */
+  crd_list_pass_young(death, REGISTERED_EPHEMERON, crd_ephemerons_clear_entry); /* 6 */
+  crd_destructors_minor(death);                                                 /* 7 */
+  if (revives) crd_list_pass_young(death, REGISTERED_WEAK, crd_weak_settle_entry);
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++) services->lists[kind].young = services->lists[kind].words.top;
   crd_weak_sets_tell(services); /* 8 */
   crd_watch_clear(&death->watch);
   crd_registry_allow(services);
@@ -99,7 +103,6 @@ static void enter(crd_services *services, crd_stage stage) {
   services->stage = stage;
   if (stage == STAGE_QUEUE) crd_ephemerons_complete(&services->major); /* 5 */
   if (stage == STAGE_HOLDERS) set_guard(services);
-  if (stage == STAGE_DESTRUCTORS) crd_destructors_begin(services);
   /* External sizes and callbacks come when all destructors have run. */
   if (stage != STAGE_TRIM) return;
   crd_destructors_end(services);

@@ -1,9 +1,7 @@
 /* The order of death: what happens, and in which order, when a collection finds objects dead that something still waits
  * for. docs/order-of-death.md says what it means for programs. Heaps without services call none of it.
  *
- * The order follows from one question at each step: is it certain by now what is dead? Some steps reach objects, so
- * that fewer are dead afterwards. Others judge what was not reached. A step may judge only what no later step can
- * change, or what must not change although a later step reaches the object.
+ * A step may judge only what no later step can change, or what must not change although a later step reaches the object.
  *
  *    step                 reaches                             judges
  *    1 roots              what roots lead to
@@ -24,9 +22,8 @@
  * - 7 after 6: nothing is reached any more, so destructors run for what is certainly dead. Its memory is still whole.
  *
  * A minor collection takes all steps at once. A major collection takes them between marking and sweeping, as stages
- * that may each last several increments. The program runs between the increments, and it must not meet an object that
- * is dead but not cleared yet: until the last dead key is cleared, it reads weak slots behind a guard, which asks for
- * the mark.
+ * that may each last several increments. In between, the program must not meet an object that is dead but not cleared
+ * yet: until the last dead key is cleared, it reads weak slots behind a guard, which asks for the mark.
  *
  *   [order.1] Between collections a stage is under way only while major.phase is MAJOR_CLEARING.
  *   [order.2] The guard of weak slots is up from the end of marking until the last dead key is cleared.

@@ -1,7 +1,5 @@
 #include "gc/death/reach.h"
 
-#include <stdlib.h>
-
 #include "gc/death/services.h"
 #include "gc/object/visit.h"
 #include "gc/report/event.h"
@@ -30,29 +28,21 @@ static inline bool entry_rests(cradle_word entry) {
   return entry & ENTRY_RESTS;
 }
 
-/* An entry of open is an object and the header that it had. */
-#define OPEN_WORDS 2
+/* An entry of open is an object, the header that it had, and its number as a candidate or CANDIDATE_NONE. */
+#define OPEN_WORDS 3
 
 static inline cradle_word open_count(const crd_reach *reach) {
   return (cradle_word)(reach->open.top - reach->open.base) / OPEN_WORDS;
 }
+static inline cradle_word *open_at(const crd_reach *reach, cradle_word place) {
+  return reach->open.base + place * OPEN_WORDS;
+}
 static inline bool is_open_at(const crd_reach *reach, const cradle_word *object, cradle_word place) {
-  return place < open_count(reach) && reach->open.base[place * OPEN_WORDS] == address_of(object);
+  return place < open_count(reach) && *open_at(reach, place) == address_of(object);
 }
-static inline void close_last(crd_reach *reach) {
-  reach->open.top -= OPEN_WORDS;
-  object_close(object_at(reach->open.top[0]), reach->open.top[1]);
-}
-
-/* An entry of members is a place in open and the number of the candidate that is there. */
-static inline cradle_word member_of(cradle_word place, cradle_word candidate) {
-  return place << 32 | candidate;
-}
-static inline cradle_word member_place(cradle_word member) {
-  return member >> 32;
-}
-static inline cradle_word member_candidate(cradle_word member) {
-  return (uint32_t)member;
+/* Takes the last object out of open. Returns its words, which stay as they are until something is opened. */
+static inline const cradle_word *pop_open(crd_reach *reach) {
+  return reach->open.top -= OPEN_WORDS;
 }
 
 /* --- components --- */
@@ -81,10 +71,12 @@ void crd_reach_set_ordering(crd_death *death, bool ordering) {
 
 void crd_reach_give_up_order(crd_death *death) {
   crd_reach *reach = &death->reach;
-  while (!word_stack_is_empty(&reach->open)) close_last(reach);
+  while (!word_stack_is_empty(&reach->open)) {
+    const cradle_word *words = pop_open(reach);
+    object_close(object_at(words[0]), words[1]);
+  }
   crd_finalizers_unnumber_all(death);
   reach->path.top = reach->path.base;
-  reach->members.top = reach->members.base;
   crd_reach_set_ordering(death, false);
   reach->unordered = true;
   crd_event_note(death->space->report,
@@ -93,14 +85,14 @@ void crd_reach_give_up_order(crd_death *death) {
 
 /* Every stack must take its word before the header is changed. If one cannot, the object is not open. Words that the
  * other stacks took go with the order. */
-static void open_object(crd_death *death, cradle_word *object) {
+static void open_object(crd_death *death, cradle_word *object, cradle_word number) {
   crd_reach *reach = &death->reach;
   cradle_word place = open_count(reach), *open_top = reach->open.top;
   ASSERT(place > 0 || word_stack_is_empty(&reach->path), "[reach.2] a path without open objects");
   /* The header has no room for more places. */
   if (place < HEADER_OPEN_PLACES && word_stack_push(&reach->open, address_of(object)) &&
-      word_stack_push(&reach->open, object[0]) && word_stack_push(&reach->path, place) &&
-      word_stack_push(&reach->slots, closing_entry(object))) {
+      word_stack_push(&reach->open, object[0]) && word_stack_push(&reach->open, number) &&
+      word_stack_push(&reach->path, place) && word_stack_push(&reach->slots, closing_entry(object))) {
     object_open(object, place);
     return;
   }
@@ -108,157 +100,51 @@ static void open_object(crd_death *death, cradle_word *object) {
   crd_reach_give_up_order(death);
 }
 
-/* --- large components --- */
-
-/* The first member at that place or a later one: members ascend [reach.2]. */
-static size_t first_member_at(const crd_word_stack *members, cradle_word place) {
-  size_t low = 0, high = word_stack_count(members);
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (member_place(members->base[middle]) < place)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-static void begin_closing(crd_death *death, cradle_word place) {
-  crd_closing *closing = &death->reach.closing;
-  size_t first = first_member_at(&death->reach.members, place);
-  *closing = (crd_closing){.step = CLOSING_MEMBERS,
-                           .in_order = true,
-                           .place = place,
-                           .first_member = first,
-                           .first_number = word_stack_count(&death->candidates.ordered),
-                           .at = first};
-}
-
-/* Appends the next candidate to ordered, in the order in which they were reached: often that is the order which the
- * component needs. false: there is none. */
-static bool close_member(crd_death *death) {
-  crd_closing *closing = &death->reach.closing;
-  crd_word_stack *members = &death->reach.members, *ordered = &death->candidates.ordered;
-  if (closing->at == word_stack_count(members)) return false;
-  cradle_word number = member_candidate(members->base[closing->at++]);
-  if (word_stack_count(ordered) > closing->first_number && ordered->top[-1] < number) closing->in_order = false;
-  ASSERT(ordered->top < ordered->limit, "[services.3] more candidates are put in order than there is room for");
-  *ordered->top++ = number;
-  return true;
-}
-
-/* Of a heap with the least number at its root: moves the number at `at` down to where it belongs. */
-static void sift_down(cradle_word *numbers, size_t count, size_t at) {
-  cradle_word number = numbers[at];
-  for (size_t child; (child = 2 * at + 1) < count; at = child) {
-    if (child + 1 < count && numbers[child + 1] < numbers[child]) child++;
-    if (number <= numbers[child]) break;
-    numbers[at] = numbers[child];
-  }
-  numbers[at] = number;
-}
-
-/* Heap sort, since it can stop anywhere and needs no memory: makes a heap, then moves the least number to the end,
- * again and again. */
-static bool close_by_sorting(crd_death *death) {
-  crd_closing *closing = &death->reach.closing;
-  crd_word_stack *ordered = &death->candidates.ordered;
-  cradle_word *numbers = ordered->base + closing->first_number;
-  size_t count = word_stack_count(ordered) - closing->first_number;
-  if (closing->at == 0) return false;
-  closing->at--;
-  if (closing->step == CLOSING_HEAP) {
-    sift_down(numbers, count, closing->at);
-  } else {
-    cradle_word least = numbers[0];
-    numbers[0] = numbers[closing->at];
-    numbers[closing->at] = least;
-    sift_down(numbers, closing->at, 0);
-  }
-  return true;
-}
-
-/* Puts a header back, with the watched flag: the program must see none of the component before all are back. */
-static bool close_header(crd_reach *reach) {
-  crd_closing *closing = &reach->closing;
-  if (closing->at == open_count(reach)) return false;
-  const cradle_word *words = reach->open.base + OPEN_WORDS * closing->at++;
-  object_close(object_at(words[0]), header_with(words[1], HEADER_WATCHED_FLAG));
-  return true;
-}
-
-static bool close_flag(crd_reach *reach) {
-  if (open_count(reach) == reach->closing.place) return false;
-  reach->open.top -= OPEN_WORDS;
-  object_clear_flags(object_at(reach->open.top[0]), HEADER_WATCHED_FLAG);
-  return true;
-}
-
-/* The next of the steps. */
-static void next_closing_step(crd_death *death) {
-  crd_reach *reach = &death->reach;
-  crd_closing *closing = &reach->closing;
-  size_t numbers = word_stack_count(&death->candidates.ordered) - closing->first_number;
-  closing->step++;
-  if (closing->step == CLOSING_HEAP) reach->members.top = reach->members.base + closing->first_member;
-  if (closing->step == CLOSING_HEAP && closing->in_order) closing->step = CLOSING_HEADERS;
-  if (closing->step == CLOSING_HEAP) closing->at = numbers / 2;
-  if (closing->step == CLOSING_SORT) closing->at = numbers;
-  if (closing->step == CLOSING_HEADERS) closing->at = closing->place;
-  if (closing->step > CLOSING_FLAGS) closing->step = CLOSING_NONE;
-  if (death->is_minor) return;
-  death->space->open_flags = header_open_flags(true, closing->step == CLOSING_HEADERS);
-}
-
-/* Does the next piece of work for the component that comes out. */
-static void close_one(crd_death *death) {
-  crd_reach *reach = &death->reach;
-  bool goes_on = false;
-  switch (reach->closing.step) {
-  case CLOSING_MEMBERS: goes_on = close_member(death); break;
-  case CLOSING_HEAP:
-  case CLOSING_SORT: goes_on = close_by_sorting(death); break;
-  case CLOSING_HEADERS: goes_on = close_header(reach); break;
-  case CLOSING_FLAGS: goes_on = close_flag(reach); break;
-  case CLOSING_NONE: break;
-  }
-  if (!goes_on) next_closing_step(death);
-}
-
 /* --- components that come out --- */
 
-static int descending(const void *a, const void *b) {
-  const cradle_word *x = a, *y = b;
-  return *x < *y ? 1 : *x > *y ? -1 : 0;
+static void set_closing(crd_death *death, crd_closing closing) {
+  death->reach.closing = closing;
+  if (!death->is_minor) death->space->open_flags = header_open_flags(true, closing.step == CLOSING_HEADERS);
 }
 
-/* Puts the candidates of the component that begins at place in order, the last registered first: the order is read
- * from its end. */
-static void put_in_order(crd_death *death, cradle_word place) {
-  crd_word_stack *members = &death->reach.members, *ordered = &death->candidates.ordered;
-  cradle_word *first = ordered->top;
-  while (!word_stack_is_empty(members) && member_place(members->top[-1]) >= place) {
-    ASSERT(ordered->top < ordered->limit, "[services.3] more candidates are put in order than there is room for");
-    *ordered->top++ = member_candidate(word_stack_pop(members));
+/* Does the next piece of work for the large component that comes out. Each object gets its header back, with the
+ * watched flag: the program must see none of the component before all headers are back. Then the flags go. */
+static void close_one(crd_death *death) {
+  crd_reach *reach = &death->reach;
+  crd_closing *closing = &reach->closing;
+  if (closing->step == CLOSING_HEADERS && closing->at < open_count(reach)) {
+    const cradle_word *words = open_at(reach, closing->at++);
+    object_close(object_at(words[0]), header_with(words[1], HEADER_WATCHED_FLAG));
+    crd_finalizers_come_out(&death->candidates, words[2]);
+  } else if (closing->step == CLOSING_HEADERS) {
+    set_closing(death, (crd_closing){.step = CLOSING_FLAGS, .place = closing->place});
+  } else if (open_count(reach) > closing->place) {
+    object_clear_flags(object_at(*pop_open(reach)), HEADER_WATCHED_FLAG);
+  } else {
+    set_closing(death, (crd_closing){.step = CLOSING_NONE});
+    crd_finalizers_came_out(&death->candidates);
   }
-  if (ordered->top - first > 1) qsort(first, (size_t)(ordered->top - first), sizeof *first, descending);
 }
 
 static void close_object(crd_death *death, const cradle_word *object) {
   crd_reach *reach = &death->reach;
   /* Entries that close stay on the stack when the order is given up. */
-  if (!reach->ordering || !header_is_open(object[0])) return; /* the order was given up */
+  if (!reach->ordering || !header_is_open(object[0])) return;
   cradle_word place = header_open_place(object[0]);
   ASSERT(is_open_at(reach, object, place), "[reach.1] an object to close is not at its place");
   /* The object belongs to a component that begins further down. */
   if (reach->path.top[-1] != place) return;
   reach->path.top--;
   if (open_count(reach) - place > CLOSING_AT_ONCE) {
-    begin_closing(death, place);
+    set_closing(death, (crd_closing){CLOSING_HEADERS, place, place});
     return;
   }
-  put_in_order(death, place);
-  while (open_count(reach) > place) close_last(reach);
+  while (open_count(reach) > place) {
+    const cradle_word *words = pop_open(reach);
+    object_close(object_at(words[0]), words[1]);
+    crd_finalizers_come_out(&death->candidates, words[2]);
+  }
+  crd_finalizers_came_out(&death->candidates);
 }
 
 /* --- slots --- */
@@ -310,16 +196,6 @@ static void reach_slot(void *death, bool value, cradle_word *slot) {
 }
 
 /* --- objects --- */
-
-/* A candidate was reached, whose place is the last one, or as a leaf it has the place behind. An object that was
- * registered several times has several numbers. */
-static void add_members(crd_death *death, cradle_word place, cradle_word number) {
-  crd_reach *reach = &death->reach;
-  ASSERT(word_stack_is_empty(&reach->members) || member_place(reach->members.top[-1]) <= place,
-         "[reach.2] a member comes after one that was opened later");
-  for (; number != CANDIDATE_NONE && reach->ordering; number = crd_finalizers_same(&death->candidates, number))
-    if (!word_stack_push(&reach->members, member_of(place, number))) crd_reach_give_up_order(death);
-}
 
 /* Does what waits for an object. address: where it was when it was watched. A pair whose key is another by now was
  * overwritten since it was scanned, and is passed over. */
@@ -374,32 +250,27 @@ static void scan_holder(crd_death *death) {
 
 /* --- objects that are reached --- */
 
-/* Gives an object its header back if it is a candidate, and reaches it. Returns where it is now, with *number. */
-static cradle_word *reach_it(crd_death *death, uintptr_t address, cradle_word *number) {
-  cradle_word *object = object_at(address);
-  *number = CANDIDATE_NONE;
-  if (death->reach.ordering && header_is_watched(object[0])) *number = crd_finalizers_unnumber(death, object);
-  death->reach.progress = true;
-  if (death->is_minor) return crd_minor_reach(death->minor, address);
-  old_mark(&death->space->old, address);
-  return object;
-}
-
 void crd_reach_object(crd_death *death, uintptr_t address) {
   ASSERT(death_find(death, address) == 0, "an object is reached twice");
   crd_reach *reach = &death->reach;
-  bool watched = header_is_watched(*object_at(address));
-  cradle_word number;
-  cradle_word *object = reach_it(death, address, &number);
+  cradle_word *object = object_at(address), number = CANDIDATE_NONE;
+  bool watched = header_is_watched(object[0]);
+  if (reach->ordering && watched) number = crd_finalizers_unnumber(death, object);
+  reach->progress = true;
+  if (death->is_minor)
+    object = crd_minor_reach(death->minor, address);
+  else
+    old_mark(&death->space->old, address);
   const crd_type *type = space_type(death->space, object[0]);
   object_clear_flags(object, HEADER_WATCHED_FLAG); /* before it opens, which saves the header */
-  bool waited = watched && watch_count(&death->watch) != 0, leaf = !waited && reach_is_leaf(type, object[0]);
-  if (reach->ordering && !leaf) open_object(death, object);
-  if (number != CANDIDATE_NONE) add_members(death, open_count(reach) - !leaf, number);
-  if (leaf) {
-    if (number != CANDIDATE_NONE && reach->ordering) put_in_order(death, open_count(reach));
+  bool waited = watched && watch_count(&death->watch) != 0;
+  if (!waited && reach_is_leaf(type, object[0])) {
+    if (number == CANDIDATE_NONE) return;
+    crd_finalizers_come_out(&death->candidates, number);
+    crd_finalizers_came_out(&death->candidates);
     return;
   }
+  if (reach->ordering) open_object(death, object, number);
   if (waited) wake(death, object, address);
   if (!(type->registers >> REGISTERED_EPHEMERON & 1)) {
     reach_slots(death, object);
@@ -461,6 +332,5 @@ bool crd_reach_run(crd_death *death, crd_pace *pace) {
   }
   ASSERT(word_stack_is_empty(&reach->open) && word_stack_is_empty(&reach->path),
          "[reach.1] an object is open, and nothing will close it");
-  ASSERT(word_stack_is_empty(&reach->members), "[reach.2] a member of no open component");
   return true;
 }

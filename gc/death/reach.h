@@ -1,7 +1,7 @@
-/* Reaching: finds what only finalizers and ephemerons keep alive, slot by slot with an explicit stack. Minor and major
- * collections both use it. To reach an object, a minor collection copies it, and a major collection marks it.
- * Then its slots are looked at. The collections have their own tracing, which is faster. This one asks every object for
- * the watched and the weak flag, and it goes depth first, because the order of finalizers needs that.
+/* Reaching: finds what only finalizers and ephemerons keep alive, slot by slot with an explicit stack. To reach an
+ * object, a minor collection copies it, and a major collection marks it. Then its slots are looked at. The collections'
+ * own tracing is faster. This one asks every object for the watched and the weak flag, and it goes depth first, because
+ * the order of finalizers needs that.
  *
  * The order: an object with a finalizer comes before those that it leads to. Objects that lead to each other form a
  * strongly connected component. Within a component registration order holds. Components are found by the path-based
@@ -24,27 +24,25 @@
  * object had is kept in the open stack and put back when the object's component comes out. A leaf is a component of its
  * own, which comes out at once; it is never opened.
  *
- * Increments. A major collection may stop after every slot, after every piece of a large array or of a holder of many
- * pairs, and after every piece of a component that comes out. Between two increments the program runs. It may do
- * anything, for these reasons:
+ * A major collection may stop after every slot, piece of a large array or of a holder of many pairs, and object of a
+ * large component. Between two increments the program may do anything:
  *
  *   - It gets at no object on its way back. An object that was not reached yet is dead for it. One that was reached is
- *     open, and whoever could hand it out (weak slots, ids, walks) asks heap_has_open. So the program stores into none
- *     of them, pins none, registers no finalizer for one, and what they lead to stays as it is.
+ *     open, and whoever could hand it out (weak slots, ids, walks) asks heap_has_open.
  *   - An object closes when all that it leads to has been reached, so one that the program gets at (the key of a pair)
  *     leads to nothing that is still to be reached. A large component closes in two passes. The first puts the headers
  *     back and sets the watched flag, which then stands for bit 63; the second clears it, when the program may see all.
- *   - What the program allocates or promotes is marked [major.3], so it is never a candidate of this collection. Its
- *     finalizers enter the list, not the candidates; what a minor collection finds dead has its own candidates.
- *   - A collection in one go finishes this one first. Nothing compacts before the phase ends, and a fork copies all.
- *   - The second core does nothing in this phase [order.1].
+ *   - What the program allocates or promotes is marked [major.3], so it is never a candidate of this collection. What a
+ *     minor collection finds dead has its own candidates.
+ *   - Nothing compacts before the phase ends, a fork copies all, and the second core does nothing in this phase
+ *     [order.1].
  *
  * When a stack cannot grow, the object goes to the collection's own tracing, which needs no memory. Only order is lost
  * then: finalizers come in registration order, and ephemerons are found by passes over all of them.
  *
  *   [reach.1] An object is open exactly while it is in the open stack, and its header says at which place. An entry
  *             that will close it is on the slots stack. So when the slots stack is empty, nothing is open.
- *   [reach.2] Places ascend in the stacks path and members, and path begins with place 0 while anything is open.
+ *   [reach.2] Places ascend in the stack path, which begins with place 0 while anything is open.
  *   [reach.3] Of a major collection, space->open_flags has bit 63 exactly while ordering is set, and the watched flag
  *             while headers of a large component are put back.
  *   [reach.4] The rest of an array is two words on the slots stack: how many items are left, and above it the array.
@@ -57,21 +55,17 @@
 
 /* How far a large component has come that comes out in pieces. */
 typedef struct crd_closing {
-  enum { CLOSING_NONE, CLOSING_MEMBERS, CLOSING_HEAP, CLOSING_SORT, CLOSING_HEADERS, CLOSING_FLAGS } step;
-  bool in_order;       /* its candidates so far are in order */
-  cradle_word place;   /* of its first object in open */
-  size_t first_member; /* its candidates are the members from here on */
-  size_t first_number; /* and the numbers in ordered from here on */
-  size_t at;           /* where the step goes on */
+  enum { CLOSING_NONE, CLOSING_HEADERS, CLOSING_FLAGS } step;
+  cradle_word place; /* of its first object in open */
+  cradle_word at;    /* of the next one that gets its header back */
 } crd_closing;
 
 typedef struct crd_reach {
-  crd_word_stack slots;   /* slots to look at, objects to close, or rests of arrays; while marking: holders of
-                           * ephemerons to scan */
-  crd_word_stack open;    /* objects of components that are not complete, each with its header */
-  crd_word_stack path;    /* places in open where a component may begin */
-  crd_word_stack members; /* candidates for finalizers in open components: each one's place in open, and its number */
-  cradle_word *holder;    /* whose pairs are scanned in pieces before its slots are looked at, or NULL */
+  crd_word_stack slots; /* slots to look at, objects to close, or rests of arrays; while marking: holders of
+                         * ephemerons to scan */
+  crd_word_stack open;  /* objects of components that are not complete, each with its header and its number */
+  crd_word_stack path;  /* places in open where a component may begin */
+  cradle_word *holder;  /* whose pairs are scanned in pieces, before its slots are looked at; or NULL */
   crd_closing closing;
   bool by_stack;   /* slots go on the slots stack; otherwise the collection's own tracing takes them */
   bool ordering;   /* objects are opened, to find out which leads to which */
@@ -81,7 +75,7 @@ typedef struct crd_reach {
   bool progress;   /* something was reached since it was last cleared */
 } crd_reach;
 
-/* Called when a collection begins to look for what ephemerons hold. */
+/* When a collection begins to look for what ephemerons hold. */
 static inline void reach_begin(crd_reach *reach) {
   reach->by_stack = reach->incomplete = reach->progress = false;
 }
@@ -93,19 +87,18 @@ static inline bool reach_is_leaf(const crd_type *type, cradle_word header) {
   return !type->has_slots && !(type->registers >> REGISTERED_EPHEMERON & 1) && !header_is_watched(header);
 }
 
-/* Looks at a slot whose object is to be reached. ephemeral: the slot is the value of a pair. If that value is an
- * old object, a minor collection does not mark it, because the running major collection decides whether it lives. */
+/* Looks at a slot whose object is to be reached. ephemeral: the slot is the value of a pair. A minor collection does
+ * not mark an old value, because the running major collection decides whether it lives. */
 void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool ephemeral);
 /* Reaches an object that was not reached yet. */
 void crd_reach_object(crd_death *death, uintptr_t address);
-/* To be called when an object with the watched flag was reached. Clears the flag and reaches the values of the pairs
- * that wait for the object. address: where the object was when it got the flag. */
+/* When an object with the watched flag was reached: clears the flag and reaches the values of the pairs that wait for
+ * the object. address: where the object was when it got the flag. */
 void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address);
 /* Goes on until nothing is left to look at, or the budget in pace is spent (NULL: never). true: nothing left. */
 bool crd_reach_run(crd_death *death, crd_pace *pace);
 /* Whether an increment ends here because its pace is over. If the order was given up or the watch table is incomplete,
- * the increment goes on until everything is reached. Otherwise the program could find a reached object that leads to an
- * unreached one, because no open header would hide the reached one. */
+ * it goes on until everything is reached: no open header hides a reached object that leads to an unreached one. */
 bool crd_reach_pauses(const crd_death *death, crd_pace *pace);
 
 /* --- order --- */

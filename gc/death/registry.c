@@ -70,9 +70,7 @@ bool crd_registry_make_room(crd_mutator *m, unsigned kinds) {
   size_t needed = word_stack_count(&services->fresh) + 1;
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)
     if (kinds >> kind & 1 && !crd_services_list_room(services, kind, needed)) return false;
-  crd_services_reach_room(services, &services->minor);
-  crd_services_reach_room(services, &services->major);
-  (void)crd_services_room(services, &services->scan.noted, 1);
+  crd_services_reach_room(services);
   services->kinds = kinds;
   crd_registry_allow(services);
   if (needed > registered_most(services, kinds) && !collection_is_off(services->space->options))
@@ -129,8 +127,11 @@ static void distribute(crd_services *services, cradle_word entry) {
   }
 }
 
-/* Most objects are dead here. Unless they may bring others back, they stay in fresh: nobody looks at their weak
- * slots and destructors unless they are brought back themselves. */
+static void distribute_all(crd_services *services, const cradle_word *from, const cradle_word *end) {
+  for (; from < end; from++) distribute(services, *from);
+}
+
+/* Most objects are dead here. Unless they may bring others back, they stay in fresh. */
 void crd_registry_distribute(crd_death *death) {
   crd_services *services = death->services;
   crd_unlisted *unlisted = &death->unlisted;
@@ -157,13 +158,13 @@ void crd_registry_distribute(crd_death *death) {
 void crd_registry_list_fresh(crd_services *services) {
   crd_word_stack fresh = crd_registry_fresh(services);
   if (fresh.base == NULL) return;
-  for (const cradle_word *entry = fresh.base; entry < fresh.top; entry++) distribute(services, *entry);
+  distribute_all(services, fresh.base, fresh.top);
   services->space->mutator->public.registered = fresh.base;
 }
 
 void crd_registry_distribute_rest(crd_death *death) {
   crd_unlisted *unlisted = &death->unlisted;
-  for (const cradle_word *entry = unlisted->from; entry < unlisted->end; entry++) distribute(death->services, *entry);
+  distribute_all(death->services, unlisted->from, unlisted->end);
   unlisted->end = unlisted->from;
 }
 

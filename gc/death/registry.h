@@ -1,9 +1,9 @@
-/* The registry: the lists of objects with services.
+/* The registry: the lists of objects with services (gc/death/services.h).
  *
  * An object is registered when it is allocated: its address goes to the end of one list for all kinds, fresh, which
  * takes one store. The next minor collection moves those that survive, and those that may bring others back, to the
  * list of each kind of service that their type has. An object with only weak slots or a destructor that dies young is
- * never moved. gc/death/services.h says what is true of the lists.
+ * never moved.
  */
 #ifndef CRADLE_GC_DEATH_REGISTRY_H
 #define CRADLE_GC_DEATH_REGISTRY_H

@@ -22,7 +22,7 @@ bool crd_services_room(crd_services *services, crd_word_stack *stack, size_t wor
 bool crd_services_list_room(crd_services *services, int kind, size_t needed);
 /* First memory for the stacks of reach and the watch table. If it is refused, only the order of finalizers is lost,
  * and the next call asks again. */
-void crd_services_reach_room(crd_services *services, crd_death *death);
+void crd_services_reach_room(crd_services *services);
 
 /* The major collection is over and its stacks are empty. Gives their memory, and that of the minor collections'
  * stacks, back to the system. true: all of it. */

@@ -1,11 +1,9 @@
 /* Object services: weak slots, ephemerons, weak sets, finalizers, destructors and external sizes. This header has what
- * their modules share.
+ * their modules share. gc/death/order.h says in which order the services act, and why.
  *
  * An object with services is registered when it is allocated: it enters a list for each kind of service that its type
  * has. So a minor collection looks only at the young ones and at those that were stored into, a major collection looks
  * at all, and a heap without any has no lists.
- *
- * gc/death/order.h says in which order the services act, and why. gc/death/order.c reads like that order.
  *
  *    a list:     base ... kept     next ... young     top
  *                 |======|  (gap)  |=========|=========|
@@ -19,8 +17,7 @@
  *   [services.2] An old object is in the weak or in the ephemeron list if and only if it has the weak flag.
  *   [services.3] Each list has room for all that fresh may hold, up to registered_end. For every registered finalizer
  *                there is room in its queue and in both collections' candidates: a collection cannot fail there. What
- *                else takes memory (watch tables, the stacks of reach) has a way without it: passes over all ephemerons
- *                until nothing changes, and registration order.
+ *                else takes memory (watch tables, the stacks of reach) has a way without it.
  *   [services.4] Between collections the stacks of minor.reach and minor.candidates are empty; so are those of major
  *                unless a major collection marks or clears.
  */
@@ -64,9 +61,9 @@ struct crd_services {
   crd_queue queues[CRADLE_FINALIZER_QUEUES];
   size_t finalizer_room; /* so many more finalizers may be listed: there is room for them everywhere */
   crd_death minor, major;
-  crd_stage stage; /* of the major collection */
-  crd_scan scan;   /* of the major collection */
-  crd_trim trim;   /* of the major collection */
+  crd_stage stage;        /* of the major collection */
+  cradle_word *scan_next; /* of the major collection, while watching: the next holder in the list of ephemerons */
+  crd_trim trim;          /* of the major collection */
   crd_weak_sets sets;
   crd_owned owned;
 };
@@ -114,16 +111,16 @@ static inline bool death_is_judged(const crd_death *death, bool value, cradle_wo
   return address == 0 || death_find(death, address) == address;
 }
 
-/* Whether the holder of a young entry, which was reached, is recorded from its birth [large.3]: of its items only the
- * recorded ones are looked at [stored.1]. No other young holder has the barrier's flag where it was born. */
-static inline bool death_is_recorded(uintptr_t place, cradle_word entry) {
-  return place == entry_address(entry) && header_has_barrier(*object_at(place));
+/* Whether the holder of a young entry is recorded from its birth [large.3]: of its items only the recorded ones are
+ * looked at [stored.1]. No other young holder has the barrier's flag where it was born. */
+static inline bool death_is_recorded(const crd_death *death, uintptr_t place, cradle_word entry) {
+  return death->is_minor && place == entry_address(entry) && header_has_barrier(*object_at(place));
 }
 
-/* The entry of a young object with weak slots or ephemerons that survived. It is old from now on, and gets the flag
- * for that [services.2]. */
-static inline cradle_word death_settle(uintptr_t place) {
-  object_set_flags(object_at(place), HEADER_WEAK_FLAG);
+/* The entry of an object with weak slots or ephemerons that was reached. A young one is old from now on, and gets the
+ * flag for that [services.2]. */
+static inline cradle_word death_settle(const crd_death *death, uintptr_t place) {
+  if (death->is_minor) object_set_flags(object_at(place), HEADER_WEAK_FLAG);
   return place;
 }
 

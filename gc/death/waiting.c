@@ -24,31 +24,18 @@ static cradle_word *bucket_of(const crd_watch *watch, uintptr_t object) {
   return &watch->buckets.base[bucket];
 }
 
-/* --- memory --- */
-
-static void empty(crd_watch *watch) {
-  watch->entries.top = watch->entries.base;
+/* The first buckets, in the memory that the table has. */
+static void begin(crd_watch *watch) {
   watch->full = FIRST_BUCKETS;
   watch->split = 0;
   watch->buckets.top = watch->buckets.base + FIRST_BUCKETS;
   memset(watch->buckets.base, 0, FIRST_BUCKETS * sizeof *watch->buckets.base);
 }
 
-void crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes) {
-  /* Buckets come last, so a table that has them has all. */
-  if (watch->buckets.limit != watch->buckets.base) return;
-  if (watch->entries.base == NULL && !crd_word_stack_init(&watch->entries, max_bytes, page_bytes, "cradle services"))
-    return;
-  if (watch->buckets.base == NULL && !crd_word_stack_init(&watch->buckets, max_bytes, page_bytes, "cradle services"))
-    return;
-  if (crd_word_stack_grow(&watch->buckets)) empty(watch);
-}
-
 void crd_watch_clear(crd_watch *watch) {
-  if (!word_stack_is_empty(&watch->entries)) empty(watch);
+  watch->entries.top = watch->entries.base;
+  watch->buckets.top = watch->buckets.base;
 }
-
-/* --- entries --- */
 
 /* Adds a bucket, and divides the entries of the next unsplit bucket between the two. If memory is refused, chains
  * get longer, and that is all. */
@@ -74,7 +61,8 @@ static void split_one(crd_watch *watch) {
 
 bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what) {
   ASSERT(object != 0 && what != 0, "[watch.2] nothing is waited for, or for nothing");
-  if (watch->buckets.limit == watch->buckets.base) return false;
+  if (word_stack_committed(&watch->buckets) == 0) return false;
+  if (word_stack_is_empty(&watch->buckets)) begin(watch);
   cradle_word *before = watch->entries.top;
   /* All three words or none. */
   if (!word_stack_push(&watch->entries, object) || !word_stack_push(&watch->entries, what) ||

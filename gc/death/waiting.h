@@ -1,7 +1,7 @@
 /* The watch table: for keys of ephemerons that were not reached yet, the pairs that wait for them.
  *
  * A key that is waited for has the watched flag in its header, so that a tracing phase asks the table only then. A key
- * has as many entries as were added for it. Adding fails if memory is refused.
+ * has as many entries as were added for it. Adding fails if memory is refused, or if the buckets never had any.
  *
  * The table is a hash table that grows by one bucket with each entry (Litwin, Linear hashing, 1980), in memory that
  * grows in place. So no addition takes longer than others, as it would where a full table is rebuilt.
@@ -18,13 +18,9 @@
 
 typedef struct crd_watch {
   crd_word_stack entries; /* three words each: object (0: taken), what, number of the next in its bucket */
-  crd_word_stack buckets; /* the number of the first entry, from 1, or 0 */
+  crd_word_stack buckets; /* the number of the first entry, from 1, or 0; none before the first addition */
   size_t full, split;
 } crd_watch;
-
-/* Gets address space, less if the system refuses. Called again, asks only for what was refused before. As long as
- * something is refused, additions fail. The owner of the table frees its stacks. */
-void crd_watch_init(crd_watch *watch, size_t max_bytes, size_t page_bytes);
 
 /* what: the slot entry of the pair's key. false: memory was refused, nothing was added. */
 bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what);

@@ -4,10 +4,6 @@
 #include "gc/death/stored.h"
 #include "gc/mutator.h"
 
-static crd_list *list_of(const crd_death *death) {
-  return &death->services->lists[REGISTERED_WEAK];
-}
-
 static void judge_slot(void *death, bool values, cradle_word *slot) {
   (void)death_judge(death, values, slot);
 }
@@ -26,55 +22,40 @@ static void check_holder(crd_death *death, cradle_word *holder) {
   if (CRADLE_ASSERTIONS) service_visit_all(death->space, holder, CRADLE_ITEMS_WEAK, 0, check_slot, death);
 }
 
-/* --- minor collections --- */
-
 static void judge_stored(crd_death *death, cradle_word *holder) {
   (void)judge_holder(death, holder);
 }
 
-/* The slots of a dead holder are judged where it lies. crd_weak_settle decides later which holders stay listed. */
-void crd_weak_clear(crd_death *death, bool dead_too) {
-  crd_list *list = list_of(death);
-  if (list_is_empty(list)) return;
+void crd_weak_clear_stored(crd_death *death) {
   crd_stored_each(death, REGISTERED_WEAK, judge_stored, judge_slot);
-  cradle_word *to = list->young;
-  for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
-    uintptr_t place = death_find(death, *entry);
-    if (place == 0 && !dead_too) continue;
-    if (place == 0 || !death_is_recorded(place, *entry)) judge_holder(death, object_at(place != 0 ? place : *entry));
-    *to++ = dead_too ? *entry : death_settle(place);
-  }
-  list->words.top = to;
-  if (!dead_too) list->young = to;
 }
 
-void crd_weak_settle(crd_death *death) {
-  crd_list *list = list_of(death);
-  cradle_word *to = list->young;
-  for (const cradle_word *entry = list->young; entry < list->words.top; entry++) {
-    uintptr_t place = death_find(death, *entry);
-    if (place == 0) continue;
-    check_holder(death, object_at(place));
-    *to++ = death_settle(place);
-  }
-  list_keep(list, to);
+/* A minor collection knows by now whether there are finalizers to come back; a major one finds them later. */
+static bool may_come_back(const crd_death *death) {
+  return death->is_minor ? candidates_count(&death->candidates) != 0
+                         : !list_is_empty(&death->services->lists[REGISTERED_FINALIZER]);
 }
 
-/* --- major collections --- */
-
-/* A dead holder stays in the list while finalizers may bring it back. */
+/* The slots of a dead holder are judged where it lies. */
 crd_verdict crd_weak_clear_entry(crd_death *death, cradle_word *entry) {
-  ASSERT(!space_holds_young(death->space, *entry), "[services.1] an entry of a list is young");
-  if (list_is_empty(&death->services->lists[REGISTERED_FINALIZER]) && !old_is_marked(&death->space->old, *entry)) {
+  uintptr_t place = death_find(death, *entry);
+  bool comes_back = may_come_back(death);
+  if (place == 0 && !comes_back) {
     death->item = 0;
     return ENTRY_DROP;
   }
-  return judge_holder(death, object_at(*entry)) ? ENTRY_KEEP : ENTRY_AGAIN;
+  if (!death_is_recorded(death, place, *entry) && !judge_holder(death, object_at(place != 0 ? place : *entry)))
+    return ENTRY_AGAIN;
+  /* What is dead for now keeps its old address: crd_weak_settle_entry looks for it again. */
+  if (!comes_back) *entry = death_settle(death, place);
+  return ENTRY_KEEP;
 }
 
 crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry) {
-  if (!old_is_marked(&death->space->old, *entry)) return ENTRY_DROP;
-  check_holder(death, object_at(*entry));
+  uintptr_t place = death_find(death, *entry);
+  if (place == 0) return ENTRY_DROP;
+  check_holder(death, object_at(place));
+  *entry = death_settle(death, place);
   return ENTRY_KEEP;
 }
 

@@ -3,7 +3,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "gc/base/grow.h"
 #include "gc/death/services.h"
 #include "gc/death/weak.h"
 #include "gc/death_calls.h"
@@ -71,12 +70,6 @@ static place *free_place(cradle_weak_set *set, uint64_t hash) {
   return &set->places[at];
 }
 
-static void recount(cradle_weak_set *set) {
-  size_t bytes = set->capacity * sizeof *set->places + set->young_capacity * sizeof *set->young;
-  sets_of(set)->bytes += bytes - set->bytes;
-  set->bytes = bytes;
-}
-
 static void count_removed(cradle_weak_set *set) {
   set->removed++;
   note_changed(set);
@@ -89,30 +82,22 @@ static void fill(cradle_weak_set *set, uint64_t hash, cradle_word object) {
   *at = (place){hash, object};
   ASSERT(set->used <= set->capacity / 4 * 3, "[weak_set.1] a set is too full for short probes");
   if (!space_holds_young(set->services->space, object)) return;
-  ASSERT(set->young_count < set->young_capacity, "[weak_set.2] no room to list a place with a young object");
-  set->young[set->young_count++] = (size_t)(at - set->places);
+  ASSERT(set->young_count < set->capacity, "[weak_set.2] no room to list a place with a young object");
+  set->young[set->young_count++] = (uint32_t)(at - set->places);
   note_changed(set);
 }
 
-/* Gives back memory of the list of young places when the set has shrunk. The list is empty enough: it has at most
- * one entry for each place. */
-static void trim_young(cradle_weak_set *set) {
-  if (set->young_capacity <= set->capacity) return;
-  size_t *young = realloc(set->young, set->capacity * sizeof *young);
-  if (young == NULL) return;
-  set->young = young;
-  set->young_capacity = (uint32_t)set->capacity;
-}
+#define PLACE_BYTES (sizeof(place) + sizeof(uint32_t))
 
 /* Rebuilds the set so that it is at most 3/8 full. */
 static bool rebuild(cradle_weak_set *set) {
-  size_t capacity = FIRST_CAPACITY;
+  size_t capacity = FIRST_CAPACITY, old_capacity = set->capacity;
   while (capacity / 8 * 3 < set->count) capacity *= 2;
-  place *old = set->places, *places = calloc(capacity, sizeof *places);
-  size_t old_capacity = set->capacity;
+  place *old = set->places, *places = capacity - 1 <= UINT32_MAX ? calloc(capacity, PLACE_BYTES) : NULL;
   bool guarded = guard_is_up(set->services->space);
   if (places == NULL) return false;
   set->places = places;
+  set->young = (void *)(places + capacity);
   set->capacity = capacity;
   set->count = set->used = set->young_count = 0;
   for (size_t i = 0; i < old_capacity; i++) {
@@ -123,33 +108,25 @@ static bool rebuild(cradle_weak_set *set) {
       fill(set, old[i].hash, old[i].object);
   }
   free(old);
-  if (capacity < old_capacity) trim_young(set);
-  recount(set);
+  sets_of(set)->bytes += (capacity - old_capacity) * PLACE_BYTES;
   return true;
 }
 
 /* --- life --- */
 
-/* NULL: no memory. */
-static cradle_weak_set *new_set(const crd_mutator *mutator, cradle_weak_swept_function swept, void *data) {
-  cradle_weak_set *set = calloc(1, sizeof *set);
-  if (set == NULL) return NULL;
-  *set = (cradle_weak_set){.services = crd_registry_open(mutator), .swept = swept, .data = data};
-  ring_init(&set->ring);
-  ring_init(&set->changed);
-  /* The list of sets is in the structure that all services share, which a heap without registered objects lacks. */
-  if (set->services == NULL || !rebuild(set)) {
+cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data) {
+  static const char what[] = "cradle_weak_set_new";
+  crd_mutator_check_thread(mutator, what);
+  crd_services *services = crd_registry_open(mutator_of(mutator));
+  cradle_weak_set *set = services == NULL ? NULL : calloc(1, sizeof *set);
+  if (set != NULL) *set = (cradle_weak_set){.services = services, .swept = swept, .data = data};
+  if (set == NULL || !rebuild(set)) {
     free(set);
+    crd_out_of_room(mutator_of(mutator)->space, what, "weak set");
     return NULL;
   }
-  ring_insert(&set->services->sets.all, &set->ring);
-  return set;
-}
-
-cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data) {
-  crd_mutator_check_thread(mutator, "cradle_weak_set_new");
-  cradle_weak_set *set = new_set(mutator_of(mutator), swept, data);
-  if (set == NULL) crd_out_of_room(mutator_of(mutator)->space, "cradle_weak_set_new", "weak set");
+  ring_init(&set->changed);
+  ring_insert(&services->sets.all, &set->ring);
   return set;
 }
 
@@ -167,9 +144,8 @@ void cradle_weak_set_free(cradle_weak_set *set) {
   if (sets->clearing == &set->ring) clear_next(sets, set->ring.next);
   ring_remove(&set->ring);
   ring_remove(&set->changed);
-  sets->bytes -= set->bytes;
+  sets->bytes -= set->capacity * PLACE_BYTES;
   free(set->places);
-  free(set->young);
   free(set);
 }
 
@@ -193,19 +169,15 @@ bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
   static const char what[] = "cradle_weak_set_add";
   check(set, what);
   if (object == NULL) crd_misuse(heap_of(set->services->space->report), "%s: the object is NULL", what);
-  /* The list of young places may name places that were emptied since. When it has as many entries as there are
-   * places, rebuilding drops those. */
+  /* A list of young places that is full names places that were emptied since; rebuilding drops those. */
   bool full = set->used >= set->capacity / 4 * 3 || set->young_count >= set->capacity;
   /* A set that emptied becomes smaller, if memory for that is granted. No collection does it, because the program
    * may be iterating. */
   bool emptied = set->capacity > FIRST_CAPACITY && set->count < set->capacity / EMPTY_SHARE;
-  /* Room for the list comes first. Rebuilding needs no more of it, and an addition that is refused must not have
-   * changed the order of the places. */
-  if (!GROW(set->young, set->young_count, set->young_capacity) || ((full || emptied) && !rebuild(set) && full)) {
+  if ((full || emptied) && !rebuild(set) && full) {
     crd_out_of_room(set->services->space, what, "object of a weak set");
     return false;
   }
-  recount(set);
   fill(set, hash, address_of(object));
   set->changes++;
   return true;

@@ -7,7 +7,7 @@
  *
  *   [weak_set.1] A place is free (0), was freed (1) or holds an object. `count` is the number of places that hold an
  *                object, `used` the number of places that are not free. used is at most 3/4 of the capacity.
- *   [weak_set.2] `young` lists every place that holds a young object. It may list other places, too.
+ *   [weak_set.2] `young` lists every place that holds a young object. It may list other places, and one twice.
  *   [weak_set.3] A set that lists such places, or that lost objects of which its swept function was not told, is in
  *                the ring `changed`.
  */
@@ -33,12 +33,10 @@ struct cradle_weak_set {
   cradle_weak_swept_function swept;
   void *data;
   struct crd_weak_place *places;
-  size_t capacity, count, used;
-  size_t *young;
-  uint32_t young_count, young_capacity;
+  uint32_t *young; /* behind the places, with room for all of them */
+  size_t capacity, count, used, young_count;
   size_t removed;   /* by collections; the swept function was not told yet */
   uint64_t changes; /* additions and removals by the program */
-  size_t bytes;     /* of places and young, as they are counted in the sum of all sets */
 };
 
 void crd_weak_sets_init(crd_weak_sets *sets);

@@ -375,8 +375,7 @@ static void finalizers_are_registered_while_others_are_on_their_way(void **state
  * as far as the stacks tell. */
 static size_t steps_of_reach(const crd_death *major) {
   const crd_candidates *candidates = &major->candidates;
-  return word_stack_count(&major->reach.open) / 2 + word_stack_count(&candidates->ordered) +
-         word_stack_count(&candidates->headers);
+  return word_stack_count(&major->reach.open) / 3 + candidates->placed + word_stack_count(&candidates->headers);
 }
 
 enum { A_CHAIN, A_RING, A_SHUFFLED_RING, AN_ARRAY, MANY_PAIRS, BIG_SHAPES };

@@ -18,8 +18,8 @@ void crd_handles_fini(crd_handles *handles) {
   free(handles->entries);
 }
 
-/* Points an open entry at an object. A young object's entry goes into the young list, for the next minor collection. An
- * old object is marked, if marking goes on: the cursor may have passed the entry. */
+/* Points an open entry at an object. A young object's entry goes into the young list. An old object is marked, if
+ * marking goes on: the cursor may have passed the entry. */
 static void point(crd_tables *tables, uint32_t index, void *object) {
   crd_handle_entry *entry = &tables->handles.entries[index];
   ASSERT(handle_is_open(entry), "[handle.1] a free entry is given a reference");
@@ -44,9 +44,9 @@ static void list_free(crd_handles *handles, uint32_t index) {
   handles->free = index + 1;
 }
 
-/* Moves free entries from the young list to the free list. They would go there in the next minor collection, but a
- * program that only opens and frees handles brings none on, and its table would grow without end. This is done when the
- * table is full and more than half of it free, so that the work is no more than opening the entries was. */
+/* Moves free entries from the young list to the free list: a program that only opens and frees handles brings on no
+ * minor collection to do it. Done when the table is full and more than half of it free, so that the work is no more than
+ * opening the entries was. */
 static void reclaim_young(crd_handles *handles) {
   if (handles->used <= 2 * (uint64_t)handles->open_count) return;
   for (uint32_t *link = &handles->young; *link != HANDLE_LIST_END;) {
@@ -105,8 +105,7 @@ static inline uint32_t handle_generation(cradle_handle handle) {
   return (uint32_t)(handle.number >> 32);
 }
 
-/* A handle that was open once has an odd generation, and its entry is beyond that. Any other number was never a handle
- * of this heap. */
+/* A handle that was open once has an odd generation, and its entry is beyond that. */
 static CRADLE_COLD _Noreturn void handle_misuse(cradle_mutator *mutator, const char *what, cradle_handle handle) {
   const crd_handles *handles = &mutator_of(mutator)->tables->handles;
   uint32_t index = handle_index(handle), generation = handle_generation(handle);
@@ -149,7 +148,6 @@ void cradle_handle_set(cradle_mutator *mutator, cradle_handle handle, void *obje
   point(mutator_of(mutator)->tables, check_handle(mutator, "cradle_handle_set", handle), object);
 }
 
-/* An entry in the young list stays there, until the next minor collection goes through the list [handle.3]. */
 void cradle_handle_free(cradle_mutator *mutator, cradle_handle handle) {
   crd_handles *handles = &mutator_of(mutator)->tables->handles;
   uint32_t index = check_handle(mutator, "cradle_handle_free", handle);

@@ -3,15 +3,13 @@
  * A handle names an entry of a table, and the entry holds the reference. Entries are reused, so the number has two
  * parts:
  *
- *     handle:  | generation (32 bits) | index (32 bits) |        entry[index].generation == generation: the handle is
- *     open
+ *     handle:  | generation (32 bits) | index (32 bits) |        open if entry[index].generation == generation
  *
  * The generation grows by one each time the entry is opened or freed. So the handle of an entry that was freed, or
  * freed and opened again, no longer matches, and its use is reported instead of leading to another object.
  *
- * Collections must know of handles, because their objects live and move. A minor collection must not look at a million
- * entries for the few young objects among them: entries that were given a young object are linked in a list, through
- * the entries themselves. That needs no memory, so it cannot fail.
+ * A minor collection must not look at a million entries for the few young objects among them: entries that were given a
+ * young object are linked in a list, through the entries themselves, which cannot fail.
  *
  *   [handle.1] An entry is open when its generation is odd. Opening and freeing it add one; an entry whose generation
  *              would begin again is not used any more.

@@ -11,9 +11,8 @@
 
 /* --- the identity hash --- */
 
-/* Mixes a counter of 24 bits, so that neighbours get hashes that differ in many bits. No two counts give the same hash,
- * because each step can be undone: a product with an odd number modulo 2^24, and a number xor itself shifted right. 0
- * gives 0. */
+/* Mixes a counter of 24 bits. No two counts give the same hash, because each step can be undone: a product with an odd
+ * number modulo 2^24, and a number xor itself shifted right. 0 gives 0. */
 static uint32_t mix(uint32_t count) {
   uint32_t hash = count * 0x9e3779u & CRADLE_HASH_MASK;
   hash ^= hash >> 12;
@@ -47,7 +46,7 @@ void crd_ids_fini(crd_ids *ids) {
   free(ids->entries);
 }
 
-/* Takes a free entry. The caller has made sure that there is one. */
+/* Takes a free entry; there is one. */
 static uint32_t take_entry(crd_ids *ids) {
   if (ids->free == ID_LIST_END) {
     ASSERT(ids->used < ids->capacity, "no room was made for an id");
@@ -60,7 +59,7 @@ static uint32_t take_entry(crd_ids *ids) {
   return index;
 }
 
-/* Frees an entry. If its generations are used up it stays free for ever, because an id would be given out twice. */
+/* If its generations are used up the entry stays free for ever: an id would be given out twice. */
 static void drop_entry(crd_ids *ids, uint32_t index) {
   crd_id_entry *entry = &ids->entries[index];
   ASSERT(entry->address != 0, "[identity.1] a free entry is dropped");
@@ -144,7 +143,6 @@ static uintptr_t promoted(const crd_tables *tables, uintptr_t address) {
   return space_holds_young(tables->space, address) ? 0 : address;
 }
 
-/* Only the entries in the young list: the others' objects were old and have not moved. */
 void crd_ids_after_minor(crd_tables *tables) {
   crd_ids *ids = &tables->ids;
   while (ids->young != ID_LIST_END) {
@@ -179,8 +177,7 @@ bool crd_ids_purge(crd_tables *tables, uint32_t *at, uint64_t deadline_ns) {
   return true;
 }
 
-/* The map is cleared and filled anew. To change one entry after another would not do: an object may have moved to the
- * old address of one whose entry has not been changed yet. */
+/* The map is filled anew: an object may have moved to the old address of one whose entry is not changed yet. */
 void crd_ids_follow(crd_ids *ids) {
   ASSERT(ids->young == ID_LIST_END, "[identity.2] objects move in the old generation while ids are young");
   crd_address_map_clear(&ids->by_address);

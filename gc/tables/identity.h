@@ -1,17 +1,13 @@
-/* Ids: numbers that stay with an object while it lives and moves, and lead back to it.
+/* Ids: numbers that stay with an object while it lives and moves, and lead back to it. (The identity hash needs no
+ * table: it is in the header.)
  *
- * Few objects have one, so ids are kept in a table beside the heap and cost the others nothing. An object with an id
- * has a flag in its header and an entry in the table; a hash map finds the entry by the object's address. The id is the
- * entry's index and the number of times that the entry was used before, so the id of a dead object is never given out
- * again.
+ * An object with an id has a flag in its header and an entry in a table; a hash map finds the entry by the object's
+ * address. The id is the entry's index and the number of times that the entry was used before, so the id of a dead
+ * object is never given out again.
  *
- * When an object moves, its entry must follow. Young objects move in the next minor collection, so their entries are in
- * a list that it goes through. Old ones move only in a compaction, which goes through all entries.
- *
- * When an object dies, its entry must go. Sweeping touches no object and so cannot tell; a look at all entries at once
- * would be a long pause. So the first increments of sweeping go through the entries, and no place is freed before.
- *
- * (The identity hash needs no table: it is in the header.)
+ * Young objects move or die in the next minor collection, so their entries are in a list that it goes through. Old ones
+ * move only in a compaction, which goes through all entries. When an old object dies, sweeping touches it not and so
+ * cannot tell: the first increments of sweeping go through the entries, and no place is freed before.
  *
  *   [identity.1] An object's id flag is set exactly when it has an entry; the entry's address is the object's.
  *   [identity.2] Outside a minor collection, the entry of a young object is in the young list; after one that list is

@@ -15,8 +15,8 @@ bool crd_pins_reserve(crd_pins *pins) {
   return crd_address_map_reserve(&pins->by_address) && GROW(pins->pins, pins->count, pins->capacity);
 }
 
-/* While marking the object is marked here. If the cursor is already at the end, it moves past the new pin, too:
- * otherwise a program that keeps pinning could keep marking from finishing. */
+/* If the cursor is already at the end, it moves past the new pin, too: otherwise a program that keeps pinning could keep
+ * marking from finishing. */
 void crd_pin_add(crd_tables *tables, cradle_word *object) {
   crd_pins *pins = &tables->pins;
   ASSERT(!space_holds_young(tables->space, address_of(object)), "[pin.2] a young object is pinned");

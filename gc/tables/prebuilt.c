@@ -59,7 +59,6 @@ static bool search_slots(slot_search search, cradle_word *object) {
 
 /* --- registration --- */
 
-/* What keeps the object from being registered, or NULL. */
 const char *crd_prebuilt_fault(const crd_tables *tables, const cradle_word *object) {
   uintptr_t address = address_of(object);
   if (object == NULL || address % CRADLE_OBJECT_ALIGNMENT != 0) return "the object is NULL or not aligned to 8 bytes";

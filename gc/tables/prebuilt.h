@@ -1,9 +1,8 @@
 /* Prebuilt objects: objects that the program made in its own memory (static tables, a loaded image) and registered.
  *
- * They live outside the heap, never move and never die, and are roots if they refer into the heap. A program may have a
- * hundred thousand of them, and those that never refer into the heap should cost collections nothing. So they are
- * remembered like old objects: a store sets off the write barrier, and its slow path moves the object among the
- * "written" ones, once and for all. Collections look at these only:
+ * They never move and never die, and are roots if they refer into the heap. Those that never do should cost collections
+ * nothing. So a store sets off the write barrier, as one into an old object, and its slow path moves the object among
+ * the "written" ones, once and for all. Collections look at these only:
  *
  *     of:  | written                    | others: refer to no object of the heap |
  *          0          marked_at     written                                    count

@@ -18,7 +18,7 @@
 #define OLD_SAMPLES 12
 #define OLD_DEVIATIONS 2.5
 /* A trial succeeds when the surviving share falls below TRIAL_SUCCESS of what it was. No trial begins when more than
- * TRIAL_VAIN survives and the oldest live like the others: it would be in vain. */
+ * TRIAL_VAIN survives and the oldest live like the others. */
 #define TRIAL_SUCCESS 0.9
 #define TRIAL_VAIN 0.5
 /* Samples are at least so far apart. */
@@ -29,18 +29,17 @@
 /* Collections to wait after a failed trial: doubled with each failure, up to the second. */
 #define WAIT_FIRST 16
 #define WAIT_MOST 4096
-/* Shares of the pause target that a minor collection is expected to take. Above MOST the nursery shrinks; above OLD_DIE
- * if the oldest objects die, because a smaller nursery would promote more of them. Below GROW the nursery may grow.
- * While increments run, only so much of the nursery is handed out that a minor collection takes INCREMENT, or BESIDE if
- * the second core keeps up with marking or the heap is swept below the threshold. */
+/* Shares of the pause target that a minor collection is expected to take. Above MOST, or OLD_DIE if the oldest die, the
+ * nursery shrinks. Below GROW it may grow. While increments run, so much is handed out that a minor collection takes
+ * INCREMENT, or BESIDE if the second core keeps up with marking or the heap is swept below the threshold. */
 #define PAUSE_SHARE_MOST 0.9
 #define PAUSE_SHARE_OLD_DIE 2.0
 #define PAUSE_SHARE_GROW 0.6
 #define PAUSE_SHARE_INCREMENT 0.25
 #define PAUSE_SHARE_BESIDE 0.625
-/* The average time for a promoted byte: its value before anything was measured, how far a longer and a shorter
- * sample move it, and the most that a sample counts, as a multiple of the average. A longer sample moves it less:
- * other programs may have interrupted that collection. A quicker one shows what is possible. */
+/* The average time for a promoted byte: its value before anything was measured, how far a longer and a shorter sample
+ * move it, and the most that a sample counts, as a multiple of the average. Other programs may have interrupted a
+ * collection that took longer. */
 #define RATE_FIRST 0.25
 #define RATE_SHARE_UP (1.0 / 32)
 #define RATE_SHARE_DOWN 0.25
@@ -78,22 +77,21 @@ static void learn_l3(crd_young *young) {
 
 void crd_adapt_init(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
+  const cradle_options *options = young->space->options;
   size_t base = young->space->nursery.bytes;
-  adapt->fixed = young->space->options->nursery_bytes != 0 || young->space->options->nursery_fixed ||
-                 young->space->options->quarantine != 0;
-  adapt->base = base;
-  adapt->min = base / MIN_SHARE > MIN_BYTES ? base / MIN_SHARE : MIN_BYTES;
-  adapt->max = MAX_BYTES;
+  *adapt = (crd_adapt){.fixed = options->nursery_bytes != 0 || options->nursery_fixed || options->quarantine != 0,
+                       .base = base,
+                       .min = base / MIN_SHARE > MIN_BYTES ? base / MIN_SHARE : MIN_BYTES,
+                       .max = MAX_BYTES,
+                       .ns_per_promoted_byte = RATE_FIRST,
+                       .least_rate = RATE_NONE,
+                       .backoff = WAIT_FIRST,
+                       .shrink_backoff = WAIT_FIRST};
   /* A nursery that has its whole share of the maximum heap already has nowhere to grow. */
-  bool has_its_share = base == crd_nursery_most(young->space->options);
+  bool has_its_share = base == crd_nursery_most(options);
   if (adapt->fixed || has_its_share || adapt->max < base) adapt->max = base;
   if (adapt->min > base) adapt->min = base;
-  adapt->knows_l3 = false;
   if (*young->space->known_hardware & HARDWARE_CACHES) learn_l3(young);
-  adapt->backoff = adapt->shrink_backoff = WAIT_FIRST;
-  adapt->ns_per_promoted_byte = RATE_FIRST;
-  adapt->marking = adapt->sweeping = (crd_rates){.next = 0};
-  adapt->least_rate = RATE_NONE;
   ASSERT(adapt->min <= adapt->base && adapt->base <= adapt->max, "[adapt.1]");
 }
 
@@ -117,13 +115,6 @@ static bool may_double(crd_young *young) {
   if (young->space->nursery.bytes * 2 > young->adapt.max) return false;
   learn_l3(young);
   return young->space->nursery.bytes * 2 <= young->adapt.max;
-}
-
-static void begin_count(crd_adapt *adapt) {
-  adapt->promoted = adapt->allocated = 0;
-  adapt->ages = (crd_ages){0, 0, 0, 0};
-  adapt->collections = 0;
-  adapt->least_rate = RATE_NONE;
 }
 
 static void add_ages(crd_ages *sum, const crd_ages *ages) {
@@ -230,10 +221,8 @@ size_t crd_adapt_hand_out(const crd_young *young) {
   bool counts = young->marking->major.phase == MAJOR_MARKING || young->marking->major.phase == MAJOR_CLEARING;
   uint32_t cuts = counts && target != 0 ? young->marking->major.behind : 0;
   if (most == 0 && cuts == 0) return bytes;
-  /* Where the roots take longer than a collection may, a smaller nursery would only have them looked at more often. */
-  double roots_ns = crd_adapt_roots_least_ns(adapt);
-  if (roots_ns > (most != 0 ? most : target)) cuts = 0;
-  if (most != 0 && roots_ns > most) most = roots_ns;
+  if (crd_adapt_roots_least_ns(adapt) > (most != 0 ? most : target)) cuts = 0;
+  if (most != 0) most = with_roots(adapt, most);
   /* While shrink_wait runs, a smaller nursery has just failed to make collections shorter. */
   bool shortens = !adapt->fixed && adapt->shrink_wait == 0;
   while (most != 0 && shortens && bytes / 2 >= adapt->min && rate * adapt->survival * (double)bytes > most) bytes /= 2;
@@ -373,6 +362,14 @@ static void end_shrinking(crd_young *young) {
   }
   wait_longer(&adapt->shrink_wait, &adapt->shrink_backoff);
   crd_nursery_resize(young, before, "back: collections of the smaller nursery take as long");
+}
+
+/* After a decision: counts from here on. */
+static void begin_count(crd_adapt *adapt) {
+  adapt->promoted = adapt->allocated = 0;
+  adapt->ages = (crd_ages){0, 0, 0, 0};
+  adapt->collections = 0;
+  adapt->least_rate = RATE_NONE;
 }
 
 /* Asks for samples of the next nursery if they may decide something: if survival comes near the share above which

@@ -1,9 +1,8 @@
-/* The adaptive nursery: its size follows what survives.
+/* The adaptive nursery: its size follows what survives. docs/design/nursery.md has the reasons for the figures.
  *
  * What a program allocates may die before the nursery is full, or outlive it. If more of it dies in a larger nursery,
- * the collector promotes less. That is worth more than the cache misses of a larger nursery, up to half the L3. If
- * everything survives in any size, or everything dies in any size, the size from the L2 is as good as another. The ages
- * of what dies tell which case it is; where they do not, a trial does:
+ * the collector promotes less. That is worth more than the cache misses of a larger nursery, up to half the L3. The
+ * ages of what dies tell whether more will; where they do not, a trial does:
  *
  *   ages     When a notable share survives, some objects are noted as they are allocated, and a collection counts how
  *            many of the oldest it promoted. A nursery of twice the size would hold objects that are older still. So if
@@ -11,20 +10,14 @@
  *            alike, more than half survives and the size is above base, it is halved.
  *   grow     Where the ages do not tell, the size is doubled for a few collections. If a clearly smaller share survives
  *            then, the size stays and the next doubling is tried; if not, it goes back, and the next trial waits, each
- *            time longer. The size is also doubled while each collection looks at many roots. These cost the same
- *            whatever the nursery's size, so doubling halves their cost for sure and needs no trial.
- *   shrink   A size above base is halved when hardly anything survives. The size is also halved when a minor
- *            collection takes nearly the whole pause target. But where the oldest die, it may take twice the target:
- *            a smaller nursery would promote more, and its collections would hardly be shorter. The time that roots
- *            take counts for neither: only collections that promote much for the roots they look at say how long
- *            promotion takes, and where the roots take longer than the target, promotion may take as long as they do.
- *            Halving for the pauses is a trial as well: remembered objects may be what takes the time, and a smaller
- *            nursery meets them more often.
+ *            time longer. Many roots double the size without a trial: each collection looks at all of them.
+ *   shrink   A size above base is halved when hardly anything survives. The size is also halved, on trial, when a minor
+ *            collection takes nearly the whole pause target, or twice the target where the oldest die. The time that
+ *            roots take counts for neither.
  *
- * A size changes slowly, because a wrong one costs much. To hand out less costs little and takes three collections to
- * change: while a major collection runs beside the second core, only as much of the nursery is handed out as can be
- * promoted in time at the rate of the last collections in that phase, beside an increment that marks or sweeps.
- * Promotion is then up to three times as slow as between major collections.
+ * To hand out less of the nursery costs little and takes three collections to change: while a major collection runs
+ * beside the second core, as much is handed out as can be promoted in time at the rate of the last collections in that
+ * phase, beside an increment that marks or sweeps.
  *
  * Without a pause target the clock is not used: counts alone decide, so every run takes the same decisions.
  *
@@ -40,7 +33,7 @@
 
 /* Samples: objects that were noted as they were allocated. How many a minor collection saw and promoted, and of
  * these, how many were in the oldest quarter of the nursery. Samples are compared only with samples, never with
- * bytes: in a program that allocates in a pattern, they may fall on the same place of the pattern again and again. */
+ * bytes. */
 typedef struct crd_ages {
   uint32_t seen, kept, old_seen, old_kept;
 } crd_ages;
@@ -71,10 +64,10 @@ typedef struct crd_adapt {
   double rate_before;           /* promoted / allocated at the size before the trial */
   size_t size_before;           /* 0: no trial runs */
   uint32_t wait, backoff;       /* collections until it may grow; what the next failure sets wait to */
-  double least_rate;            /* ns for each promoted byte, in the quickest collection since the last decision; those
-                                 * beside which the second core marked are left out */
-  size_t shrunk_from;           /* the size before it was halved for the pauses, while that is on trial; else 0 */
-  double least_before;          /* least_rate at that size */
+  double least_rate;   /* ns for each promoted byte, in the quickest collection since the last decision; those beside
+                      * which the second core marked are left out */
+  size_t shrunk_from;  /* the size before it was halved for the pauses, while that is on trial; else 0 */
+  double least_before; /* least_rate at that size */
   uint32_t shrink_wait, shrink_backoff; /* the same as wait and backoff, for halving for the pauses */
 } crd_adapt;
 

@@ -1,13 +1,10 @@
 /* The minor collection: what is reachable in the nursery is promoted, and everything else in it is gone.
  *
- * Roots, recorded slots and remembered objects are looked at (gc/young/remember.h says what the last two are). Each
- * young object that they refer to is copied into a span of the old generation, and so is everything that it leads to
- * (gc/young/promote.h). Large young objects lie outside the nursery and do not move: those that are reached become old
- * where they are, and the others are freed at the end.
- *
- * While a major collection marks, each old object that roots, remembered objects, recorded slots and survivors refer to
- * is marked on the way; beside a round of the second core, when the round is over. Marking needs to know nothing else
- * of what the mutator did [heap.6].
+ * Roots, recorded slots and remembered objects (gc/young/remember.h) are looked at. Each young object that they refer
+ * to is copied into a span of the old generation, and so is everything that it leads to (gc/young/promote.h). Large
+ * young objects lie outside the nursery: those that are reached become old where they are, and the others are freed at
+ * the end. While a major collection marks, each old object that is met is marked on the way; beside a round of the
+ * second core, when the round is over. Marking needs to know nothing else of what the mutator did [heap.6].
  *
  * Nothing here can fail, because [heap.2] holds memory ready. The cost is survivors + remembered objects + recorded
  * slots + roots: what died costs nothing.

@@ -1,19 +1,15 @@
 /* Promotion: copies young objects and what they lead to into the old generation, in the order in which a program will
- * meet them.
+ * meet them (docs/design/nursery.md has the figures).
  *
  * A program mostly follows the slots of an object from the first to the last, and an array's items likewise. So
  * promotion copies an object, then everything that its first slot leads to, then everything that its second slot leads
- * to. What is walked together then lies together, one object behind the other, and the walk goes forward through
- * memory:
+ * to. What is walked together then lies together:
  *
  *           1
  *          / \           the span of the size class afterwards:
  *         2   5
  *        / \   \         | 1 | 2 | 3 | 4 | 5 | 6 |
  *       3   4   6
- *
- * The walk that comes after is why the order matters: with the last slot's subtree first, walking a promoted tree took
- * 2.6 to 3.6 times as long (docs/design/nursery.md).
  *
  * Depth first usually needs a stack. Promotion needs no memory for one: what is left of a promoted object in the
  * nursery, its *body*, is dead and has room for a link.
@@ -23,16 +19,15 @@
  *    word 1   next body, and the word of the last slot       the object's words; its slots lead into the nursery
  *             that was looked at                             until they are looked at
  *
- *   [promote.1] Objects whose copies are still to be traced are linked through their dead bodies in the nursery: word 0
- *               is the new address, and word 1 the next body, with the number of the word of the last slot that was
- *               looked at in its upper bits. So the list needs no memory and cannot overflow.
+ *   [promote.1] Objects whose copies are still to be traced are linked through their bodies: word 1 has the next body,
+ *               and in its upper bits the number of the word of the last slot that was looked at. So the list needs no
+ *               memory and cannot overflow.
  *   [promote.2] The list is a stack. If an object's slots are all fixed ones and of one sort, the first is looked at
  *               when the object is copied, and each further one once everything that the slots before it lead to is
  *               promoted. An object with one such slot is never on the list, so a chain needs no list.
  *   [promote.3] The items of an array are followed one at a time, too. Where an array holds arrays, a call within a
  *               call does that, up to a depth. Below that depth, what items refer to is copied at once and waits on the
- *               list. So is what a trace callback of the embedder's reports, because callbacks must not be called
- *               within one another.
+ *               list. So is what a trace callback reports, because callbacks must not be called within one another.
  *   [promote.4] References into two ranges of addresses need a look: the nursery, and [beyond_start, beyond_start +
  *               beyond_bytes). The second is the arenas while a major collection marks. Otherwise it has the young
  *               large objects, and is empty if there are none. [near_start, near_start + near_bytes) covers both.

@@ -1,10 +1,8 @@
 /* Remembered sets: how a minor collection finds the references from old objects to young ones.
  *
- * A minor collection promotes every young object that something refers to, and an old object may be that something. To
- * look at all old objects would cost as much as a major collection. So each store into an old object is noticed when it
- * happens. The inline part of the barrier (cradle/barrier.h) tests one flag in the header of the object that is stored
- * into. A young object lacks the flag, and there is nothing more to do. An old object has the flag as long as it is not
- * remembered. This module is what happens then:
+ * To look at all old objects would cost as much as a major collection. So each store into an old object is noticed when
+ * it happens. The inline part of the barrier (cradle/barrier.h) tests one flag in the header of the object that is
+ * stored into. A young object lacks the flag. An old object has it as long as it is not remembered:
  *
  *    flag set,          -- a store of a young reference -->       flag clear,
  *    not remembered    <-- the next minor collection ---          in the remembered set
@@ -13,23 +11,19 @@
  *              path. The next minor collection looks at all its slots and sets the flag again.
  *   slot       Of a large array only the address of the slot is recorded, and the array keeps its flag. Otherwise one
  *              store would make the next minor collection look at a million items.
- *   nothing    When an old reference is stored and nothing marks, a minor collection has nothing to find there. It
- *              would only bring an object back into the cache that has left it.
- *
- * Only cradle_store knows what is stored, so only it can choose the third way. cradle_write_barrier is called after the
- * store and always remembers the object. The third way ends after seven stores into one object: the eighth remembers
- * the object, so that a loop of stores into it takes the fast path.
+ *   nothing    When an old reference is stored and nothing marks, a minor collection has nothing to find there. Only
+ *              cradle_store knows what is stored, so only it can choose this way. The eighth store into one object
+ *              remembers it all the same, so that a loop of stores takes the fast path.
  *
  * Slots are recorded in the order of the stores, and a slot that is stored into twice is recorded twice: to look at
  * what it held before would cost a cache miss for each store. When half as many slots are recorded as the array has,
- * the array as a whole is remembered, and further stores into it take the fast path. So a store costs one record, and
- * at most its share of one scan of the array, which is two slots. No length of an array makes stores suddenly dearer.
+ * the array as a whole is remembered. So a store costs one record, and at most its share of one scan of the array.
  *
  * While a major collection marks, all stores are remembered or recorded, whatever their value. The minor collection
  * then marks what these slots hold. The marker learns in no other way of a reference that was stored into an object
- * which it has traced already (gc/old/mark.h, [heap.6]). Of a large array that would be too much for one pause: when a
- * sixteenth of its slots is recorded, it is listed, only young references are recorded from then on, and marking traces
- * the array again, in pieces [mark.5].
+ * which it has traced already (gc/old/mark.h, [heap.6]). When a sixteenth of a large array's slots is recorded, it is
+ * listed instead, only young references are recorded from then on, and marking traces the array again, in pieces
+ * [mark.5].
  *
  * No store fails. If memory for a slot's record is refused, the array is remembered; if memory for the set is refused,
  * remember_all makes the next minor collection look at every old object.

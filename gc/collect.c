@@ -401,14 +401,14 @@ static void release_memory(cradle_heap *heap, cradle_collection_kind kind) {
    * committed: using them again costs page faults. */
   if (kind == CRADLE_COLLECT_MAJOR) return;
   crd_arenas_release(&heap->space.old.arenas, heap->space.old.reserve, UINT32_MAX);
-  crd_nursery_discard_rest(&heap->young);
+  crd_nursery_discard(&heap->young, false);
   if (kind != CRADLE_COLLECT_COMPACTING) return;
   crd_word_stack *const stacks[] = {&heap->young.remembered, &heap->young.recorded, &heap->marking.mark_stack};
   for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
     crd_word_stack_discard(stacks[i], heap->hardware.page_bytes);
   crd_services_discard(heap->space.services);
   crd_arenas_discard_free(&heap->space.old.arenas);
-  crd_nursery_discard(&heap->young);
+  crd_nursery_discard(&heap->young, true);
 }
 
 void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_kind kind) {

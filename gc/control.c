@@ -72,7 +72,7 @@ static void set_max(cradle_heap *heap, size_t max) {
   ASSERT(max == 0 || max >= heap->space.nursery.bytes, "a maximum below the nursery");
   heap->options.heap_max_bytes = max;
   if (max != 0)
-    crd_nursery_discard_rest(&heap->young); /* pages that a shrunken nursery kept; the arenas may have them now */
+    crd_nursery_discard(&heap->young, false); /* pages that a shrunken nursery kept; the arenas may have them now */
   crd_space_limit_arenas(&heap->space);
   /* A threshold above the maximum would never be reached. */
   uint64_t most = crd_major_threshold_max(&heap->marking);

@@ -31,7 +31,7 @@ bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
   if (!collection_is_off(&heap->options)) {
     if (heap->space.mutator != NULL) crd_collect_minor(heap, CRADLE_CAUSE_FORK);
     ASSERT(nursery_filled(&heap->space) == 0, "the nursery is dropped while it holds objects");
-    crd_nursery_discard(&heap->young);
+    crd_nursery_discard(&heap->young, true);
   }
   crd_arenas_discard_free(&heap->space.old.arenas);
   (void)crd_state_enter(&heap->report, HEAP_FORKING);

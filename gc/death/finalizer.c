@@ -6,13 +6,10 @@
 #include "gc/mutator.h"
 #include "gc/old/mark.h"
 
-/* The queue of an entry of the list, or of a candidate. */
-static crd_queue *queue_for(crd_services *services, cradle_word entry) {
+/* Puts the object at an address into the queue of its entry. */
+static void put(crd_services *services, cradle_word entry, uintptr_t address) {
   ASSERT(entry_queue(entry) != 0, "an object without a finalizer is in the list of finalizers");
-  return &services->queues[entry_queue(entry) - 1];
-}
-
-static void put(crd_queue *queue, uintptr_t address) {
+  crd_queue *queue = &services->queues[entry_queue(entry) - 1];
   ASSERT(queue->words.top < queue->words.limit, "[services.3] a finalizer queue is full");
   *queue->words.top++ = address;
 }
@@ -22,35 +19,28 @@ static void put(crd_queue *queue, uintptr_t address) {
 
 /* --- finding --- */
 
-typedef struct look {
-  crd_death *death;
-  bool leads_on;
-} look;
-
 static bool has_finalizer(const crd_type *type) {
   return type->registers >> REGISTERED_FINALIZER & 1;
 }
 
 static inline void look_at(void *data, bool value, cradle_word *slot) {
-  look *at = data;
-  uintptr_t address = space_address_in(at->death->space, value, *slot);
-  if (address == 0 || death_find(at->death, address) != 0) return;
+  crd_death *death = data;
+  uintptr_t address = space_address_in(death->space, value, *slot);
+  if (address == 0 || death_find(death, address) != 0) return;
   cradle_word header = *object_at(address);
-  const crd_type *type = space_type(at->death->space, header);
-  if (!reach_is_leaf(type, header) || has_finalizer(type)) at->leads_on = true;
+  const crd_type *type = space_type(death->space, header);
+  if (!reach_is_leaf(type, header) || has_finalizer(type)) crd_reach_set_ordering(death, true);
 }
 
-/* Whether a candidate may lead to another one. Arrays, callbacks and ephemerons are not looked at: for them the answer
- * is yes. So it is for a leaf whose type has no finalizer, because others may lead to it. */
-static bool leads_on(crd_death *death, cradle_word *object) {
+/* Has the order looked for if a candidate may lead to another one. Arrays, callbacks and ephemerons are not looked at:
+ * they may. To a leaf whose type has no finalizer others may lead. */
+static void look_on(crd_death *death, cradle_word *object) {
   const crd_type *type = space_type(death->space, object[0]);
   if (type->items >= CRADLE_ITEMS_REFERENCES || type->trace != NULL || header_is_watched(object[0]) ||
       type->registers >> REGISTERED_EPHEMERON & 1 || (!type->has_slots && !has_finalizer(type)))
-    return true;
-  look at = {death, false};
-  visit_bits(object, type->references, false, look_at, &at);
-  visit_bits(object, type->values, true, look_at, &at);
-  return at.leads_on;
+    crd_reach_set_ordering(death, true);
+  visit_bits(object, type->references, false, look_at, death);
+  visit_bits(object, type->values, true, look_at, death);
 }
 
 static void begin_candidates(crd_death *death) {
@@ -68,8 +58,7 @@ static void add_candidate(crd_death *death, cradle_word entry) {
   if (word_stack_is_empty(entries)) begin_candidates(death);
   ASSERT(entries->top < entries->limit, "[services.3] more candidates than there is room for");
   *entries->top++ = entry;
-  /* The order is needed as soon as one candidate may lead to unreached objects. */
-  if (!death->reach.ordering) crd_reach_set_ordering(death, leads_on(death, entry_object(entry)));
+  if (!death->reach.ordering) look_on(death, entry_object(entry));
   death->candidates.next = candidates_count(&death->candidates);
 }
 
@@ -210,12 +199,6 @@ static cradle_word next_in_order(crd_candidates *candidates) {
 
 /* --- queues --- */
 
-static void queue_candidate(crd_death *death, cradle_word candidate) {
-  uintptr_t place = death_find(death, entry_address(candidate));
-  ASSERT(place != 0, "a candidate is queued that was not reached");
-  put(queue_for(death->services, candidate), place);
-}
-
 static void show_queues(crd_services *services) {
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) services->queues[i].shown = services->queues[i].words.top;
 }
@@ -229,7 +212,10 @@ bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
   while (candidates->next < candidates_count(candidates)) {
     cradle_word number = death->reach.ordering ? next_in_order(candidates) : candidates->next;
     candidates->next++;
-    queue_candidate(death, candidates->entries.base[number]);
+    cradle_word entry = candidates->entries.base[number];
+    uintptr_t place = death_find(death, entry_address(entry));
+    ASSERT(place != 0, "a candidate is queued that was not reached");
+    put(services, entry, place);
     if (pace_is_over(pace)) return false;
   }
   /* While a major collection is queueing, a minor collection does not show the queues: the major one will. */
@@ -266,7 +252,7 @@ void crd_finalizers_queue_all(crd_services *services) {
   ASSERT(list_is_whole(list) && list->young == list->words.top, "[services.1] the list of finalizers is in use");
   while (!word_stack_is_empty(&list->words)) {
     cradle_word entry = word_stack_pop(&list->words);
-    put(queue_for(services, entry), entry_address(entry));
+    put(services, entry, entry_address(entry));
   }
   list->young = list->words.top;
   show_queues(services);

@@ -32,37 +32,3 @@ void crd_list_pass_young(crd_death *death, int kind, crd_entry_function judge) {
     if (judge(death, entry) == ENTRY_KEEP) *to++ = *entry;
   list->words.top = to;
 }
-
-/* --- visiting and checks --- */
-
-void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_slot_function visit, void *context) {
-  for (cradle_word *word = from; word < to; word++) {
-    cradle_word bits = *word & ENTRY_BITS;
-    *word = entry_address(*word);
-    visit(context, false, word);
-    *word |= bits;
-  }
-}
-
-bool crd_list_is_object(const crd_services *services, uintptr_t address) {
-  if (!space_is_young(services->space, address)) return crd_old_is_object(&services->space->old, address);
-  return services->space->mutator != NULL && address < address_of(services->space->mutator->public.free);
-}
-
-const char *crd_list_check(const crd_services *services, int kind, uintptr_t *at) {
-  const crd_list *list = &services->lists[kind];
-  for (const cradle_word *entry = list->words.base; entry < list->words.top; entry++) {
-    if (!list_has(list, entry)) continue;
-    uintptr_t address = *at = entry_address(*entry);
-    if (!crd_list_is_object(services, address))
-      return "a list of registered objects holds what is no object [services.1]";
-    if (!collection_is_off(services->space->options) && space_is_young(services->space, address))
-      return "an entry of a list is young [services.1]";
-    cradle_word header = *object_at(address);
-    if (kind != REGISTERED_FINALIZER && !(space_type(services->space, header)->registers >> kind & 1))
-      return "an object is registered in a list that its type does not have [services.1]";
-    if (kind <= REGISTERED_EPHEMERON && !header_is_weak(header) && !space_has_open(services->space, object_at(address)))
-      return "a registered object lacks the weak flag [services.2]";
-  }
-  return NULL;
-}

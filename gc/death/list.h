@@ -58,15 +58,6 @@ static inline bool list_has(const crd_list *list, const cradle_word *entry) {
 static inline bool list_is_whole(const crd_list *list) {
   return list->kept == list->words.base && list->next == list->words.base;
 }
-/* --- visiting and checks --- */
-
-/* Calls visit for the entries [from, to), each without the lowest bits, which are put back afterwards. */
-void crd_list_each_word(cradle_word *from, const cradle_word *to, crd_slot_function visit, void *context);
-/* Whether an object, young or old, lies at an address, as far as that can be told. */
-bool crd_list_is_object(const crd_services *services, uintptr_t address);
-/* NULL, or what is wrong with a list, and at what address. */
-const char *crd_list_check(const crd_services *services, int kind, uintptr_t *at);
-
 /* --- passes over a list --- */
 
 /* So many entries or pieces come between two looks at the clock; and so many are in the smallest increment, which

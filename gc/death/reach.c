@@ -15,19 +15,6 @@
 #define ENTRY_CLOSES 2
 #define ENTRY_RESTS 4
 
-static inline cradle_word closing_entry(const cradle_word *object) {
-  return address_of(object) | ENTRY_CLOSES;
-}
-static inline bool entry_closes(cradle_word entry) {
-  return entry & ENTRY_CLOSES;
-}
-static inline cradle_word *entry_to_close(cradle_word entry) {
-  return object_at(entry - ENTRY_CLOSES);
-}
-static inline bool entry_rests(cradle_word entry) {
-  return entry & ENTRY_RESTS;
-}
-
 /* An entry of open is an object, the header that it had, and its number as a candidate or CANDIDATE_NONE. */
 #define OPEN_WORDS 3
 
@@ -92,7 +79,7 @@ static void open_object(crd_death *death, cradle_word *object, cradle_word numbe
   /* The header has no room for more places. */
   if (place < HEADER_OPEN_PLACES && word_stack_push(&reach->open, address_of(object)) &&
       word_stack_push(&reach->open, object[0]) && word_stack_push(&reach->open, number) &&
-      word_stack_push(&reach->path, place) && word_stack_push(&reach->slots, closing_entry(object))) {
+      word_stack_push(&reach->path, place) && word_stack_push(&reach->slots, address_of(object) | ENTRY_CLOSES)) {
     object_open(object, place);
     return;
   }
@@ -307,13 +294,13 @@ static bool run_one(crd_death *death) {
     return true;
   }
   cradle_word entry = word_stack_pop(&reach->slots);
-  if (entry_rests(entry))
+  if (entry & ENTRY_RESTS)
     reach_items(death, object_at(entry - ENTRY_RESTS), word_stack_pop(&reach->slots));
-  else if (entry_closes(entry))
-    close_object(death, entry_to_close(entry));
+  else if (entry & ENTRY_CLOSES)
+    close_object(death, object_at(entry - ENTRY_CLOSES));
   else
     run_slot(death, entry);
-  return entry_rests(entry);
+  return entry & ENTRY_RESTS;
 }
 
 static bool is_left(const crd_reach *reach) {

@@ -170,22 +170,28 @@ void crd_registry_distribute_rest(crd_death *death) {
 
 /* --- visiting --- */
 
+/* Calls visit for the entries [from, to), each without the lowest bits, which are put back afterwards. */
+static void each_word(cradle_word *from, const cradle_word *to, crd_slot_function visit, void *context) {
+  for (cradle_word *word = from; word < to; word++) {
+    cradle_word bits = *word & ENTRY_BITS;
+    *word = entry_address(*word);
+    visit(context, false, word);
+    *word |= bits;
+  }
+}
+
 void crd_registry_each_word(crd_services *services, crd_slot_function visit, void *context) {
   ASSERT(services->marking->major.phase == MAJOR_IDLE, "a pass over a list is under way, or candidates wait");
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)
-    crd_list_each_word(services->lists[kind].words.base, services->lists[kind].words.top, visit, context);
+    each_word(services->lists[kind].words.base, services->lists[kind].words.top, visit, context);
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++)
-    crd_list_each_word(services->queues[i].head, services->queues[i].words.top, visit, context);
+    each_word(services->queues[i].head, services->queues[i].words.top, visit, context);
   crd_weak_sets_each(services, visit, context);
 }
 
 void crd_registry_each_slot(const crd_space *space, cradle_word *object, crd_slot_function visit, void *context) {
   service_visit_all(space, object, CRADLE_ITEMS_WEAK, 0, visit, context);
   service_visit_all(space, object, CRADLE_ITEMS_EPHEMERONS, 0, visit, context);
-  service_visit_all(space, object, CRADLE_ITEMS_EPHEMERONS, 1, visit, context);
-}
-
-void crd_registry_each_value(const crd_space *space, cradle_word *object, crd_slot_function visit, void *context) {
   service_visit_all(space, object, CRADLE_ITEMS_EPHEMERONS, 1, visit, context);
 }
 
@@ -199,11 +205,34 @@ void crd_registry_each_waiting(crd_services *services, void (*visit)(void *conte
 
 /* --- checks --- */
 
+/* Whether an object, young or old, lies at an address, as far as that can be told. */
+static bool is_object(const crd_services *services, uintptr_t address) {
+  if (!space_is_young(services->space, address)) return crd_old_is_object(&services->space->old, address);
+  return services->space->mutator != NULL && address < address_of(services->space->mutator->public.free);
+}
+
+static const char *check_list(const crd_services *services, int kind, uintptr_t *at) {
+  const crd_list *list = &services->lists[kind];
+  for (const cradle_word *entry = list->words.base; entry < list->words.top; entry++) {
+    if (!list_has(list, entry)) continue;
+    uintptr_t address = *at = entry_address(*entry);
+    if (!is_object(services, address)) return "a list of registered objects holds what is no object [services.1]";
+    if (!collection_is_off(services->space->options) && space_is_young(services->space, address))
+      return "an entry of a list is young [services.1]";
+    cradle_word header = *object_at(address);
+    if (kind != REGISTERED_FINALIZER && !(space_type(services->space, header)->registers >> kind & 1))
+      return "an object is registered in a list that its type does not have [services.1]";
+    if (kind <= REGISTERED_EPHEMERON && !header_is_weak(header) && !space_has_open(services->space, object_at(address)))
+      return "a registered object lacks the weak flag [services.2]";
+  }
+  return NULL;
+}
+
 static const char *check_fresh(const crd_services *services, uintptr_t *at) {
   crd_word_stack fresh = crd_registry_fresh(services);
   for (const cradle_word *entry = fresh.base; entry < fresh.top; entry++) {
     *at = entry_address(*entry);
-    if (!crd_list_is_object(services, *at))
+    if (!is_object(services, *at))
       return "what is no object was registered since the last minor collection [services.1]";
   }
   return NULL;
@@ -224,7 +253,7 @@ static const char *check_queue(const crd_services *services, size_t number, uint
 const char *crd_registry_check(const crd_services *services, uintptr_t *at) {
   if (services == NULL) return NULL;
   const char *fault = check_fresh(services, at);
-  for (int kind = 0; kind < REGISTERED_KINDS && fault == NULL; kind++) fault = crd_list_check(services, kind, at);
+  for (int kind = 0; kind < REGISTERED_KINDS && fault == NULL; kind++) fault = check_list(services, kind, at);
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES && fault == NULL; i++) fault = check_queue(services, i, at);
   return fault;
 }

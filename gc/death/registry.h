@@ -50,8 +50,6 @@ void crd_registry_allow(crd_services *services);
 void crd_registry_each_word(crd_services *services, crd_slot_function visit, void *context);
 /* Every weak slot, key and ephemeron value of an object that has the weak flag. */
 void crd_registry_each_slot(const crd_space *space, cradle_word *object, crd_slot_function visit, void *context);
-/* The value of every pair of an object, even if its header lacks its flags. */
-void crd_registry_each_value(const crd_space *space, cradle_word *object, crd_slot_function visit, void *context);
 /* Every object that waits in a queue and that the VM may take out. visit gets its word in the queue. queue: its
  * number, from 1. */
 void crd_registry_each_waiting(crd_services *services, void (*visit)(void *context, uint32_t queue, cradle_word *word),

@@ -136,27 +136,22 @@ bool crd_services_list_room(crd_services *services, int kind, size_t needed) {
 
 /* --- giving back --- */
 
-/* Gives a stack's pages back, piece by piece. true: all of them. */
-static bool trim_stack(crd_trim *trim, const crd_word_stack *stack, crd_pace *pace) {
-  size_t committed = word_stack_committed(stack);
-  while (committed > KEPT_BYTES && trim->bytes < committed) {
-    size_t rest = committed - trim->bytes, piece = rest < TRIM_BYTES ? rest : TRIM_BYTES;
-    (void)crd_pages_discard((char *)stack->base + trim->bytes, piece);
-    trim->bytes += piece;
-    pace->countdown = 1; /* each piece takes long enough to look at the clock */
-    if (pace_is_over(pace)) return false;
-  }
-  return true;
-}
-
 bool crd_services_trim(crd_death *death, crd_pace *pace) {
   crd_trim *trim = &death->services->trim;
   crd_word_stack *stacks[ALL_STACKS];
   all_stacks(death->services, stacks);
   crd_watch_clear(&death->watch);
   for (; trim->stacks < 2 * DEATH_STACKS; trim->stacks++, trim->bytes = 0) {
-    ASSERT(word_stack_is_empty(stacks[trim->stacks]), "[services.4] a stack that is given back is in use");
-    if (!trim_stack(trim, stacks[trim->stacks], pace)) return false;
+    const crd_word_stack *stack = stacks[trim->stacks];
+    size_t committed = word_stack_committed(stack);
+    ASSERT(word_stack_is_empty(stack), "[services.4] a stack that is given back is in use");
+    while (committed > KEPT_BYTES && trim->bytes < committed) {
+      size_t rest = committed - trim->bytes, piece = rest < TRIM_BYTES ? rest : TRIM_BYTES;
+      (void)crd_pages_discard((char *)stack->base + trim->bytes, piece);
+      trim->bytes += piece;
+      pace->countdown = 1; /* each piece takes long enough to look at the clock */
+      if (pace_is_over(pace)) return false;
+    }
   }
   trim->stacks = 0;
   return true;

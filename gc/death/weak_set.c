@@ -57,11 +57,13 @@ static bool holds(const place *at) {
   return at->object > PLACE_FREED;
 }
 
-/* --- memory --- */
-
-static bool guard_is_up(const crd_space *space) {
-  return space->mutator != NULL && space->mutator->public.weak_guard != 0;
+/* While the guard is up: whether an object is dead, and not cleared yet. */
+static bool hides(const cradle_weak_set *set, cradle_word object) {
+  const crd_space *space = set->services->space;
+  return space->mutator != NULL && space->mutator->public.weak_guard != 0 && crd_weak_is_dead(space, object);
 }
+
+/* --- memory --- */
 
 static place *free_place(cradle_weak_set *set, uint64_t hash) {
   ASSERT(set->count < set->capacity, "[weak_set.1] no place is free");
@@ -94,7 +96,6 @@ static bool rebuild(cradle_weak_set *set) {
   size_t capacity = FIRST_CAPACITY, old_capacity = set->capacity;
   while (capacity / 8 * 3 < set->count) capacity *= 2;
   place *old = set->places, *places = capacity - 1 <= UINT32_MAX ? calloc(capacity, PLACE_BYTES) : NULL;
-  bool guarded = guard_is_up(set->services->space);
   if (places == NULL) return false;
   set->places = places;
   set->young = (void *)(places + capacity);
@@ -102,7 +103,7 @@ static bool rebuild(cradle_weak_set *set) {
   set->count = set->used = set->young_count = 0;
   for (size_t i = 0; i < old_capacity; i++) {
     if (!holds(&old[i])) continue;
-    if (guarded && crd_weak_is_dead(set->services->space, old[i].object))
+    if (hides(set, old[i].object))
       count_removed(set);
     else
       fill(set, old[i].hash, old[i].object);
@@ -153,14 +154,11 @@ void cradle_weak_set_free(cradle_weak_set *set) {
 
 void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equal_function equal, const void *key) {
   check(set, "cradle_weak_set_find");
-  bool guarded = guard_is_up(set->services->space);
   for (size_t at = hash & (set->capacity - 1);; at = (at + 1) & (set->capacity - 1)) {
     const place *here = &set->places[at];
     if (here->object == PLACE_FREE) return NULL;
-    if (!holds(here) || here->hash != hash) continue;
+    if (!holds(here) || here->hash != hash || hides(set, here->object)) continue;
     void *object = memory_at(here->object);
-    /* Dead, and not cleared yet: equal must not see it. */
-    if (guarded && crd_weak_is_dead(set->services->space, here->object)) continue;
     if (equal(object, key)) return object;
   }
 }
@@ -209,11 +207,9 @@ void *cradle_weak_set_next(cradle_weak_set *set, cradle_weak_cursor *cursor) {
   if (cursor->changes != set->changes + 1)
     crd_misuse(heap_of(set->services->space->report),
                "cradle_weak_set_next: the set was changed by the program since the iteration began");
-  bool guarded = guard_is_up(set->services->space);
   while (cursor->place < set->capacity) {
     const place *here = &set->places[cursor->place++];
-    if (holds(here) && !(guarded && crd_weak_is_dead(set->services->space, here->object)))
-      return memory_at(here->object);
+    if (holds(here) && !hides(set, here->object)) return memory_at(here->object);
   }
   return NULL;
 }

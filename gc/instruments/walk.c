@@ -1,6 +1,6 @@
 #include "gc/instruments/walk.h"
 
-#include "gc/death/registry.h"
+#include "gc/death/services.h"
 #include "gc/heap.h"
 #include "gc/instruments/describe.h"
 #include "gc/instruments/young_set.h"
@@ -78,7 +78,7 @@ static void walk_object(void *data, cradle_word *object) {
   context->holder = object;
   if (type->has_slots) visit_object(&context->heap->space.types, object, walk_slot, context);
   if (CRADLE_UNLIKELY(type->registers >> REGISTERED_EPHEMERON & 1))
-    crd_registry_each_value(&context->heap->space, object, walk_slot, context);
+    service_visit_all(&context->heap->space, object, CRADLE_ITEMS_EPHEMERONS, 1, walk_slot, context);
 }
 
 /* --- roots --- */

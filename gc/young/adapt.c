@@ -324,7 +324,7 @@ static void decide(crd_young *young, double survival) {
     crd_nursery_resize(young, bytes / 2, "the oldest live like the others: a smaller nursery is enough");
   } else if (survival < SURVIVAL_LOW && may_halve) {
     wait_longer(&adapt->wait, &adapt->backoff);
-    if (crd_nursery_resize(young, bytes / 2, "little survives")) crd_nursery_discard_rest(young);
+    if (crd_nursery_resize(young, bytes / 2, "little survives")) crd_nursery_discard(young, false);
   }
 }
 

@@ -159,25 +159,21 @@ void crd_minor_trace(crd_minor *context) {
   trace_pending(context);
 }
 
-/* Runs the order of death (gc/death/order.h) for what died, then frees the large objects that died. Returns their
- * bytes. The large objects come last, because destructors still read them. The remembered set is empty by now, but its
- * entries are still in memory. The order of death gets them, because it looks for old holders of weak slots and
- * ephemerons among them. */
-static CRADLE_NOINLINE uint64_t settle_services(crd_minor *context, uint64_t remembered) {
+/* Runs the order of death (gc/death/order.h) for what died, then frees the large objects that died: destructors still
+ * read them. Returns their bytes. The remembered set is empty by now, but its entries are still in memory: the order of
+ * death looks for old holders of weak slots and ephemerons among them. */
+static uint64_t settle(crd_minor *context, uint64_t remembered) {
   crd_young *young = context->young;
-  cradle_word *stored = young->remembered.base;
-  young->space->death->minor_deaths(young->space->services, context,
-                                    (crd_stored){stored, stored + remembered, context->looked_at_all});
+  const crd_space *space = young->space;
+  const cradle_word *stored = young->remembered.base;
+  if (CRADLE_UNLIKELY(space->death != NULL))
+    space->death->minor_deaths(space->services, context,
+                               (crd_stored){stored, stored + remembered, context->looked_at_all});
   /* After the order of death: a finalizer may have brought back an object with an id. */
-  if (young->tables->ids.young != ID_LIST_END) crd_ids_after_minor(young->tables);
-  uint64_t freed = settle_large(young);
-  young->space->death->minor_ended(young->space->services);
+  if (CRADLE_UNLIKELY(young->tables->ids.young != ID_LIST_END)) crd_ids_after_minor(young->tables);
+  uint64_t freed = context->has_young_large ? settle_large(young) : 0;
+  if (CRADLE_UNLIKELY(space->death != NULL)) space->death->minor_ended(space->services);
   return freed;
-}
-
-static inline uint64_t settle_plain(const crd_minor *context) {
-  if (CRADLE_UNLIKELY(context->young->tables->ids.young != ID_LIST_END)) crd_ids_after_minor(context->young->tables);
-  return context->has_young_large ? settle_large(context->young) : 0;
 }
 
 /* --- the whole --- */
@@ -246,8 +242,7 @@ void crd_minor_run(crd_young *young, cradle_event *event) {
   trace_remembered(&context);
   if (CRADLE_UNLIKELY(marking->marker.going)) (void)crd_marker_stop(marking);
   if (CRADLE_UNLIKELY(marking->major.again != 0)) crd_mark_listed(marking);
-  bool has_services = CRADLE_UNLIKELY(space->death != NULL);
-  uint64_t freed = has_services ? settle_services(&context, remembered) : settle_plain(&context);
+  uint64_t freed = settle(&context, remembered);
   ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.2] an object was not traced");
   ASSERT(word_stack_is_empty(&young->remembered) && word_stack_is_empty(&young->recorded),
          "[minor.2] the remembered set or the recorded slots are not empty");

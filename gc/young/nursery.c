@@ -169,7 +169,7 @@ bool crd_nursery_resize(crd_young *young, size_t bytes, const char *reason) {
   }
   nursery->bytes = bytes;
   /* What the nursery gives up belongs to the arenas now, so its pages must be gone. */
-  if (bytes < before && young->space->options->heap_max_bytes != 0) crd_nursery_discard_rest(young);
+  if (bytes < before && young->space->options->heap_max_bytes != 0) crd_nursery_discard(young, false);
   crd_space_limit_arenas(young->space);
   if (event_wanted(young->space->report))
     crd_event_send(young->space->report,
@@ -178,18 +178,14 @@ bool crd_nursery_resize(crd_young *young, size_t bytes, const char *reason) {
 }
 
 /* Pages of the reserved pool stay. Before Linux 6.10, a dropped page loses its reservation, so the pool may have no
- * page when the place is touched again, and the kernel kills the process. */
-static void discard(const crd_nursery *nursery, size_t from) {
+ * page when the place is touched again, and the kernel kills the process. What the quarantine keeps may be asked for
+ * later. */
+void crd_nursery_discard(crd_young *young, bool whole) {
+  const crd_nursery *nursery = &young->space->nursery;
+  size_t from = whole ? 0 : whole_pages(nursery, full_bytes(nursery->bytes));
   if (from < nursery->pool_bytes) from = nursery->pool_bytes;
-  if (from >= nursery->committed_bytes) return;
+  if (quarantine_is_on(young->quarantine) || from >= nursery->committed_bytes) return;
   (void)crd_pages_discard(nursery->start + from, nursery->committed_bytes - from); /* refused: the old pages stay */
-}
-
-void crd_nursery_discard_rest(crd_young *young) {
-  crd_nursery *nursery = &young->space->nursery;
-  size_t used =
-      quarantine_is_on(young->quarantine) ? nursery->committed_bytes : whole_pages(nursery, full_bytes(nursery->bytes));
-  discard(nursery, used);
 }
 
 void crd_nursery_fini(crd_young *young) {
@@ -203,11 +199,6 @@ void crd_nursery_fini(crd_young *young) {
   sanitize_used(nursery->start, nursery->committed_bytes);
   size_t head = head_bytes(nursery);
   crd_pages_unreserve(nursery->start - head, head + nursery->reserved_bytes);
-}
-
-void crd_nursery_discard(crd_young *young) {
-  if (quarantine_is_on(young->quarantine)) return; /* what it keeps may be asked for later */
-  discard(&young->space->nursery, 0);
 }
 
 /* How many bytes can be handed out so that all of them can be promoted [heap.2]. If the arenas for a whole nursery

@@ -60,12 +60,12 @@ size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *
 bool crd_nursery_init(crd_young *young, size_t max);
 void crd_nursery_fini(crd_young *young);
 /* Changes the size of an empty nursery; the next hand_out uses it. false: memory was refused, nothing changed.
- * Memory that a smaller nursery does not use keeps its pages, because the nursery may soon grow again; discard_rest
- * drops them. With a maximum heap they are dropped at once, because they would count towards the maximum. */
+ * Memory that a smaller nursery does not use keeps its pages, because the nursery may soon grow again. With a maximum
+ * heap they are dropped at once, because they would count towards the maximum. */
 bool crd_nursery_resize(crd_young *young, size_t bytes, const char *reason);
-void crd_nursery_discard_rest(crd_young *young);
-/* Drops the pages of an empty nursery, which stays committed: its next use finds fresh pages. */
-void crd_nursery_discard(crd_young *young);
+/* Drops the pages of an empty nursery, or those that its size does not use. They stay committed: the next use finds fresh
+ * pages. */
+void crd_nursery_discard(crd_young *young, bool whole);
 /* Empties the nursery after a minor collection. hand_out comes next. */
 void crd_nursery_empty(crd_young *young);
 /* Secures the promotion reserve for the empty nursery. Then hands out `most` bytes, or as many as can be promoted into

@@ -254,10 +254,9 @@ static void weak_objects_in_lists_have_the_flag(void **state) {
   CRADLE_ROOT(f.m, w);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   uintptr_t at = 0;
-  assert_null(crd_list_check(inside_services(f.heap), REGISTERED_WEAK, &at));
+  assert_null(crd_registry_check(inside_services(f.heap), &at));
   w->header &= ~HEADER_WEAK_FLAG;
-  assert_says(crd_list_check(inside_services(f.heap), REGISTERED_WEAK, &at),
-              "a registered object lacks the weak flag [services.2]");
+  assert_says(crd_registry_check(inside_services(f.heap), &at), "a registered object lacks the weak flag [services.2]");
   w->header |= HEADER_WEAK_FLAG;
 }
 

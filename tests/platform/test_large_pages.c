@@ -103,7 +103,7 @@ static void a_nursery_has_large_pages(void **state) {
   assert_false(crd_nursery_resize(&heap->young, bytes + 2 * MIB, "test")); /* it never grows */
   assert_true(crd_nursery_resize(&heap->young, bytes / 2, "test"));
   use(heap);
-  crd_nursery_discard(&heap->young); /* what is locked stays */
+  crd_nursery_discard(&heap->young, true); /* what is locked stays */
   use(heap);
   assert_true(cradle_heap_verify(heap, &error));
   cradle_heap_free(heap);

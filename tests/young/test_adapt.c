@@ -175,7 +175,7 @@ static void pages_of_the_pool_are_kept(void **state) {
   assert_int_equal(nursery->pool_bytes, before);
   sanitize_used(nursery->start, nursery->committed_bytes);
   memset(nursery->start, 1, nursery->committed_bytes);
-  crd_nursery_discard(&pooled->young);
+  crd_nursery_discard(&pooled->young, true);
   assert_int_equal(nursery->start[before - 1], 1);
   assert_int_equal(nursery->start[before], 0);
   cradle_memory memory;

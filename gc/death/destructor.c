@@ -50,7 +50,7 @@ crd_verdict crd_destructors_entry(crd_death *death, cradle_word *entry) {
 
 void crd_destructors_minor(crd_death *death) {
   crd_services *services = death->services;
-  crd_list_pass_young(death, REGISTERED_DESTRUCTOR, crd_destructors_entry);
+  list_pass_young(death, &services->lists[REGISTERED_DESTRUCTOR], crd_destructors_entry);
   /* Most objects that die young were never moved to a list. */
   if (death->unlisted.kinds >> REGISTERED_DESTRUCTOR & 1) {
     crd_state before = crd_state_enter(services->space->report, HEAP_DESTROYING);

@@ -78,8 +78,9 @@ static void clear_stored(crd_death *death, cradle_word *holder) {
 }
 
 /* Old holders that were not stored into have only old keys, which do not die in a minor collection. */
-void crd_ephemerons_clear_stored(crd_death *death) {
+void crd_ephemerons_clear(crd_death *death) {
   crd_stored_each(death, REGISTERED_EPHEMERON, clear_stored, clear_pair);
+  list_pass_young(death, list_of(death), crd_ephemerons_clear_entry);
 }
 
 /* --- minor collections --- */

@@ -41,8 +41,8 @@ bool crd_ephemerons_reach(crd_death *death);
 void crd_ephemerons_complete(crd_death *death);
 /* Clears the pairs of a holder whose keys are dead. */
 crd_verdict crd_ephemerons_clear_entry(crd_death *death, cradle_word *entry);
-/* In a minor collection, which clears the young holders by a pass: the same for the old ones that were stored into. */
-void crd_ephemerons_clear_stored(crd_death *death);
+/* In a minor collection: the same for young holders and for the old ones that were stored into. */
+void crd_ephemerons_clear(crd_death *death);
 
 /* --- while a major collection marks --- */
 

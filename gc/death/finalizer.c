@@ -72,6 +72,11 @@ crd_verdict crd_finalizers_find_entry(crd_death *death, cradle_word *entry) {
   return ENTRY_KEEP;
 }
 
+bool crd_finalizers_find(crd_death *death) {
+  list_pass_young(death, &death->services->lists[REGISTERED_FINALIZER], crd_finalizers_find_entry);
+  return candidates_count(&death->candidates) != 0;
+}
+
 /* --- reaching --- */
 
 /* The number in the header of an object, or CANDIDATE_NONE if it is no candidate that has its number. */

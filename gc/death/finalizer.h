@@ -61,8 +61,9 @@ static inline size_t candidates_count(const crd_candidates *candidates) {
 
 /* --- the stages, of both collections; a pace of NULL is a minor collection's --- */
 
-/* Makes a dead object of the list a candidate. */
+/* Makes a dead object of the list a candidate; and in a minor collection all dead young ones. false: there are none. */
 crd_verdict crd_finalizers_find_entry(crd_death *death, cradle_word *entry);
+bool crd_finalizers_find(crd_death *death);
 /* Reaches the candidates and everything that they lead to. true: done. */
 bool crd_finalizers_reach(crd_death *death, crd_pace *pace);
 /* A watched object is about to be reached while the order is looked for. If it is a candidate, gives it its header back

@@ -24,11 +24,3 @@ bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pac
   list->kept = list->next = list->words.base;
   return true;
 }
-
-void crd_list_pass_young(crd_death *death, int kind, crd_entry_function judge) {
-  crd_list *list = &death->services->lists[kind];
-  cradle_word *to = list->young;
-  for (cradle_word *entry = to; entry < list->words.top; entry++)
-    if (judge(death, entry) == ENTRY_KEEP) *to++ = *entry;
-  list->words.top = to;
-}

@@ -84,6 +84,11 @@ typedef crd_verdict (*crd_entry_function)(crd_death *death, cradle_word *entry);
  * no gap any more. */
 bool crd_list_pass(crd_death *death, int kind, crd_entry_function judge, crd_pace *pace);
 /* In a minor collection: a pass over the young entries. judge stores in an entry where its object is now. */
-void crd_list_pass_young(crd_death *death, int kind, crd_entry_function judge);
+CRD_ALWAYS_INLINE void list_pass_young(crd_death *death, crd_list *list, crd_entry_function judge) {
+  cradle_word *to = list->young;
+  for (cradle_word *entry = to; entry < list->words.top; entry++)
+    if (judge(death, entry) == ENTRY_KEEP) *to++ = *entry;
+  list->words.top = to;
+}
 
 #endif

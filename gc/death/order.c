@@ -23,22 +23,19 @@ static void run_minor(crd_services *services, crd_minor *minor, crd_stored store
   death->minor = minor;
   death->stored = stored;
   crd_registry_distribute(death);
-  bool keeps = crd_ephemerons_reach(death);                                    /* 2 */
-  crd_list_pass_young(death, REGISTERED_FINALIZER, crd_finalizers_find_entry); /* 4: finds them, so that 3 knows */
-  bool revives = candidates_count(&death->candidates) != 0;
+  bool keeps = crd_ephemerons_reach(death);  /* 2 */
+  bool revives = crd_finalizers_find(death); /* 4: finds them, so that 3 knows */
   if (keeps || revives) crd_registry_distribute_rest(death);
-  crd_weak_clear_stored(death);                                      /* 3 */
-  crd_list_pass_young(death, REGISTERED_WEAK, crd_weak_clear_entry); /* 3 */
-  crd_weak_sets_clear(death);                                        /* 3 */
+  crd_weak_clear(death);      /* 3 */
+  crd_weak_sets_clear(death); /* 3 */
   if (revives) {
     (void)crd_finalizers_reach(death, NULL); /* 4 */
     crd_ephemerons_complete(death);          /* 5 */
     (void)crd_finalizers_queue(death, NULL); /* 4 */
   }
-  crd_ephemerons_clear_stored(death);                                           /* 6 */
-  crd_list_pass_young(death, REGISTERED_EPHEMERON, crd_ephemerons_clear_entry); /* 6 */
-  crd_destructors_minor(death);                                                 /* 7 */
-  if (revives) crd_list_pass_young(death, REGISTERED_WEAK, crd_weak_settle_entry);
+  crd_ephemerons_clear(death);  /* 6 */
+  crd_destructors_minor(death); /* 7 */
+  if (revives) crd_weak_settle(death);
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) services->lists[kind].young = services->lists[kind].words.top;
   crd_weak_sets_tell(services); /* 8 */
   crd_watch_clear(&death->watch);

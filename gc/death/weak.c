@@ -4,6 +4,10 @@
 #include "gc/death/stored.h"
 #include "gc/mutator.h"
 
+static crd_list *list_of(const crd_death *death) {
+  return &death->services->lists[REGISTERED_WEAK];
+}
+
 static void judge_slot(void *death, bool values, cradle_word *slot) {
   (void)death_judge(death, values, slot);
 }
@@ -24,10 +28,6 @@ static void check_holder(crd_death *death, cradle_word *holder) {
 
 static void judge_stored(crd_death *death, cradle_word *holder) {
   (void)judge_holder(death, holder);
-}
-
-void crd_weak_clear_stored(crd_death *death) {
-  crd_stored_each(death, REGISTERED_WEAK, judge_stored, judge_slot);
 }
 
 /* A minor collection knows by now whether there are finalizers to come back; a major one finds them later. */
@@ -57,6 +57,15 @@ crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry) {
   check_holder(death, object_at(place));
   *entry = death_settle(death, place);
   return ENTRY_KEEP;
+}
+
+void crd_weak_clear(crd_death *death) {
+  crd_stored_each(death, REGISTERED_WEAK, judge_stored, judge_slot);
+  list_pass_young(death, list_of(death), crd_weak_clear_entry);
+}
+
+void crd_weak_settle(crd_death *death) {
+  list_pass_young(death, list_of(death), crd_weak_settle_entry);
 }
 
 /* --- readers --- */

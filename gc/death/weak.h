@@ -17,8 +17,9 @@
 crd_verdict crd_weak_clear_entry(crd_death *death, cradle_word *entry);
 /* Whether the holder stays listed, when it is certain which holders live. */
 crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry);
-/* In a minor collection, which clears the young holders by a pass: clears the old ones that were stored into. */
-void crd_weak_clear_stored(crd_death *death);
+/* In a minor collection: both, of young holders and of the old ones that were stored into. */
+void crd_weak_clear(crd_death *death);
+void crd_weak_settle(crd_death *death);
 
 /* While the guard is up: whether the object at an address that a weak slot holds is dead. */
 bool crd_weak_is_dead(const crd_space *space, uintptr_t address);

@@ -162,17 +162,17 @@ void crd_minor_trace(crd_minor *context) {
 /* Runs the order of death (gc/death/order.h) for what died, then frees the large objects that died: destructors still
  * read them. Returns their bytes. The remembered set is empty by now, but its entries are still in memory: the order of
  * death looks for old holders of weak slots and ephemerons among them. */
-static uint64_t settle(crd_minor *context, uint64_t remembered) {
+static CRADLE_NOINLINE uint64_t settle(crd_minor *context, uint64_t remembered) {
   crd_young *young = context->young;
   const crd_space *space = young->space;
   const cradle_word *stored = young->remembered.base;
-  if (CRADLE_UNLIKELY(space->death != NULL))
+  if (space->death != NULL)
     space->death->minor_deaths(space->services, context,
                                (crd_stored){stored, stored + remembered, context->looked_at_all});
   /* After the order of death: a finalizer may have brought back an object with an id. */
-  if (CRADLE_UNLIKELY(young->tables->ids.young != ID_LIST_END)) crd_ids_after_minor(young->tables);
+  crd_ids_after_minor(young->tables);
   uint64_t freed = context->has_young_large ? settle_large(young) : 0;
-  if (CRADLE_UNLIKELY(space->death != NULL)) space->death->minor_ended(space->services);
+  if (space->death != NULL) space->death->minor_ended(space->services);
   return freed;
 }
 
@@ -242,7 +242,8 @@ void crd_minor_run(crd_young *young, cradle_event *event) {
   trace_remembered(&context);
   if (CRADLE_UNLIKELY(marking->marker.going)) (void)crd_marker_stop(marking);
   if (CRADLE_UNLIKELY(marking->major.again != 0)) crd_mark_listed(marking);
-  uint64_t freed = settle(&context, remembered);
+  bool settled = space->death == NULL && young->tables->ids.young == ID_LIST_END && !context.has_young_large;
+  uint64_t freed = CRADLE_LIKELY(settled) ? 0 : settle(&context, remembered);
   ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.2] an object was not traced");
   ASSERT(word_stack_is_empty(&young->remembered) && word_stack_is_empty(&young->recorded),
          "[minor.2] the remembered set or the recorded slots are not empty");

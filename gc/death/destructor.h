@@ -5,7 +5,7 @@
 #ifndef CRADLE_GC_DEATH_DESTRUCTOR_H
 #define CRADLE_GC_DEATH_DESTRUCTOR_H
 
-#include "gc/death/list.h"
+#include "gc/death/registry.h"
 
 /* What objects own outside the heap, as external-size callbacks and cradle_external_pressure say. bytes and
  * pressure_bytes are counted in marking->external_bytes. */

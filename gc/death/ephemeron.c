@@ -40,12 +40,13 @@ static void scan_pair(void *data, bool values, cradle_word *pair) {
     crd_reach_slot(death, values, pair + 1, true);
 }
 
-void crd_ephemerons_scan(crd_death *death, cradle_word *holder) {
-  ASSERT(death_find(death, address_of(holder)) == address_of(holder), "a holder is scanned that was not reached");
+/* In a major collection, too. */
+static void scan_whole(crd_death *death, cradle_word *holder) {
   (void)death_visit(death, holder, CRADLE_ITEMS_EPHEMERONS, false, scan_pair);
 }
 
-bool crd_ephemerons_scan_piece(crd_death *death, cradle_word *holder) {
+bool crd_ephemerons_scan(crd_death *death, cradle_word *holder) {
+  ASSERT(death_find(death, address_of(holder)) == address_of(holder), "a holder is scanned that was not reached");
   return death_visit(death, holder, CRADLE_ITEMS_EPHEMERONS, !death->is_minor, scan_pair);
 }
 
@@ -73,13 +74,9 @@ crd_verdict crd_ephemerons_clear_entry(crd_death *death, cradle_word *entry) {
   return ENTRY_KEEP;
 }
 
-static void clear_stored(crd_death *death, cradle_word *holder) {
-  (void)clear_holder(death, holder);
-}
-
 /* Old holders that were not stored into have only old keys, which do not die in a minor collection. */
 void crd_ephemerons_clear(crd_death *death) {
-  crd_stored_each(death, REGISTERED_EPHEMERON, clear_stored, clear_pair);
+  crd_stored_each(death, REGISTERED_EPHEMERON, clear_holder, clear_pair);
   list_pass_young(death, list_of(death), crd_ephemerons_clear_entry);
 }
 
@@ -93,7 +90,7 @@ static void scan_young(crd_death *death, bool again) {
     uintptr_t place = death_find(death, entry_address(*entry));
     if (place == 0) continue;
     *entry |= ENTRY_SCANNED;
-    if (!death_is_recorded(death, place, *entry)) crd_ephemerons_scan(death, object_at(place));
+    if (!death_is_recorded(death, place, *entry)) (void)crd_ephemerons_scan(death, object_at(place));
   }
 }
 
@@ -148,7 +145,7 @@ void crd_ephemerons_traced(crd_services *services, cradle_word *object) {
   ASSERT(old_is_marked(&services->space->old, address_of(object)), "an object is traced that is not marked");
   if (header_is_watched(object[0])) crd_reach_wake(death, object, address_of(object));
   if (!header_is_weak(object[0]) || !is_holder(services, object)) return;
-  if (!word_stack_push(&death->reach.slots, address_of(object))) crd_ephemerons_scan(death, object);
+  if (!word_stack_push(&death->reach.slots, address_of(object))) scan_whole(death, object);
 }
 
 static void start_watching(crd_services *services) {
@@ -162,9 +159,10 @@ static void start_watching(crd_services *services) {
 }
 
 /* An unmarked holder is left out: it is scanned when it is traced. */
-static void scan_if_marked(crd_death *death, cradle_word *holder) {
+static bool scan_if_marked(crd_death *death, cradle_word *holder) {
   if (is_holder(death->services, holder) && old_is_marked(&death->space->old, address_of(holder)))
-    crd_ephemerons_scan(death, holder);
+    scan_whole(death, holder);
+  return true;
 }
 
 /* Holders that were scanned may be among those that were stored into. A minor collection has looked at all of these
@@ -197,7 +195,7 @@ static void scan_some(crd_death *death, uint64_t *bytes) {
   for (int pieces = 0; pieces < SCAN_PIECES; pieces++) {
     cradle_word *holder = next_holder(death);
     if (holder == NULL) break;
-    death->reach.holder = crd_ephemerons_scan_piece(death, holder) ? NULL : holder;
+    death->reach.holder = crd_ephemerons_scan(death, holder) ? NULL : holder;
     size_t size = type_object_bytes(space_type(death->space, holder[0]), holder);
     *bytes += size < 16 * SERVICE_PIECE_ITEMS ? size : 16 * SERVICE_PIECE_ITEMS;
   }

@@ -27,12 +27,11 @@
 #ifndef CRADLE_GC_DEATH_EPHEMERON_H
 #define CRADLE_GC_DEATH_EPHEMERON_H
 
-#include "gc/death/list.h"
+#include "gc/death/registry.h"
 
-/* Scans a reached holder: looks at all its pairs. */
-void crd_ephemerons_scan(crd_death *death, cradle_word *holder);
-/* The same, but in a major collection of the pairs of an array only the next piece. true: it was the last. */
-bool crd_ephemerons_scan_piece(crd_death *death, cradle_word *holder);
+/* Scans a reached holder: looks at all its pairs, but in a major collection only at the next piece of an array. true:
+ * it was the last. */
+bool crd_ephemerons_scan(crd_death *death, cradle_word *holder);
 
 /* In a minor collection: reaches what the pairs of reached holders keep. Returns whether it reached anything. */
 bool crd_ephemerons_reach(crd_death *death);

@@ -31,7 +31,7 @@
 #ifndef CRADLE_GC_DEATH_FINALIZER_H
 #define CRADLE_GC_DEATH_FINALIZER_H
 
-#include "gc/death/list.h"
+#include "gc/death/registry.h"
 
 struct crd_services;
 

@@ -77,18 +77,35 @@ static void begin_clearing(crd_services *services) {
   set_guard(services);
 }
 
+/* Goes on with a pass over the old objects of a list. true: the pass is over, and the list has no gap any more. */
+static bool pass(crd_death *death, int kind, crd_entry_function judge, crd_pace *pace) {
+  crd_list *list = &death->services->lists[kind];
+  if (list->words.base == NULL) return true;
+  ASSERT(list->young == list->words.top, "[services.1] a pass while objects are young");
+  /* Kept entries are moved down as the pass goes, so that dropping one costs nothing and the pass can stop anywhere. */
+  while (list->next < list->young) {
+    crd_verdict verdict = judge(death, list->next);
+    if (verdict == ENTRY_KEEP) *list->kept++ = *list->next;
+    if (verdict != ENTRY_AGAIN) list->next++;
+    if (pace_is_over(pace)) return false;
+  }
+  list->words.top = list->young = list->kept;
+  list->kept = list->next = list->words.base;
+  return true;
+}
+
 /* Does an increment of the stage under way. true: the stage is over. */
 static bool advance(crd_services *services, crd_pace *pace) {
   crd_death *death = &services->major;
   switch (services->stage) {
-  case STAGE_WEAK: return crd_list_pass(death, REGISTERED_WEAK, crd_weak_clear_entry, pace);
+  case STAGE_WEAK: return pass(death, REGISTERED_WEAK, crd_weak_clear_entry, pace);
   case STAGE_SETS: return crd_weak_sets_pass(death, pace);
-  case STAGE_FIND: return crd_list_pass(death, REGISTERED_FINALIZER, crd_finalizers_find_entry, pace);
+  case STAGE_FIND: return pass(death, REGISTERED_FINALIZER, crd_finalizers_find_entry, pace);
   case STAGE_REACH: return crd_finalizers_reach(death, pace);
   case STAGE_QUEUE: return crd_finalizers_queue(death, pace);
-  case STAGE_EPHEMERONS: return crd_list_pass(death, REGISTERED_EPHEMERON, crd_ephemerons_clear_entry, pace);
-  case STAGE_HOLDERS: return crd_list_pass(death, REGISTERED_WEAK, crd_weak_settle_entry, pace);
-  case STAGE_DESTRUCTORS: return crd_list_pass(death, REGISTERED_DESTRUCTOR, crd_destructors_entry, pace);
+  case STAGE_EPHEMERONS: return pass(death, REGISTERED_EPHEMERON, crd_ephemerons_clear_entry, pace);
+  case STAGE_HOLDERS: return pass(death, REGISTERED_WEAK, crd_weak_settle_entry, pace);
+  case STAGE_DESTRUCTORS: return pass(death, REGISTERED_DESTRUCTOR, crd_destructors_entry, pace);
   case STAGE_TRIM: return crd_services_trim(death, pace);
   case STAGE_NONE: return true;
   }

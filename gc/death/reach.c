@@ -230,7 +230,7 @@ static void reach_slots(crd_death *death, cradle_word *object) {
 /* Scans the next pairs of a holder, then looks at its slots. */
 static void scan_holder(crd_death *death) {
   cradle_word *holder = death->reach.holder;
-  if (!crd_ephemerons_scan_piece(death, holder)) return;
+  if (!crd_ephemerons_scan(death, holder)) return;
   death->reach.holder = NULL;
   reach_slots(death, holder);
 }
@@ -303,17 +303,13 @@ static bool run_one(crd_death *death) {
   return entry & ENTRY_RESTS;
 }
 
-static bool is_left(const crd_reach *reach) {
-  return !word_stack_is_empty(&reach->slots) || reach->closing.step != CLOSING_NONE || reach->holder != NULL;
-}
-
 bool crd_reach_pauses(const crd_death *death, crd_pace *pace) {
   return pace != NULL && !death->reach.unordered && !death->reach.incomplete && pace_is_over(pace);
 }
 
 bool crd_reach_run(crd_death *death, crd_pace *pace) {
   const crd_reach *reach = &death->reach;
-  while (is_left(reach)) {
+  while (!word_stack_is_empty(&reach->slots) || reach->closing.step != CLOSING_NONE || reach->holder != NULL) {
     if (run_one(death) && pace != NULL) pace->countdown = 1;
     if (crd_reach_pauses(death, pace)) return false;
   }

@@ -50,7 +50,7 @@
 #ifndef CRADLE_GC_DEATH_REACH_H
 #define CRADLE_GC_DEATH_REACH_H
 
-#include "gc/death/list.h"
+#include "gc/death/registry.h"
 #include "gc/object/type_table.h"
 
 /* How far a large component has come that comes out in pieces. */

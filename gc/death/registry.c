@@ -4,11 +4,18 @@
 
 #include "gc/death/services.h"
 #include "gc/death_calls.h"
+#include "gc/platform/pages.h"
 
 /* A minor collection finds the order of all young finalizers at once, at 100 to 160 ns for each. So with a pause target
  * one is asked for when so many objects were registered as would take the target, but not for a few. */
 #define REGISTERED_NS 128
 #define REGISTERED_LEAST ((size_t)4096)
+
+bool crd_pace_is_over_slow(crd_pace *pace) {
+  pace->countdown = PACE_ENTRIES;
+  return pace->budget.bytes == 0 ||
+         (pace->budget.deadline_ns != UINT64_MAX && crd_platform_now_ns() >= pace->budget.deadline_ns);
+}
 
 /* --- registration --- */
 

@@ -59,13 +59,11 @@ static size_t stack_bytes(crd_services *services) {
   return services->list_bytes = crd_limits_share(all, ADDRESS_PARTS, probe == NULL) / ALL_STACKS;
 }
 
-static bool init_stack(crd_services *services, crd_word_stack *stack) {
-  size_t bytes = stack_bytes(services);
-  return bytes != 0 && crd_word_stack_init(stack, bytes, services->space->hardware->page_bytes, "cradle services");
-}
-
 bool crd_services_room(crd_services *services, crd_word_stack *stack, size_t words) {
-  if (stack->base == NULL && !init_stack(services, stack)) return false;
+  if (stack->base == NULL) {
+    size_t bytes = stack_bytes(services), page_bytes = services->space->hardware->page_bytes;
+    if (bytes == 0 || !crd_word_stack_init(stack, bytes, page_bytes, "cradle services")) return false;
+  }
   /* Each step doubles what is committed. */
   while ((size_t)(stack->limit - stack->top) < words)
     if (!crd_word_stack_grow(stack)) return false;

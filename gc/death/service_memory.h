@@ -5,7 +5,7 @@
 #ifndef CRADLE_GC_DEATH_SERVICE_MEMORY_H
 #define CRADLE_GC_DEATH_SERVICE_MEMORY_H
 
-#include "gc/death/list.h"
+#include "gc/death/registry.h"
 
 struct crd_services;
 

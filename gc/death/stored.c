@@ -48,18 +48,18 @@ static void each_item(crd_death *death, bool pairs, crd_slot_function visit) {
   }
 }
 
-void crd_stored_each(crd_death *death, int kind, void (*visit)(crd_death *death, cradle_word *holder),
+void crd_stored_each(crd_death *death, int kind, bool (*visit)(crd_death *death, cradle_word *holder),
                      crd_slot_function visit_item) {
   const crd_list *list = &death->services->lists[kind];
   if (list_is_empty(list)) return;
   each_item(death, kind == REGISTERED_EPHEMERON, visit_item);
   if (death->stored.all) {
     for (const cradle_word *entry = list->words.base; entry < list->young; entry++)
-      if (list_has(list, entry)) visit(death, object_at(*entry));
+      if (list_has(list, entry)) (void)visit(death, object_at(*entry));
     return;
   }
   for (const cradle_word *entry = death->stored.from; entry < death->stored.end; entry++) {
     cradle_word *object = object_at(*entry);
-    if (header_is_weak(object[0])) visit(death, object);
+    if (header_is_weak(object[0])) (void)visit(death, object);
   }
 }

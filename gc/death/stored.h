@@ -9,7 +9,7 @@
 #ifndef CRADLE_GC_DEATH_STORED_H
 #define CRADLE_GC_DEATH_STORED_H
 
-#include "gc/death/list.h"
+#include "gc/death/registry.h"
 
 /* Records those of the count words from words on that the next minor collection must look at. At most *left are
  * recorded, which it counts down. false: the words are no items, there are more, or memory was refused; the holder is
@@ -18,8 +18,8 @@ bool crd_stored_record(crd_services *services, const cradle_word *holder, const 
                        uint32_t *left);
 /* Calls visit for the old holders of the kind that may hold young objects: those that the minor collection found
  * remembered and that have the weak flag, or the whole list if every old object may be. Calls visit_item, with the
- * death, for each recorded item. */
-void crd_stored_each(crd_death *death, int kind, void (*visit)(crd_death *death, cradle_word *holder),
+ * death, for each recorded item. What visit returns makes no difference. */
+void crd_stored_each(crd_death *death, int kind, bool (*visit)(crd_death *death, cradle_word *holder),
                      crd_slot_function visit_item);
 /* The recorded items' slots, with tags in the lowest bits: for the verifier. */
 crd_word_stack crd_stored_items(const crd_services *services);

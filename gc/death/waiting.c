@@ -19,7 +19,7 @@ static cradle_word *entry_at(const crd_watch *watch, cradle_word number) {
 static cradle_word *bucket_of(const crd_watch *watch, uintptr_t object) {
   size_t hash = (size_t)(((uint64_t)object * UINT64_C(0x9e3779b97f4a7c15)) >> 20);
   size_t bucket = hash & (2 * watch->full - 1);
-  if (bucket >= watch->full + watch->split) bucket -= watch->full;
+  if (bucket >= word_stack_count(&watch->buckets)) bucket -= watch->full;
   ASSERT(bucket < word_stack_count(&watch->buckets), "[watch.1] a hash leads to no bucket");
   return &watch->buckets.base[bucket];
 }
@@ -27,7 +27,6 @@ static cradle_word *bucket_of(const crd_watch *watch, uintptr_t object) {
 /* The first buckets, in the memory that the table has. */
 static void begin(crd_watch *watch) {
   watch->full = FIRST_BUCKETS;
-  watch->split = 0;
   watch->buckets.top = watch->buckets.base + FIRST_BUCKETS;
   memset(watch->buckets.base, 0, FIRST_BUCKETS * sizeof *watch->buckets.base);
 }
@@ -40,11 +39,11 @@ void crd_watch_clear(crd_watch *watch) {
 /* Adds a bucket, and divides the entries of the next unsplit bucket between the two. If memory is refused, chains
  * get longer, and that is all. */
 static void split_one(crd_watch *watch) {
-  ASSERT(word_stack_count(&watch->buckets) == watch->full + watch->split && watch->split < watch->full,
-         "[watch.1] the buckets are not as many as they were split into");
+  size_t split = word_stack_count(&watch->buckets) - watch->full;
+  ASSERT(split < watch->full, "[watch.1] there are more buckets than the hash names");
   if (!word_stack_push(&watch->buckets, 0)) return;
-  cradle_word number = watch->buckets.base[watch->split];
-  watch->buckets.base[watch->split++] = 0;
+  cradle_word number = watch->buckets.base[split];
+  watch->buckets.base[split] = 0;
   while (number != 0) {
     cradle_word *entry = entry_at(watch, number), next = entry[NEXT];
     cradle_word *bucket = bucket_of(watch, entry[OBJECT]);
@@ -53,10 +52,7 @@ static void split_one(crd_watch *watch) {
     *bucket = number;
     number = next;
   }
-  if (watch->split == watch->full) {
-    watch->full *= 2;
-    watch->split = 0;
-  }
+  if (split + 1 == watch->full) watch->full *= 2;
 }
 
 bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what) {
@@ -74,7 +70,7 @@ bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what) {
   before[NEXT] = *bucket;
   *bucket = watch_count(watch);
   /* One bucket for each entry, those that were taken included. */
-  if (watch_count(watch) > watch->full + watch->split) split_one(watch);
+  if (watch_count(watch) > word_stack_count(&watch->buckets)) split_one(watch);
   return true;
 }
 

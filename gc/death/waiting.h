@@ -6,8 +6,8 @@
  * The table is a hash table that grows by one bucket with each entry (Litwin, Linear hashing, 1980), in memory that
  * grows in place. So no addition takes longer than others, as it would where a full table is rebuilt.
  *
- *   [watch.1] There are `full` buckets, a power of two, and split more, split < full; those from full on hold what was
- *             in the first ones and has the next bit of its hash set.
+ *   [watch.1] There are `full` buckets, a power of two, and fewer than full more; those from full on hold what was in
+ *             the first ones and has the next bit of its hash set.
  *   [watch.2] Each bucket is a chain of entries; every entry that was not taken is in one of them, once. No entry is
  *             for the object 0 or for nothing.
  */
@@ -19,7 +19,7 @@
 typedef struct crd_watch {
   crd_word_stack entries; /* three words each: object (0: taken), what, number of the next in its bucket */
   crd_word_stack buckets; /* the number of the first entry, from 1, or 0; none before the first addition */
-  size_t full, split;
+  size_t full;
 } crd_watch;
 
 /* what: the slot entry of the pair's key. false: memory was refused, nothing was added. */

@@ -26,10 +26,6 @@ static void check_holder(crd_death *death, cradle_word *holder) {
   if (CRADLE_ASSERTIONS) service_visit_all(death->space, holder, CRADLE_ITEMS_WEAK, 0, check_slot, death);
 }
 
-static void judge_stored(crd_death *death, cradle_word *holder) {
-  (void)judge_holder(death, holder);
-}
-
 /* A minor collection knows by now whether there are finalizers to come back; a major one finds them later. */
 static bool may_come_back(const crd_death *death) {
   return death->is_minor ? candidates_count(&death->candidates) != 0
@@ -60,7 +56,7 @@ crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry) {
 }
 
 void crd_weak_clear(crd_death *death) {
-  crd_stored_each(death, REGISTERED_WEAK, judge_stored, judge_slot);
+  crd_stored_each(death, REGISTERED_WEAK, judge_holder, judge_slot);
   list_pass_young(death, list_of(death), crd_weak_clear_entry);
 }
 

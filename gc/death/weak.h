@@ -11,7 +11,7 @@
 #ifndef CRADLE_GC_DEATH_WEAK_H
 #define CRADLE_GC_DEATH_WEAK_H
 
-#include "gc/death/list.h"
+#include "gc/death/registry.h"
 
 /* Clears the slots of a holder that lead to the dead. A dead holder stays listed if a finalizer may bring it back. */
 crd_verdict crd_weak_clear_entry(crd_death *death, cradle_word *entry);

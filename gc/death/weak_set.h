@@ -17,7 +17,7 @@
 #include <cradle/weak_set.h>
 
 #include "gc/base/ring.h"
-#include "gc/death/list.h"
+#include "gc/death/registry.h"
 
 typedef struct crd_weak_sets {
   crd_ring all, changed;

@@ -85,8 +85,8 @@ void crd_adapt_init(crd_young *young) {
                        .max = MAX_BYTES,
                        .ns_per_promoted_byte = RATE_FIRST,
                        .least_rate = RATE_NONE,
-                       .backoff = WAIT_FIRST,
-                       .shrink_backoff = WAIT_FIRST};
+                       .growth.backoff = WAIT_FIRST,
+                       .shrinking.backoff = WAIT_FIRST};
   /* A nursery that has its whole share of the maximum heap already has nowhere to grow. */
   bool has_its_share = base == crd_nursery_most(options);
   if (adapt->fixed || has_its_share || adapt->max < base) adapt->max = base;
@@ -223,17 +223,29 @@ size_t crd_adapt_hand_out(const crd_young *young) {
   if (most == 0 && cuts == 0) return bytes;
   if (crd_adapt_roots_least_ns(adapt) > (most != 0 ? most : target)) cuts = 0;
   if (most != 0) most = with_roots(adapt, most);
-  /* While shrink_wait runs, a smaller nursery has just failed to make collections shorter. */
-  bool shortens = !adapt->fixed && adapt->shrink_wait == 0;
+  /* While shrinking.wait runs, a smaller nursery has just failed to make collections shorter. */
+  bool shortens = !adapt->fixed && adapt->shrinking.wait == 0;
   while (most != 0 && shortens && bytes / 2 >= adapt->min && rate * adapt->survival * (double)bytes > most) bytes /= 2;
   /* Each increment of marking or clearing that fell behind halves it once: pauses then come sooner. */
   for (; cuts > 0 && bytes / 2 >= adapt->min; cuts--) bytes /= 2;
   return bytes & ~(size_t)7;
 }
 
-static void wait_longer(uint32_t *wait, uint32_t *backoff) {
-  *wait = *backoff;
-  if (*backoff < WAIT_MOST) *backoff *= 2;
+static void wait_longer(crd_trial *trial) {
+  trial->wait = trial->backoff;
+  if (trial->backoff < WAIT_MOST) trial->backoff *= 2;
+}
+
+/* A success makes the next trial come soon: sizes are tried as long as they help. Otherwise the size goes back. */
+static void end_trial(crd_young *young, crd_trial *trial, bool success, const char *reason) {
+  size_t before = trial->before;
+  trial->before = 0;
+  if (success) {
+    trial->backoff = WAIT_FIRST;
+    return;
+  }
+  wait_longer(trial);
+  crd_nursery_resize(young, before, reason);
 }
 
 /* The share of the oldest samples that lives, divided by the share of all samples that does: 1 if it is not known. */
@@ -259,30 +271,17 @@ static bool grow(crd_young *young, double survival) {
   crd_adapt *adapt = &young->adapt;
   size_t bytes = young->space->nursery.bytes;
   double share = old_share(adapt, survival), target = (double)young->space->options->pause_ns * PAUSE_SHARE_OLD_DIE;
-  if (!oldest_die(adapt, survival) || adapt->wait > 0) return false;
+  if (!oldest_die(adapt, survival) || adapt->growth.wait > 0) return false;
   if (target != 0 && expected_ns(adapt, survival * (1 + share) / 2, bytes * 2) > with_roots(adapt, target))
     return false;
   if (!may_double(young)) return false;
   if (!crd_nursery_resize(young, bytes * 2, "the oldest die: a larger nursery lets more of them die")) {
-    wait_longer(&adapt->wait, &adapt->backoff);
+    wait_longer(&adapt->growth);
     return false;
   }
   /* The ages have decided, so a trial that runs is over. */
-  adapt->shrunk_from = adapt->size_before = 0;
+  adapt->shrinking.before = adapt->growth.before = 0;
   return true;
-}
-
-/* A success makes the next trial come soon: sizes are tried as long as they help. */
-static void end_trial(crd_young *young, double survival) {
-  crd_adapt *adapt = &young->adapt;
-  size_t before = adapt->size_before;
-  adapt->size_before = 0;
-  if (survival < adapt->rate_before * TRIAL_SUCCESS) {
-    adapt->backoff = WAIT_FIRST;
-    return;
-  }
-  wait_longer(&adapt->wait, &adapt->backoff);
-  crd_nursery_resize(young, before, "back: as much survives in the larger nursery");
 }
 
 /* Where memory is refused, wait is set but backoff is not doubled: the size was not tried. */
@@ -290,12 +289,12 @@ static void begin_trial(crd_young *young, double survival) {
   crd_adapt *adapt = &young->adapt;
   size_t before = young->space->nursery.bytes;
   if (!crd_nursery_resize(young, before * 2, "trial: much survives")) {
-    adapt->wait = adapt->backoff;
+    adapt->growth.wait = adapt->growth.backoff;
     return;
   }
-  ASSERT(adapt->shrunk_from == 0, "[adapt.2] a trial begins while another runs");
-  adapt->size_before = before;
-  adapt->rate_before = survival;
+  ASSERT(adapt->shrinking.before == 0, "[adapt.2] a trial begins while another runs");
+  adapt->growth.before = before;
+  adapt->growth.rate_before = survival;
 }
 
 static bool has_many_roots(const crd_adapt *adapt, size_t bytes) {
@@ -312,18 +311,20 @@ static void decide(crd_young *young, double survival) {
   /* Half the size must not have many roots, or the next decision would double it again. */
   bool many_roots = has_many_roots(adapt, bytes), may_halve = bytes > adapt->base && !has_many_roots(adapt, bytes / 2);
   bool vain = survival > TRIAL_VAIN && old_share(adapt, survival) > OLD_LIVE;
-  if (adapt->size_before != 0) end_trial(young, survival);
-  if (young->space->nursery.bytes != bytes || adapt->wait > 0) return;
+  if (adapt->growth.before != 0)
+    end_trial(young, &adapt->growth, survival < adapt->growth.rate_before * TRIAL_SUCCESS,
+              "back: as much survives in the larger nursery");
+  if (young->space->nursery.bytes != bytes || adapt->growth.wait > 0) return;
   if (bytes < adapt->base && in_time) {
     crd_nursery_resize(young, bytes * 2, "towards the base again: pauses allow it");
   } else if (many_roots && in_time && may_double(young)) {
-    if (!crd_nursery_resize(young, bytes * 2, "many roots")) adapt->wait = adapt->backoff;
+    if (!crd_nursery_resize(young, bytes * 2, "many roots")) adapt->growth.wait = adapt->growth.backoff;
   } else if (survival > SURVIVAL_HIGH && !vain && in_time && may_double(young)) {
     begin_trial(young, survival);
   } else if (may_halve && vain && adapt->ages.old_seen >= OLD_SAMPLES) {
     crd_nursery_resize(young, bytes / 2, "the oldest live like the others: a smaller nursery is enough");
   } else if (survival < SURVIVAL_LOW && may_halve) {
-    wait_longer(&adapt->wait, &adapt->backoff);
+    wait_longer(&adapt->growth);
     if (crd_nursery_resize(young, bytes / 2, "little survives")) crd_nursery_discard(young, false);
   }
 }
@@ -341,27 +342,20 @@ static bool takes_too_long(const crd_young *young, double survival) {
 /* Ends a trial of growth that runs, and keeps the nursery from growing for a while: the two would undo each other. */
 static void begin_shrinking(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
-  adapt->size_before = 0;
-  ASSERT(adapt->shrunk_from == 0, "[adapt.2] a trial begins while another runs");
-  adapt->shrunk_from = young->space->nursery.bytes;
-  adapt->least_before = adapt->least_rate;
-  wait_longer(&adapt->wait, &adapt->backoff);
+  adapt->growth.before = 0;
+  ASSERT(adapt->shrinking.before == 0, "[adapt.2] a trial begins while another runs");
+  adapt->shrinking.before = young->space->nursery.bytes;
+  adapt->shrinking.rate_before = adapt->least_rate;
+  wait_longer(&adapt->growth);
   crd_nursery_resize(young, young->space->nursery.bytes / 2, "a minor collection takes too much of the pause target");
 }
 
-/* Ends the trial of a smaller size. The size stays where the second core marked beside all collections of one of the
- * two sizes: then no sample says how fast that size is. */
-static void end_shrinking(crd_young *young) {
-  crd_adapt *adapt = &young->adapt;
-  size_t before = adapt->shrunk_from;
+/* The smaller size stays where the second core marked beside all collections of one of the two sizes: then no sample
+ * says how fast that size is. */
+static bool shrinking_succeeds(const crd_young *young) {
+  const crd_adapt *adapt = &young->adapt;
   bool unknown = young->marking->marker.thread != NULL && adapt->least_rate == RATE_NONE;
-  adapt->shrunk_from = 0;
-  if (unknown || adapt->least_rate < SHRINK_FAILURE * adapt->least_before) {
-    adapt->shrink_backoff = WAIT_FIRST;
-    return;
-  }
-  wait_longer(&adapt->shrink_wait, &adapt->shrink_backoff);
-  crd_nursery_resize(young, before, "back: collections of the smaller nursery take as long");
+  return unknown || adapt->least_rate < SHRINK_FAILURE * adapt->shrinking.rate_before;
 }
 
 /* After a decision: counts from here on. */
@@ -391,8 +385,9 @@ void crd_adapt_after_minor(crd_young *young, const cradle_event *minor) {
    * average nor, below, for a trial of this size. */
   if (filled < adapt->min / 4 * 3) return;
   adapt->survival += ((double)minor->u.minor.promoted_bytes / (double)filled - adapt->survival) * SURVIVAL_SHARE;
-  if (adapt->shrink_wait > 0) adapt->shrink_wait--;
-  bool may_shrink = adapt->shrunk_from == 0 && adapt->shrink_wait == 0 && young->space->nursery.bytes / 2 >= adapt->min;
+  if (adapt->shrinking.wait > 0) adapt->shrinking.wait--;
+  bool may_shrink =
+      adapt->shrinking.before == 0 && adapt->shrinking.wait == 0 && young->space->nursery.bytes / 2 >= adapt->min;
   if (filled < young->space->nursery.bytes / 4 * 3) {
     /* Where only a part is handed out for long, the size follows. Otherwise the first collections after the major
      * collection might be too long until it is known how fast they are. */
@@ -403,7 +398,7 @@ void crd_adapt_after_minor(crd_young *young, const cradle_event *minor) {
     }
     return;
   }
-  if (adapt->wait > 0) adapt->wait--;
+  if (adapt->growth.wait > 0) adapt->growth.wait--;
   adapt->promoted += minor->u.minor.promoted_bytes;
   adapt->allocated += filled;
   add_ages(&adapt->ages, &young->space->nursery.ages);
@@ -417,8 +412,9 @@ void crd_adapt_after_minor(crd_young *young, const cradle_event *minor) {
     begin_shrinking(young);
     begin_count(adapt);
   } else if (adapt->collections >= DECISION_COLLECTIONS) {
-    if (adapt->shrunk_from != 0)
-      end_shrinking(young);
+    if (adapt->shrinking.before != 0)
+      end_trial(young, &adapt->shrinking, shrinking_succeeds(young),
+                "back: collections of the smaller nursery take as long");
     else
       decide(young, survival);
     begin_count(adapt);

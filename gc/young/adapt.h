@@ -22,7 +22,7 @@
  * Without a pause target the clock is not used: counts alone decide, so every run takes the same decisions.
  *
  *   [adapt.1] min <= base <= max, and the nursery's size lies between min and max unless it is fixed.
- *   [adapt.2] At most one trial runs: size_before or shrunk_from is 0.
+ *   [adapt.2] At most one trial runs.
  */
 #ifndef CRADLE_GC_YOUNG_ADAPT_H
 #define CRADLE_GC_YOUNG_ADAPT_H
@@ -45,6 +45,13 @@ typedef struct crd_rates {
   uint32_t next;
 } crd_rates;
 
+/* A trial of another size, and when the next may begin. */
+typedef struct crd_trial {
+  size_t before;          /* the size before the trial; 0: none runs */
+  double rate_before;     /* what was measured at that size */
+  uint32_t wait, backoff; /* collections until the next trial; what the next failure sets wait to */
+} crd_trial;
+
 /* What the adaptive nursery knows. */
 typedef struct crd_adapt {
   bool fixed;
@@ -61,14 +68,10 @@ typedef struct crd_adapt {
   uint64_t root_words;          /* words of roots that the last collection looked at */
   crd_ages ages;                /* of the collections since the last decision */
   bool old_die;                 /* whether clearly fewer of the oldest lived when that was last known */
-  double rate_before;           /* promoted / allocated at the size before the trial */
-  size_t size_before;           /* 0: no trial runs */
-  uint32_t wait, backoff;       /* collections until it may grow; what the next failure sets wait to */
   double least_rate;   /* ns for each promoted byte, in the quickest collection since the last decision; those beside
                       * which the second core marked are left out */
-  size_t shrunk_from;  /* the size before it was halved for the pauses, while that is on trial; else 0 */
-  double least_before; /* least_rate at that size */
-  uint32_t shrink_wait, shrink_backoff; /* the same as wait and backoff, for halving for the pauses */
+  crd_trial growth;    /* of twice the size; measured: promoted / allocated */
+  crd_trial shrinking; /* of half the size, for the pauses; measured: least_rate */
 } crd_adapt;
 
 void crd_adapt_init(crd_young *young);

@@ -68,8 +68,8 @@ bool crd_nursery_resize(crd_young *young, size_t bytes, const char *reason);
 void crd_nursery_discard(crd_young *young, bool whole);
 /* Empties the nursery after a minor collection. hand_out comes next. */
 void crd_nursery_empty(crd_young *young);
-/* Secures the promotion reserve for the empty nursery. Then hands out `most` bytes, or as many as can be promoted into
- * the reserve, if that is fewer. The mutator's top is set later: by leaving the collecting state, or by set_top. */
+/* Secures the promotion reserve for the empty nursery. Then hands out `most` bytes, or as many as can be promoted if
+ * that is fewer. The mutator's top is set later: by leaving the collecting state, or by set_top. */
 void crd_nursery_hand_out(crd_young *young, size_t most);
 /* Called after the slow path has compared the size and has allocated or reserved: decides where the next look is.
  * object: what was allocated or reserved; NULL: that failed. */

@@ -361,7 +361,7 @@ static void it_grows_while_that_lets_more_die(void **state) {
   collect(DECISION, 60);
   collect(10 * DECISION, 60); /* the most */
   assert_int_equal(inside_nursery(heap)->bytes, 4 * BASE);
-  assert_int_equal(heap->young.adapt.size_before, 0);
+  assert_int_equal(heap->young.adapt.growth.before, 0);
 }
 
 /* At once, and up to the most. */
@@ -417,7 +417,7 @@ static void where_the_oldest_die_pauses_may_be_longer(void **state) {
   the_oldest_live(32, 80);
   collect(DECISION, 800);
   assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
-  heap->young.adapt.shrink_wait = heap->young.adapt.shrunk_from = 0;
+  heap->young.adapt.shrinking.wait = heap->young.adapt.shrinking.before = 0;
   heap->options.pause_ns = (uint64_t)(expected / 6);
   the_oldest_live(4, 80);
   collect(1, 800);
@@ -539,27 +539,27 @@ static void a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long(void **st
     collect(DECISION, 95); /* above nine tenths */
     assert_int_equal(inside_nursery(heap)->bytes, BASE);
     assert_string_equal(reason, "back: as much survives in the larger nursery");
-    assert_int_equal(heap->young.adapt.wait, wait);
+    assert_int_equal(heap->young.adapt.growth.wait, wait);
   }
-  heap->young.adapt.backoff = 4096;
-  heap->young.adapt.wait = 0;
+  heap->young.adapt.growth.backoff = 4096;
+  heap->young.adapt.growth.wait = 0;
   for (int round = 0; round < 2; round++) { /* that is the longest */
     collect(DECISION, 100);
     collect(DECISION, 95);
-    assert_int_equal(heap->young.adapt.wait, 4096);
-    heap->young.adapt.wait = 0;
+    assert_int_equal(heap->young.adapt.growth.wait, 4096);
+    heap->young.adapt.growth.wait = 0;
   }
 }
 
 static void a_trial_that_finds_no_memory_waits(void **state) {
   (void)state;
-  heap->young.adapt.backoff = 3 * FIRST_WAIT;
+  heap->young.adapt.growth.backoff = 3 * FIRST_WAIT;
   heap->young.adapt.max = inside_nursery(heap)->reserved_bytes * 4;
   inside_nursery(heap)->bytes = inside_nursery(heap)->reserved_bytes; /* twice as much has no place */
   collect(DECISION, 100);
   assert_int_equal(inside_nursery(heap)->bytes, inside_nursery(heap)->reserved_bytes);
-  assert_int_equal(heap->young.adapt.wait, 3 * FIRST_WAIT);
-  assert_int_equal(heap->young.adapt.size_before, 0);
+  assert_int_equal(heap->young.adapt.growth.wait, 3 * FIRST_WAIT);
+  assert_int_equal(heap->young.adapt.growth.before, 0);
   inside_nursery(heap)->bytes = BASE;
 }
 
@@ -589,7 +589,7 @@ static void it_shrinks_to_the_base_when_little_survives(void **state) {
   assert_int_equal(inside_nursery(heap)->bytes, 4 * BASE);
   collect(DECISION, 1); /* the second trial succeeds, and hardly anything survives */
   assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
-  assert_int_equal(heap->young.adapt.wait, FIRST_WAIT);
+  assert_int_equal(heap->young.adapt.growth.wait, FIRST_WAIT);
   collect(FIRST_WAIT - DECISION, 1);
   assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
   collect(DECISION, 1);
@@ -643,7 +643,7 @@ static void pauses_above_the_target_halve_it_at_once(void **state) {
   collect(100, 100);
   assert_int_equal(inside_nursery(heap)->bytes, LEAST);
   heap->options.pause_ns = (uint64_t)(expected * 100);
-  uint32_t wait = heap->young.adapt.wait; /* longer with each halving */
+  uint32_t wait = heap->young.adapt.growth.wait; /* longer with each halving */
   assert_true(wait > 2 * FIRST_WAIT);
   collect((int)wait - DECISION, 20);
   assert_int_equal(inside_nursery(heap)->bytes, LEAST);
@@ -706,7 +706,7 @@ static void the_time_of_roots_never_makes_it_smaller(void **state) {
 static void halving_that_does_not_shorten_is_undone(void **state) {
   (void)state;
   heap->options.pause_ns = MIB;
-  heap->young.adapt.wait = 1000000;
+  heap->young.adapt.growth.wait = 1000000;
   collect_lasting(1, 2 * MIB);
   for (int wait = FIRST_WAIT; wait <= 4 * FIRST_WAIT; wait *= 2) {
     while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 2 * MIB);
@@ -715,7 +715,7 @@ static void halving_that_does_not_shorten_is_undone(void **state) {
     assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
     collect_lasting(1, 2 * MIB);
     assert_int_equal(inside_nursery(heap)->bytes, BASE);
-    assert_int_equal(heap->young.adapt.shrink_wait, wait);
+    assert_int_equal(heap->young.adapt.shrinking.wait, wait);
     inside_major(heap)->phase = MAJOR_MARKING; /* nor is less handed out */
     assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
     inside_major(heap)->phase = MAJOR_IDLE;
@@ -729,15 +729,15 @@ static void halving_that_does_not_shorten_is_undone(void **state) {
 static void halving_that_shortens_somewhat_stays(void **state) {
   (void)state;
   heap->options.pause_ns = 2 * MIB;
-  heap->young.adapt.wait = 1000000;
-  heap->young.adapt.shrink_backoff = 4 * FIRST_WAIT;
+  heap->young.adapt.growth.wait = 1000000;
+  heap->young.adapt.shrinking.backoff = 4 * FIRST_WAIT;
   while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 4 * MIB);
   assert_string_equal(reason, "a minor collection takes too much of the pause target");
   heap->options.pause_ns = 1000 * MIB;
   collect_lasting(DECISION, 2 * MIB / 10 * 13); /* 1.3 times as long for a byte */
   assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
-  assert_int_equal(heap->young.adapt.shrink_wait, 0);
-  assert_int_equal(heap->young.adapt.shrink_backoff, FIRST_WAIT);
+  assert_int_equal(heap->young.adapt.shrinking.wait, 0);
+  assert_int_equal(heap->young.adapt.shrinking.backoff, FIRST_WAIT);
 }
 
 /* An unusually quick collection is informative; an interrupted one is not. */
@@ -768,7 +768,7 @@ static void long_collections_count_little(void **state) {
 static void sixteen_long_collections_count_in_full(void **state) {
   (void)state;
   double slow = 10 * NS_PER_BYTE * BASE / 10; /* ten times what the tenth that survives took before */
-  heap->young.adapt.wait = 1000000;
+  heap->young.adapt.growth.wait = 1000000;
   collect_lasting(SLOW - 1, (uint64_t)slow);
   assert_true(heap->young.adapt.ns_per_promoted_byte < 1.3 * NS_PER_BYTE);
   collect_lasting(1, (uint64_t)slow);
@@ -786,7 +786,7 @@ static void after_sixteen_long_collections_it_shrinks(void **state) {
   (void)state;
   double expected = NS_PER_BYTE * 0.1 * BASE;
   heap->options.pause_ns = (uint64_t)(expected * 2);
-  heap->young.adapt.wait = 1000000;
+  heap->young.adapt.growth.wait = 1000000;
   collect_lasting(10 * DECISION, (uint64_t)expected);
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
   collect_lasting(SLOW - 1, (uint64_t)(4 * expected));
@@ -910,7 +910,7 @@ static void where_the_oldest_die_more_is_handed_out(void **state) {
   (void)state;
   run_beside(MAJOR_MARKING);
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 1.2);
-  heap->young.adapt.wait = 1000000;
+  heap->young.adapt.growth.wait = 1000000;
   the_oldest_live(1, 50);
   collect_lasting(12, (uint64_t)USUAL_NS);
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
@@ -929,7 +929,7 @@ static void what_is_not_known_changes_nothing(void **state) {
   (void)state;
   run_beside(MAJOR_MARKING);
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 1.2);
-  heap->young.adapt.wait = 1000000;
+  heap->young.adapt.growth.wait = 1000000;
   the_oldest_live(1, 50);
   collect_lasting(DECISION, (uint64_t)USUAL_NS);
   assert_true(heap->young.adapt.old_die);
@@ -945,7 +945,7 @@ static void the_size_follows_what_is_handed_out(void **state) {
   (void)state;
   run_beside(MAJOR_MARKING);
   heap->young.adapt.survival = 0.1;
-  heap->young.adapt.wait = 1000000;
+  heap->young.adapt.growth.wait = 1000000;
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 2);
   collect_lasting(1, (uint64_t)USUAL_NS);
   assert_int_equal(heap->young.adapt.collections, 1);
@@ -970,7 +970,7 @@ static void the_size_follows_what_is_handed_out(void **state) {
 static void a_trial_without_a_sample_fails(void **state) {
   (void)state;
   heap->options.pause_ns = MIB;
-  heap->young.adapt.wait = 1000000;
+  heap->young.adapt.growth.wait = 1000000;
   while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 2 * MIB);
   heap->options.pause_ns = 1000 * MIB;
   collect(DECISION, 0);
@@ -983,7 +983,7 @@ static void other_trials_of_a_smaller_size_count(void **state) {
   for (int i = 0; i < 2; i++) {
     run_alone();
     heap->options.pause_ns = MIB;
-    heap->young.adapt.wait = 1000000;
+    heap->young.adapt.growth.wait = 1000000;
     while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 2 * MIB);
     heap->options.pause_ns = 1000 * MIB;
     if (i == 0)
@@ -999,14 +999,14 @@ static void other_trials_of_a_smaller_size_count(void **state) {
 static void trials_of_a_smaller_size_leave_out_what_marking_slowed_down(void **state) {
   (void)state;
   heap->options.pause_ns = MIB;
-  heap->young.adapt.wait = 1000000;
+  heap->young.adapt.growth.wait = 1000000;
   while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 2 * MIB);
   heap->options.pause_ns = 1000 * MIB;
   run_beside(MAJOR_MARKING);
   collect_lasting(DECISION, 2 * MIB); /* as long as the whole nursery */
   assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
-  assert_int_equal(heap->young.adapt.shrunk_from, 0);
-  assert_int_equal(heap->young.adapt.shrink_wait, 0);
+  assert_int_equal(heap->young.adapt.shrinking.before, 0);
+  assert_int_equal(heap->young.adapt.shrinking.wait, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_heap, close_heap)

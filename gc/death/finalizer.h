@@ -33,8 +33,6 @@
 
 #include "gc/death/registry.h"
 
-struct crd_services;
-
 /* The objects that came back and wait for the VM, by their addresses: [head, words.top). head <= shown <= words.top. */
 typedef struct crd_queue {
   crd_word_stack words;
@@ -82,7 +80,7 @@ bool crd_finalizers_queue(crd_death *death, crd_pace *pace);
 /* --- between collections --- */
 
 /* When marking starts: all objects that wait in queues are still to be marked. */
-void crd_finalizers_mark_begin(struct crd_services *services);
+void crd_finalizers_mark_begin(crd_services *services);
 /* When the mark stack is empty: marks a piece of them. false: all were marked before. */
 bool crd_finalizers_mark_some(crd_services *services);
 /* Queues every object with a finalizer. No major collection runs, and everything that is listed lives. */

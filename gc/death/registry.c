@@ -117,8 +117,7 @@ static inline void enter(crd_services *services, int kind, cradle_word entry) {
   services->finalizer_room--;
 }
 
-/* Enters an object into the lists of its kinds. The entry is the address that the object had; each phase asks where
- * it is now. */
+/* Enters an object into the lists of its kinds, by the address that it had: each phase asks where it is now. */
 static void distribute(crd_services *services, cradle_word entry) {
   if (entry_queue(entry) != 0) { /* registered by the program, not by its type */
     enter(services, REGISTERED_FINALIZER, entry);

@@ -7,8 +7,6 @@
 
 #include "gc/death/registry.h"
 
-struct crd_services;
-
 /* How far the end of a major collection has come with giving back stacks. */
 typedef struct crd_trim {
   size_t stacks; /* so many stacks are done */
@@ -31,6 +29,6 @@ bool crd_services_trim(crd_death *death, crd_pace *pace);
 void crd_services_discard(crd_services *services);
 /* Bytes committed for services: stacks and weak sets. */
 size_t crd_services_committed(crd_services *services);
-void crd_services_free_stacks(struct crd_services *services);
+void crd_services_free_stacks(crd_services *services);
 
 #endif

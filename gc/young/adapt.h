@@ -84,8 +84,8 @@ void crd_adapt_after_minor(crd_young *young, const cradle_event *minor);
 /* What the roots of the last minor collection took at least, by their number. */
 double crd_adapt_roots_least_ns(const crd_adapt *adapt);
 /* How much of the nursery to hand out. While a major collection runs it may be a part: a minor collection and an
- * increment must fit the pause target together, and increments of marking and clearing must come more often when they
- * fall behind. Without a second core, sweeping is left out. */
+ * increment must fit the pause target together, and increments that fell behind must come more often. Without a second
+ * core, sweeping is left out. */
 size_t crd_adapt_hand_out(const crd_young *young);
 
 #endif

@@ -31,10 +31,9 @@ static inline void trace_pending(crd_minor *context) {
   }
 }
 
-/* While a major collection marks: whether what an old object refers to must be marked now. A marked object lives. An
- * unmarked one may be dead; if it lives, marking reaches and traces it later. The second core may mark the object right
- * after this test. It then also traces the object, with all that the program has stored, because the program is paused.
- * Prebuilt objects lie outside the arenas and always live. */
+/* While a major collection marks: whether what an old object refers to must be marked now. An unmarked object may be
+ * dead; if it lives, marking reaches and traces it later. So does the second core if it marks the object right after
+ * this test. Prebuilt objects lie outside the arenas and always live. */
 static inline bool may_be_live(const crd_young *young, const cradle_word *object) {
   uintptr_t address = address_of(object);
   return !arenas_know(&young->space->old.arenas, address) || old_is_marked(&young->space->old, address);

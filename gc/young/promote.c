@@ -65,9 +65,8 @@ CRD_ALWAYS_INLINE cradle_word *pending_copy(const cradle_word *body) {
   return object_at(header_forwarded_to(body[0]));
 }
 
-/* Copies an object to the old generation and leaves its new address behind. The caller looks at its slots. For a
- * fixed-size object the type has size and size class, so the fast path computes neither. Other objects take the slow
- * path, and so does every object when the run is used up. */
+/* Copies an object to the old generation and leaves its new address behind. The caller looks at its slots. Objects of
+ * other types than fixed-size ones take the slow path, and so does every object when the run is used up. */
 CRD_ALWAYS_INLINE cradle_word *copy(crd_minor *context, cradle_word *object, uint64_t header, const crd_type *type) {
   crd_allocator *allocator = &context->allocators[type->size_class];
   cradle_word *place = words_of(allocator->free);
@@ -202,9 +201,8 @@ static CRADLE_NOINLINE void follow(crd_minor *context, cradle_word *object) {
   context->until = until;
 }
 
-/* Neighbours in the list tend to be of one type. The loop asks whether the type is the last one again, and looks its
- * slots up only if it is not. So the processor can predict where the slots are and go on to the next object. Otherwise
- * it would wait for the lookup. */
+/* Neighbours in the list tend to be of one type, whose slots are looked up once: so the processor can predict where they
+ * are and go on to the next object, instead of waiting for the lookup. */
 void crd_promote_list(crd_minor *context) {
   crd_minor local = borrow(context);
   uint32_t last_type = CRADLE_TYPE_ID_END;

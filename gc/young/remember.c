@@ -67,9 +67,8 @@ static inline bool marking_sees(const crd_young *young, const cradle_word *array
 }
 
 /* The counter of slots that may still be recorded before the next minor collection. A large array has its counter in
- * its page entry. Arrays that share pages share some counters: if two arrays meet in one, they are only remembered
- * as wholes earlier. A counter of an earlier collection begins anew here, so that no collection has to reset them
- * all. */
+ * its page entry; if two others meet in one, they are only remembered as wholes earlier. A counter of an earlier
+ * collection begins anew here. */
 static inline uint32_t *may_record(crd_young *young, const cradle_word *array) {
   uintptr_t address = address_of(array);
   crd_page *page = page_of(young, array);
@@ -108,9 +107,8 @@ CRD_ALWAYS_INLINE bool record_words(crd_young *young, const cradle_word *array, 
                                     const cradle_word *words, size_t count) {
   uint32_t *most = may_record(young, array);
   bool marking = marking_sees(young, array) && !list_instead(young, array, count);
-  /* If more slots were copied than may be recorded, the first that needs it has the whole array remembered: to
-   * record up to the limit first would probably be in vain. But the next minor collection then scans the array, and if
-   * that takes long, it is worth to find out how many slots need a record. */
+  /* If more slots were copied than may be recorded, the first that needs it has the whole array remembered, unless a
+   * scan of the array takes so long that it is worth to find out how many slots need a record. */
   bool few = structures || count <= *most || (!marking && count > SCANNED_MAX_BYTES / 8);
   for (size_t i = 0; i < count; i++) {
     if (structures) {
@@ -147,10 +145,8 @@ static CRADLE_NOINLINE bool record_items(crd_young *young, const cradle_word *ho
 }
 
 /* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. Young large
- * objects are left to remember_beside_large. The object then keeps its flag, and the next store into it comes here
- * again. Only the first SPARED_TIMES stores are spared, so that a loop of stores into one object soon takes the fast
- * path. Prebuilt objects, which lie outside the arenas, are always remembered, because their first store makes them
- * roots. */
+ * objects are left to remember_beside_large. Prebuilt objects, which lie outside the arenas, are always remembered,
+ * because their first store makes them roots. */
 static inline bool needs_nothing(crd_young *young, const cradle_word *object, cradle_word word) {
   uintptr_t address = address_of(object);
   /* An immediate that looks like the address of a young object only has the object remembered in vain. */

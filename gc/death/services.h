@@ -124,27 +124,6 @@ static inline cradle_word death_settle(const crd_death *death, uintptr_t place) 
   return place;
 }
 
-/* --- pieces of large arrays --- */
-
-/* So many items of a large array are looked at before the clock is. */
-#define SERVICE_PIECE_ITEMS LIMIT(1024, 4)
-
-typedef struct crd_piece {
-  uint64_t first, last; /* items [first, last) */
-} crd_piece;
-
-/* The items of an array to look at now: all of them, or the next piece. A piece that ends at the array's length is
- * the last. */
-static inline crd_piece death_next_piece(crd_death *death, uint64_t length, bool in_pieces) {
-  if (!in_pieces) return (crd_piece){0, length};
-  ASSERT(!death->is_minor, "a minor collection looks at an array in pieces");
-  crd_piece piece = {death->item, length};
-  if (piece.first > length) piece.first = length; /* the program has shortened it since */
-  if (length - piece.first > SERVICE_PIECE_ITEMS) piece.last = piece.first + SERVICE_PIECE_ITEMS;
-  death->item = piece.last < length ? piece.last : 0;
-  return piece;
-}
-
 /* --- the words of a holder --- */
 
 /* How many items the holder has, if they are of the kind, CRADLE_ITEMS_WEAK or CRADLE_ITEMS_EPHEMERONS; 0 otherwise. */
@@ -153,31 +132,39 @@ static inline uint64_t service_length(const crd_space *space, const cradle_word 
 }
 
 /* Calls visit for the holder's weak slots, or for one word of each of its pairs: 0 is the key, 1 the value. Of its
- * items it visits only those of the piece. */
+ * items it visits only [first, last). */
 CRD_ALWAYS_INLINE void service_visit(const crd_space *space, cradle_word *holder, cradle_items kind, unsigned word,
-                                     crd_piece piece, crd_slot_function visit, void *context) {
+                                     uint64_t first, uint64_t last, crd_slot_function visit, void *context) {
   const crd_type_services *services = space_services_of(space, holder[0]);
   uint64_t bitmap = kind == CRADLE_ITEMS_WEAK ? services->weak : services->ephemerons;
   for (; bitmap != 0; bitmap &= bitmap - 1) visit(context, services->values, holder + __builtin_ctzll(bitmap) + word);
   uint64_t step = kind == CRADLE_ITEMS_WEAK ? 1 : 2;
   cradle_word *items = holder + space_type(space, holder[0])->size / 8;
-  for (uint64_t i = piece.first; i < piece.last; i++) visit(context, services->values, items + step * i + word);
+  for (uint64_t i = first; i < last; i++) visit(context, services->values, items + step * i + word);
 }
 
 /* The same with all of the holder's items. */
 CRD_ALWAYS_INLINE void service_visit_all(const crd_space *space, cradle_word *holder, cradle_items kind, unsigned word,
                                          crd_slot_function visit, void *context) {
-  service_visit(space, holder, kind, word, (crd_piece){0, service_length(space, holder, kind)}, visit, context);
+  service_visit(space, holder, kind, word, 0, service_length(space, holder, kind), visit, context);
 }
+
+/* So many items of a large array are looked at before the clock is. */
+#define SERVICE_PIECE_ITEMS LIMIT(1024, 4)
 
 /* Visits the weak slots of a holder, or the keys of its pairs. With in_pieces, visits of a large array only the next
  * piece, and returns false if there is more. visit gets the death as its context. */
 CRD_ALWAYS_INLINE bool death_visit(crd_death *death, cradle_word *holder, cradle_items kind, bool in_pieces,
                                    crd_slot_function visit) {
-  uint64_t length = service_length(death->space, holder, kind);
-  crd_piece piece = death_next_piece(death, length, in_pieces);
-  service_visit(death->space, holder, kind, 0, piece, visit, death);
-  return piece.last == length;
+  uint64_t length = service_length(death->space, holder, kind), first = 0, last = length;
+  if (in_pieces) {
+    ASSERT(!death->is_minor, "a minor collection looks at an array in pieces");
+    first = death->item < length ? death->item : length; /* the program may have shortened it since */
+    if (length - first > SERVICE_PIECE_ITEMS) last = first + SERVICE_PIECE_ITEMS;
+    death->item = last < length ? last : 0;
+  }
+  service_visit(death->space, holder, kind, 0, first, last, visit, death);
+  return last == length;
 }
 
 #endif

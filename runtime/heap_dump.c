@@ -29,12 +29,14 @@ static bool write_to_file(void *data, const void *bytes, size_t count) {
 
 bool cradle_heap_dump(cradle_heap *heap, const char *path, cradle_error *error) {
   dump_file dump = {.path = path, .fd = -1};
-  bool written = cradle_heap_dump_to(heap, write_to_file, &dump, error);
+  cradle_error why;
+  bool written = cradle_heap_dump_to(heap, write_to_file, &dump, &why);
+  if (error != NULL) *error = why;
   if (dump.fd >= 0 && !crd_file_close(dump.fd) && written) dump.error = errno;
   if (written && dump.error == 0) return true;
-  const char *what = dump.error != 0 ? crd_open_failure(dump.error) : "memory for it was refused";
+  const char *what = dump.error != 0 ? crd_open_failure(dump.error) : why.message;
   char shown[100];
   (void)crd_show_text(shown, sizeof shown, path, strlen(path));
-  if (error != NULL) snprintf(error->message, sizeof error->message, "heap dump to \"%s\": %s", shown, what);
+  if (error != NULL) snprintf(error->message, sizeof error->message, "heap dump to \"%s\": %.130s", shown, what);
   return false;
 }

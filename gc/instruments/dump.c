@@ -11,7 +11,7 @@
 #include "gc/roots.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
-#define NARROW_WORDS (UINT64_C(1) << 32)
+#define POSITIONS (UINT64_C(1) << 32)
 
 typedef struct dump_buffer {
   dump_chunk chunk;
@@ -27,7 +27,6 @@ typedef struct dump_context {
   dump_header header;
   dump_totals totals;
   dump_buffer objects, references, roots;
-  crd_root_names names;
   cradle_object_info object; /* the one whose slots the walk is reporting; object NULL: none yet */
   uint64_t count;            /* of its references so far */
 } dump_context;
@@ -75,7 +74,7 @@ static uint32_t put_range_names(dump_context *context, const cradle_root_range *
   return number;
 }
 
-/* In the order of crd_root_name. */
+/* In the order of crd_walk_roots. */
 static void put_names(dump_context *context) {
   const cradle_heap *heap = context->heap;
   for (uint32_t i = 0; i < heap->space.types.count; i++)
@@ -95,14 +94,6 @@ static uint64_t position_of(const dump_context *context, uintptr_t address) {
   return (address - header->old_base) / 8;
 }
 
-static void add_position(dump_context *context, dump_buffer *buffer, uint64_t position) {
-  uint32_t narrow = (uint32_t)position;
-  if (context->header.position_bytes == 4)
-    add(context, buffer, &narrow, sizeof narrow);
-  else
-    add(context, buffer, &position, sizeof position);
-}
-
 /* Adds the object whose references have all been reported. An object's record has the number of its references, which
  * is known only when the walk comes to the next object. */
 static void end_object(dump_context *context) {
@@ -111,31 +102,28 @@ static void end_object(dump_context *context) {
   uint64_t position = position_of(context, address_of(info->object)), words = info->bytes / 8;
   ASSERT(info->type < DUMP_YOUNG, "a type id reaches into the flags");
   ASSERT(position + words <= context->header.words, "[dump.1] an object leads out of the dump");
-  ASSERT(context->count <= UINT32_MAX || context->header.position_bytes == 8, "[dump.1] a count does not fit");
   uint32_t type = info->type | (info->is_young ? DUMP_YOUNG : 0) | (info->is_large ? DUMP_LARGE : 0);
-  dump_object narrow = {(uint32_t)position, type, (uint32_t)words, (uint32_t)context->count};
-  dump_wide_object wide = {position, words, context->count, type, 0};
-  if (context->header.position_bytes == 4)
-    add(context, &context->objects, &narrow, sizeof narrow);
-  else
-    add(context, &context->objects, &wide, sizeof wide);
+  dump_object record = {(uint32_t)position, type, (uint32_t)words, (uint32_t)context->count};
+  add(context, &context->objects, &record, sizeof record);
   context->totals.objects++;
   context->totals.bytes += info->bytes;
   context->totals.references += context->count;
   context->count = 0;
 }
 
-static void tell_object(void *data, const cradle_object_info *info) {
+static bool tell_object(void *data, const cradle_object_info *info) {
   dump_context *context = data;
   end_object(context);
   context->object = *info;
+  return !context->failed;
 }
 
 static void tell_root(dump_context *context, const cradle_word *slot, uint64_t position) {
+  const crd_root_at *at = &context->walker.at;
   cradle_referrer referrer = {.slot = slot};
-  uint32_t range;
-  crd_root_name(&context->names, &referrer, &range);
-  dump_root root = {position, referrer.index, (uint32_t)referrer.holder, range};
+  crd_root_name(context->heap, &context->walker.at, &referrer);
+  dump_root root = {position, referrer.index, (uint32_t)at->holder,
+                    at->holder == CRADLE_HOLDER_ROOT_RANGE ? at->range : 0};
   add(context, &context->roots, &root, sizeof root);
   context->totals.roots++;
 }
@@ -150,16 +138,16 @@ static void tell_slot(void *data, const cradle_word *holder, const cradle_word *
   if (holder == NULL) {
     tell_root(context, slot, position);
   } else {
-    add_position(context, &context->references, position);
+    add(context, &context->references, &(uint32_t){(uint32_t)position}, sizeof(uint32_t));
     context->count++;
   }
 }
 
 /* --- the whole --- */
 
-static dump_header header_of(const cradle_heap *heap, uint32_t position_bytes) {
+static dump_header header_of(const cradle_heap *heap) {
   dump_header header = {.version = DUMP_VERSION,
-                        .position_bytes = position_bytes,
+                        .position_bytes = sizeof(uint32_t),
                         .old_base = heap->space.old.arenas.base,
                         .nursery_base = address_of(heap->space.nursery.start),
                         .old_words = heap->space.old.arenas.used_end * ARENA_BYTES / 8,
@@ -167,35 +155,35 @@ static dump_header header_of(const cradle_heap *heap, uint32_t position_bytes) {
                         .major_collections = heap->report.stats.major_collections};
   memcpy(header.magic, DUMP_MAGIC, sizeof header.magic);
   header.words = header.old_words + nursery_filled(&heap->space) / 8;
-  if (position_bytes == 0) header.position_bytes = header.words <= NARROW_WORDS ? 4 : 8;
   return header;
 }
 
 static cradle_walk_result dump(dump_context *context) {
+  crd_state before = crd_state_enter(&context->heap->report, HEAP_WALKING);
   put(context, &context->header, sizeof context->header);
   put_names(context);
-  cradle_walk_result result = crd_walk(context->heap, &context->walker);
+  cradle_walk_result result = crd_walk_within(context->heap, &context->walker);
   end_object(context);
   flush(context, &context->roots);
   flush(context, &context->objects);
   flush(context, &context->references);
-  dump_chunk end = {DUMP_END, sizeof context->totals};
-  put(context, &end, sizeof end);
+  put(context, &(dump_chunk){DUMP_END, sizeof context->totals}, sizeof(dump_chunk));
   put(context, &context->totals, sizeof context->totals);
+  crd_state_leave(&context->heap->report, before);
   return result;
 }
 
-bool crd_dump(cradle_heap *heap, uint32_t position_bytes, cradle_write_function write, void *data, crd_text *text) {
-  crd_walk_begin(heap, "cradle_heap_dump");
+bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error) {
+  crd_heap_check_thread(heap, "cradle_heap_dump");
   dump_context context = {.heap = heap,
                           .walker = {.object = tell_object, .slot = tell_slot, .data = &context},
                           .write = write,
                           .data = data,
-                          .header = header_of(heap, position_bytes),
+                          .header = header_of(heap),
                           .objects.chunk.tag = DUMP_OBJECTS,
                           .references.chunk.tag = DUMP_REFERENCES,
-                          .roots.chunk.tag = DUMP_ROOTS,
-                          .names = crd_root_names_begin(heap, &context.walker)};
+                          .roots.chunk.tag = DUMP_ROOTS};
+  if (context.header.words > POSITIONS) return crd_fail(error, "the heap spans more than 32 GiB, which no dump can hold");
   char *buffers = malloc(3 * BUFFER_BYTES);
   cradle_walk_result result = CRADLE_WALK_NO_MEMORY;
   if (buffers != NULL) {
@@ -205,17 +193,8 @@ bool crd_dump(cradle_heap *heap, uint32_t position_bytes, cradle_write_function 
     result = dump(&context);
     free(buffers);
   }
-  crd_walk_end(heap);
-  if (context.failed)
-    crd_text_format(text, "the dump could not be written");
-  else if (result == CRADLE_WALK_NO_MEMORY)
-    crd_text_format(text, "memory for the dump was refused");
-  return text->length == 0;
-}
-
-bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error) {
-  crd_text text = {.length = 0};
-  crd_dump(heap, 0, write, data, &text);
-  (void)crd_fail(error, "%s", text.buffer); /* empty after success */
-  return text.length == 0;
+  if (context.failed) return crd_fail(error, "the dump could not be written");
+  if (result == CRADLE_WALK_NO_MEMORY) return crd_fail(error, "memory for the dump was refused");
+  if (error != NULL) *error = (cradle_error){.option = NULL};
+  return true;
 }

@@ -4,18 +4,17 @@
  *     header | TYPE chunks | NAME chunks | OBJS, REFS and ROOT chunks, as each buffer fills up | END chunk
  *
  * Objects are told by their position: the number of the word in the old generation at which they begin, or, behind all
- * of these, in the nursery. So 4 bytes are enough for a heap below 32 GiB. All numbers are little-endian.
+ * of these, in the nursery. A position has 4 bytes, so a heap that spans more than 32 GiB is refused. All numbers are
+ * little-endian.
  *
- *   [dump.1] A position is below the header's words. With positions of 4 bytes every one fits, and so does every count
- *            of words and of references.
+ *   [dump.1] A position is below the header's words, which 4 bytes can number. So every count of words and of
+ *            references fits, too.
  *   [dump.2] The references of an object follow those of the object before it, in the objects' order.
  */
 #ifndef CRADLE_GC_INSTRUMENTS_DUMP_H
 #define CRADLE_GC_INSTRUMENTS_DUMP_H
 
 #include <cradle/inspect.h>
-
-#include "gc/base/text.h"
 
 #define DUMP_MAGIC "CRADLEHD"
 #define DUMP_VERSION 1
@@ -34,7 +33,7 @@
 typedef struct dump_header {
   char magic[8];
   uint32_t version;
-  uint32_t position_bytes;   /* 4 or 8 */
+  uint32_t position_bytes;   /* 4 */
   uint64_t old_base;         /* address of position 0 */
   uint64_t nursery_base;     /* address of position old_words */
   uint64_t old_words, words; /* positions are below words */
@@ -55,21 +54,13 @@ typedef struct dump_object {
   uint32_t position, type_and_flags, words, references;
 } dump_object;
 
-typedef struct dump_wide_object {
-  uint64_t position, words, references;
-  uint32_t type_and_flags, reserved;
-} dump_wide_object;
-
 typedef struct dump_totals {
   uint64_t objects, references, roots, bytes;
 } dump_totals;
 
 _Static_assert(sizeof(dump_header) == 64, "the file's header");
 _Static_assert(sizeof(dump_chunk) == 8 && sizeof(dump_root) == 24 && sizeof(dump_object) == 16 &&
-                   sizeof(dump_wide_object) == 32 && sizeof(dump_totals) == 32,
+                   sizeof(dump_totals) == 32,
                "the file's records");
-
-/* Writes the dump with positions of 4 or 8 bytes; 0: 4 if that is enough. false: text says what went wrong. */
-bool crd_dump(cradle_heap *heap, uint32_t position_bytes, cradle_write_function write, void *data, crd_text *text);
 
 #endif

@@ -1,59 +1,178 @@
 #include "gc/instruments/verify.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+
 #include "gc/death/registry.h"
 #include "gc/death/stored.h"
 #include "gc/report/event.h"
-#include "gc/heap.h"
 #include "gc/instruments/history.h"
-#include "gc/instruments/verification.h"
-#include "gc/report/misuse.h"
+#include "gc/instruments/referrers.h"
 #include "gc/mutator.h"
-#include "gc/report/report.h"
+
+/* --- the stacks of the collector --- */
+
+/* The lowest bits of an entry are tags. On the mark stack bit 0 says that the entry is the rest of an array, and then
+ * the entry below is an index and no object. */
+#define ENTRY_TAG ((cradle_word)1)
+#define ENTRY_TAGS ((cradle_word)7)
+
+static int compare(const void *a, const void *b) {
+  const cradle_word *x = a, *y = b;
+  return *x < *y ? -1 : *x > *y;
+}
+
+/* has_indices: it is the mark stack, whose indices are left out. false: memory was refused. */
+static bool sort(sorted_words *set, const crd_word_stack *stack, bool has_indices) {
+  set->words = malloc((word_stack_count(stack) + 1) * sizeof *set->words);
+  if (set->words == NULL) return false;
+  for (const cradle_word *entry = stack->top; entry > stack->base;) {
+    cradle_word word = *--entry;
+    if (has_indices && (word & ENTRY_TAG)) entry--;
+    set->words[set->count++] = word & ~ENTRY_TAGS;
+  }
+  ASSERT(set->count <= word_stack_count(stack), "a set has more words than its stack");
+  qsort(set->words, set->count, sizeof *set->words, compare);
+  return true;
+}
+
+bool crd_verify_has(const crd_verification *verification, int set, uintptr_t word) {
+  const sorted_words *in = &verification->sets[set];
+  return in->count != 0 && bsearch(&word, in->words, in->count, sizeof word, compare) != NULL;
+}
 
 /* false: memory was refused. */
 static bool prepare(crd_verification *verification) {
-  const cradle_heap *heap = verification->heap;
-  verify_sets *sets = &verification->sets;
-  crd_word_stack fresh = crd_registry_fresh(heap->space.services), items = crd_stored_items(heap->space.services);
-  return young_set_init(&verification->young.seen, heap) &&
-         sorted_words_init(&sets->recorded, &heap->young.recorded, false) &&
-         sorted_words_init(&sets->items, &items, false) &&
-         sorted_words_init(&sets->remembered, &heap->young.remembered, false) &&
-         sorted_words_init(&sets->grey, &heap->marking.mark_stack, true) &&
-         sorted_words_init(&sets->registered, &fresh, false);
+  cradle_heap *heap = verification->heap;
+  const crd_word_stack stacks[VERIFY_SETS] = {[VERIFY_RECORDED] = heap->young.recorded,
+                                              [VERIFY_ITEMS] = crd_stored_items(heap->space.services),
+                                              [VERIFY_REMEMBERED] = heap->young.remembered,
+                                              [VERIFY_GREY] = heap->marking.mark_stack,
+                                              [VERIFY_REGISTERED] = crd_registry_fresh(heap->space.services)};
+  for (int i = 0; i < VERIFY_SETS; i++)
+    if (!sort(&verification->sets[i], &stacks[i], i == VERIFY_GREY)) return false;
+  return true;
 }
 
 static void forget(crd_verification *verification) {
-  verify_sets *sets = &verification->sets;
-  young_set_fini(&verification->young.seen);
-  sorted_words_fini(&sets->recorded);
-  sorted_words_fini(&sets->items);
-  sorted_words_fini(&sets->remembered);
-  sorted_words_fini(&sets->grey);
-  sorted_words_fini(&sets->registered);
+  young_search_fini(&verification->young);
+  for (int i = 0; i < VERIFY_SETS; i++) free(verification->sets[i].words);
 }
+
+/* --- the faults --- */
+
+static void describe(crd_verification *verification, const cradle_word *object) {
+  crd_text_format(verification->text, "%s at %p",
+                  crd_name_type(&verification->heap->space, header_type(object[0])).buffer, (const void *)object);
+}
+
+static void describe_root(const crd_verification *verification, const cradle_word *slot) {
+  const cradle_heap *heap = verification->heap;
+  crd_text *text = verification->text;
+  crd_root_at at = verification->at;
+  cradle_referrer root = {.slot = slot};
+  crd_root_name(heap, &at, &root);
+  const char *kind = crd_holder_name(at.holder);
+  const crd_type_words name = crd_show_name(root.name == kind ? NULL : root.name);
+  switch (at.holder) {
+  case CRADLE_HOLDER_SHADOW_STACK: crd_text_format(text, "%s, word %" PRIu64, kind, root.index); break;
+  case CRADLE_HOLDER_SCOPED_ROOT: crd_text_format(text, "%s %s", kind, name.buffer); break;
+  case CRADLE_HOLDER_ROOT_RANGE: crd_text_format(text, "%s %s, index %" PRIu64, kind, name.buffer, root.index); break;
+  case CRADLE_HOLDER_GLOBAL_ROOT: crd_text_format(text, "the global root"); break;
+  case CRADLE_HOLDER_OTHER_ROOT: crd_text_format(text, "a root of the root callback"); break;
+  case CRADLE_HOLDER_HANDLE: crd_text_format(text, "a handle"); break;
+  default: crd_text_format(text, "a weak set");
+  }
+  if (at.stack != NULL && at.stack != &heap->space.mutator->own)
+    crd_text_format(text, " of the root stack at %p", (const void *)at.stack);
+  crd_text_format(text, " at %p", (const void *)slot);
+}
+
+/* Adds " (item 2)", or for items that are structures " (word 1 of item 2)". */
+static void describe_item(crd_verification *verification, const crd_type *type, size_t word) {
+  size_t words = type->item_size / 8;
+  if (type->items != CRADLE_ITEMS_STRUCTURES)
+    crd_text_format(verification->text, " (item %zu)", word);
+  else
+    crd_text_format(verification->text, " (word %zu of item %zu)", word % words, word / words);
+}
+
+/* Adds "word 5 (item 2) of type 3 (vector) at 0x...", or which root the slot is. */
+static void describe_slot(crd_verification *verification, const cradle_word *slot) {
+  crd_text *text = verification->text;
+  const cradle_word *holder = verification->holder.object;
+  if (holder == NULL) {
+    describe_root(verification, slot);
+    return;
+  }
+  const crd_type *type = space_type(&verification->heap->space, holder[0]);
+  size_t word = (size_t)(slot - holder), fixed = type->size / 8;
+  if (slot < holder || word >= type_object_bytes(type, holder) / 8) {
+    crd_text_format(text, "a slot that the trace callback visits at %p", (const void *)slot);
+  } else {
+    crd_text_format(text, "word %zu", word);
+    if (type->items >= CRADLE_ITEMS_REFERENCES && word >= fixed) describe_item(verification, type, word - fixed);
+  }
+  crd_text_format(text, " of ");
+  describe(verification, holder);
+}
+
+static void add_last_collection(crd_verification *verification) {
+  const cradle_heap *heap = verification->heap;
+  crd_text *text = verification->text;
+  if (heap->report.stats.minor_collections == 0) {
+    crd_text_format(text, "; last collection: none yet");
+    return;
+  }
+  crd_text_format(text, "; last collection: %" PRIu64 " (%s", heap->report.stats.minor_collections,
+                  crd_cause_name(heap->last_cause));
+  if (stress_is_on(&heap->options)) crd_text_format(text, " %" PRIu64, heap->stress.number);
+  crd_text_format(text, ")");
+}
+
+void crd_fault(crd_verification *verification, const char *what, const cradle_word *slot) {
+  if (verify_failed(verification)) return;
+  crd_text_format(verification->text, "%s", what);
+  if (slot != NULL) {
+    crd_text_format(verification->text, ": %#" PRIx64 " in ", *slot);
+    describe_slot(verification, slot);
+  }
+  add_last_collection(verification);
+}
+
+void crd_fault_at(crd_verification *verification, const char *what, uintptr_t address) {
+  if (verify_failed(verification)) return;
+  crd_text_format(verification->text, "%s", what);
+  if (address != 0) crd_text_format(verification->text, ": %#" PRIxPTR, address);
+  add_last_collection(verification);
+}
+
+void crd_fault_of(crd_verification *verification, const char *what, const cradle_word *object,
+                  const cradle_word *slot) {
+  if (verify_failed(verification)) return;
+  crd_text_format(verification->text, "%s: ", what);
+  describe(verification, object);
+  if (slot != NULL) {
+    crd_text_format(verification->text, " in ");
+    describe_slot(verification, slot);
+  }
+  add_last_collection(verification);
+}
+
+/* --- the order --- */
 
 /* Spans first, because the walk goes by their bitmaps; tables last, because they are compared with objects that the
  * walk has found in order. */
-static void verify_all(crd_verification *verification) {
-  crd_verify_spans(verification);
-  if (!verify_failed(verification)) crd_verify_objects(verification);
-  if (!verify_failed(verification)) crd_verify_tables(verification);
-}
-
 static void verify_prepared(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
-  verify_young *young = &verification->young;
   crd_state before = crd_state_enter(&heap->report, HEAP_VERIFYING);
   ASSERT(heap->space.mutator == NULL || __atomic_load_n(&heap->space.mutator->public.top, __ATOMIC_RELAXED) == NULL,
          "[state.1] the mutator may allocate while its heap is verified");
-  young->waiting = &heap->marking.mark_stack;
-  young->waiting_base = heap->marking.mark_stack.top;
-  verify_all(verification);
-  ASSERT(young->waiting->top >= young->waiting_base, "[verification.2] a verification takes from marking");
-  ASSERT(verify_failed(verification) || young->waiting->top == young->waiting_base,
+  crd_verify_spans(verification);
+  if (!verify_failed(verification)) crd_verify_objects(verification);
+  if (!verify_failed(verification)) crd_verify_tables(verification);
+  ASSERT(verify_failed(verification) || young_search_next(&verification->young) == NULL,
          "[verification.1] a young object was found and not looked into");
-  young->waiting->top = young->waiting_base; /* a fault leaves some */
   crd_state_leave(&heap->report, before);
 }
 
@@ -65,7 +184,7 @@ static bool verify_stopped(cradle_heap *heap, crd_text *text) {
   crd_history_suspect(heap, NULL);
   crd_verify_bounds(&verification);
   if (verify_failed(&verification)) return false;
-  bool prepared = prepare(&verification);
+  bool prepared = young_search_init(&verification.young, heap) && prepare(&verification);
   if (prepared) verify_prepared(&verification);
   forget(&verification);
   if (!prepared)

@@ -1,4 +1,4 @@
-#include "gc/instruments/verification.h"
+#include "gc/instruments/verify.h"
 
 #include <inttypes.h>
 
@@ -58,7 +58,7 @@ static const char *missing_beside(const crd_verification *verification, const cr
     return "an object has the pinned flag, but no pin [pin.1]";
   if (!header_has_barrier(flags)) return NULL;
   if (!header_has_barrier(object[0]) && !heap->young.remember_all &&
-      !sorted_words_contain(&verification->sets.remembered, address_of(object)))
+      !crd_verify_has(verification, VERIFY_REMEMBERED, address_of(object)))
     return "an old object has not the barrier flag, but is not remembered (was its header overwritten?) [heap.3]";
   bool is_large_array = header_records_slots(flags & type_old_flags(type, type_object_bytes(type, object)));
   if (is_large_array && !header_records_slots(object[0])) return "a large array has not the flags of one [heap.3]";
@@ -128,8 +128,8 @@ static bool is_remembered(const crd_verification *verification, const cradle_wor
   const cradle_heap *heap = verification->heap;
   const cradle_word *item =
       header_is_weak(header) ? crd_stored_item(&heap->space, verification->holder.object, slot) : NULL;
-  if (item != NULL && sorted_words_contain(&verification->sets.items, address_of(item))) return true;
-  return header_records_slots(header) && sorted_words_contain(&verification->sets.recorded, address_of(slot));
+  if (item != NULL && crd_verify_has(verification, VERIFY_ITEMS, address_of(item))) return true;
+  return header_records_slots(header) && crd_verify_has(verification, VERIFY_RECORDED, address_of(slot));
 }
 
 /* Reports that a store into the holder had no barrier. */
@@ -149,17 +149,17 @@ static void fault_of_barrier(crd_verification *verification, const char *young, 
 /* A slot refers into the nursery. The object is looked into later, when it is taken from the stack. */
 static void found_young(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
   cradle_heap *heap = verification->heap;
-  verify_young *young = &verification->young;
-  if (address - young->seen.start >= young->seen.bytes || address % 8 != 0) {
+  young_search *young = &verification->young;
+  if (address - young->start >= young->bytes || address % 8 != 0) {
     crd_fault(verification, "stale reference into the nursery, where no object is", slot);
     return;
   }
   if (verification->holder.is_old && !is_remembered(verification, slot))
     fault_of_barrier(verification, "a young one", slot);
-  if (!young_set_add(&young->seen, address)) return;
+  if (!young_search_found(young, address)) return;
   const cradle_word *object = object_at(address);
   if (!verify_header(verification, object, young_room(heap, address), HEADER_YOUNG_FLAGS, slot)) return;
-  if (!word_stack_push(young->waiting, address)) young->incomplete = true;
+  young_search_put_aside(young, address);
 }
 
 /* A slot refers into the old generation. Two barriers may be missing: a minor collection must learn of a young large
@@ -238,7 +238,7 @@ static void verify_service(void *data, bool value, cradle_word *slot) {
 static bool is_registered(const crd_verification *verification, const cradle_word *object, unsigned registers) {
   if (space_holds_young(&verification->heap->space, address_of(object)))
     return collection_is_off(&verification->heap->options) ||
-           sorted_words_contain(&verification->sets.registered, address_of(object));
+           crd_verify_has(verification, VERIFY_REGISTERED, address_of(object));
   return !(registers & REGISTERED_WEAKLY) || header_is_weak(object[0]);
 }
 
@@ -262,7 +262,7 @@ static bool is_traced(const crd_verification *verification, const cradle_word *o
   const crd_major *major = &heap->marking.major;
   if (major->phase != MAJOR_MARKING || major->overflowed || major->rescan_page != PAGE_NONE) return false;
   return old_is_marked(&heap->space.old, address_of(object)) && !old_is_listed(&heap->space.old, address_of(object)) &&
-         !sorted_words_contain(&verification->sets.grey, address_of(object));
+         !crd_verify_has(verification, VERIFY_GREY, address_of(object));
 }
 
 static void verify_old_object(void *data, cradle_word *object) {
@@ -304,19 +304,19 @@ static void verify_prebuilts(crd_verification *verification) {
 }
 
 static void verify_young_objects(crd_verification *verification) {
-  const verify_young *young = &verification->young;
-  while (young->waiting->top > young->waiting_base && !verify_failed(verification))
-    verify_slots(verification, (verify_holder){.object = object_at(*--young->waiting->top)});
+  for (cradle_word *object;
+       !verify_failed(verification) && (object = young_search_next(&verification->young)) != NULL;)
+    verify_slots(verification, (verify_holder){.object = object});
 }
 
 /* Whether two young objects overlap. Then one of them is longer than was allocated, or the other is no object, but a
  * reference that leads into the first. */
 static void verify_neighbours(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
-  const young_set *seen = &verification->young.seen;
-  const cradle_word *start = object_at(seen->start), *last = NULL;
-  for (size_t i = 0; i < young_set_length(seen) && !verify_failed(verification); i++)
-    for (uint64_t word = seen->bits[i]; word != 0; word &= word - 1) {
+  const young_search *found = &verification->young;
+  const cradle_word *start = object_at(found->start), *last = NULL;
+  for (size_t i = 0; i < young_search_length(found) && !verify_failed(verification); i++)
+    for (uint64_t word = found->bits[i]; word != 0; word &= word - 1) {
       const cradle_word *object = start + i * 64 + (uint32_t)__builtin_ctzll(word);
       if (last != NULL && object < last + type_object_bytes(space_type(&heap->space, last[0]), last) / 8) {
         crd_text what = {.length = 0};
@@ -342,51 +342,24 @@ static void verify_skipped(crd_verification *verification, bool value, const cra
     crd_fault(verification, unmarked, slot);
 }
 
-/* A word of the shadow stack below the watermark. */
-static void verify_unchanged(void *data, bool value, cradle_word *slot) {
-  verify_skipped(data, value, slot,
-                 "a shadow-stack word that counts as unchanged refers to a young object (no cradle_peek, or a top "
-                 "lowered without the watermark?) [mutator.6]",
-                 "a shadow-stack word that counts as unchanged refers to an object that marking has not seen (no "
-                 "cradle_peek?) [mutator.6]");
-}
-
-/* A root of a root stack that did not run since the last minor collection; the second function: which marking has not
- * come to. */
-static const char suspended_young[] = "a root of a suspended root stack refers to a young object: it was written while "
-                                      "the root stack was suspended [root_stack.2]";
-static void verify_rested(void *data, bool value, cradle_word *slot) {
-  verify_skipped(data, value, slot, suspended_young,
-                 "a root of a suspended root stack refers to an object that marking has not seen: it was written while "
-                 "the root stack was suspended [root_stack.3]");
-}
-static void verify_unmarked(void *data, bool value, cradle_word *slot) {
-  verify_skipped(data, value, slot, suspended_young, NULL);
-}
-
-static void verify_root_stacks(crd_verification *verification) {
-  cradle_heap *heap = verification->heap;
-  crd_mutator *mutator = heap->space.mutator;
-  if (mutator == NULL) return;
-  for (EACH_ROOT_STACK(stack, mutator, ROOT_STACKS_RESTED))
-    (void)visit_root_stack(heap->options.shadow_stack, stack, false, verify_rested, verification);
-  for (EACH_ROOT_STACK(stack, mutator, ROOT_STACKS_UNMARKED))
-    (void)visit_root_stack(heap->options.shadow_stack, stack, false, verify_unmarked, verification);
-}
-
-static void verify_roots(crd_verification *verification) {
-  cradle_heap *heap = verification->heap;
-  verification->holder = (verify_holder){.root = "a root of the root callback"};
-  visit_unchanged_roots(&heap->roots, verify_unchanged, verification);
-  verify_root_stacks(verification);
-  visit_roots(&heap->roots, verify_slot, verification);
-  verification->holder = (verify_holder){.root = "a handle"};
-  visit_handles(&heap->tables, 0, heap->tables.handles.used, verify_slot, verification);
-}
-
-static void verify_weak_sets(crd_verification *verification) {
-  verification->holder = (verify_holder){.root = "a weak set"};
-  crd_weak_sets_each(verification->heap->space.services, verify_service, verification);
+static void verify_root(void *data, bool value, cradle_word *slot) {
+  crd_verification *verification = data;
+  const crd_root_at *at = &verification->at;
+  if (at->stack != NULL && at->ring != ROOT_STACKS_RAN)
+    verify_skipped(verification, value, slot,
+                   "a root of a suspended root stack refers to a young object: it was written while the root stack was "
+                   "suspended [root_stack.2]",
+                   at->ring == ROOT_STACKS_UNMARKED
+                       ? NULL
+                       : "a root of a suspended root stack refers to an object that marking has not seen: it was "
+                         "written while the root stack was suspended [root_stack.3]");
+  else if (at->holder == CRADLE_HOLDER_SHADOW_STACK && slot < at->stack->watermark)
+    verify_skipped(verification, value, slot,
+                   "a shadow-stack word that counts as unchanged refers to a young object (no cradle_peek, or a top "
+                   "lowered without the watermark?) [mutator.6]",
+                   "a shadow-stack word that counts as unchanged refers to an object that marking has not seen (no "
+                   "cradle_peek?) [mutator.6]");
+  verify_slot(verification, value, slot);
 }
 
 /* Roots, old objects and prebuilt ones find young objects; the young ones find more. A broken old object is reported
@@ -394,12 +367,15 @@ static void verify_weak_sets(crd_verification *verification) {
 void crd_verify_objects(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
   ASSERT(!verify_failed(verification), "[verification.1] objects are looked at in a heap that is broken");
-  verify_roots(verification);
+  verification->holder = (verify_holder){.object = NULL};
+  crd_walk_roots(heap, &verification->at, verify_root, verification);
   if (!verify_failed(verification)) crd_old_each(&heap->space.old, verify_old_object, verification);
   verify_prebuilts(verification);
   verify_young_objects(verification);
   verify_broken(verification);
-  if (!verify_failed(verification) && heap->space.services != NULL) verify_weak_sets(verification);
+  verification->holder = (verify_holder){.object = NULL};
+  if (!verify_failed(verification) && heap->space.services != NULL)
+    crd_weak_sets_each(heap->space.services, verify_service, verification);
   verify_young_objects(verification);
   if (!verify_failed(verification)) verify_neighbours(verification);
 }

@@ -3,39 +3,30 @@
 #include "gc/death/services.h"
 #include "gc/heap.h"
 #include "gc/instruments/describe.h"
-#include "gc/instruments/young_set.h"
+#include "gc/instruments/young_search.h"
 #include "gc/mutator.h"
-#include "gc/roots.h"
-#include "gc/report/report.h"
-#include "gc/tables/handle.h"
-#include "gc/tables/pin.h"
-#include "gc/tables/prebuilt.h"
 
 typedef struct walk_context {
   cradle_heap *heap;
   crd_walker *walker;
-  young_set seen;
-  cradle_word *waiting;      /* the mark stack's top when the walk began */
+  young_search young;
   const cradle_word *holder; /* NULL: a root; roots come before any object */
   bool wants_slots;          /* false: nobody asked for slots, and no young object is to be found by them */
-  bool incomplete;
 } walk_context;
 
-/* --- finding --- */
-
-static void put_aside(walk_context *context, uintptr_t address) {
-  if (!word_stack_push(&context->heap->marking.mark_stack, address)) context->incomplete = true;
-}
+/* --- slots and objects --- */
 
 static void found(walk_context *context, uintptr_t address) {
   cradle_heap *heap = context->heap;
+  const crd_arenas *arenas = &heap->space.old.arenas;
   if (space_is_young(&heap->space, address)) {
-    if (young_set_add(&context->seen, address)) put_aside(context, address);
-  } else if (heap->space.old.young_large != PAGE_NONE && old_is_young_large(&heap->space.old, address)) {
-    arenas_page(&heap->space.old.arenas, arenas_page_number(&heap->space.old.arenas, address))->state =
-        PAGE_LARGE_REACHED;
-    put_aside(context, address);
+    if (!young_search_found(&context->young, address)) return;
+  } else if (old_is_young_large(&heap->space.old, address)) {
+    arenas_page(arenas, arenas_page_number(arenas, address))->state = PAGE_LARGE_REACHED;
+  } else {
+    return;
   }
+  young_search_put_aside(&context->young, address);
 }
 
 /* While the order of death goes on, an object that a finalizer has brought back may refer to one that has not been
@@ -71,7 +62,7 @@ static void walk_object(void *data, cradle_word *object) {
          "[header.1] a walk comes to what is no object");
   if (walker->object != NULL) {
     cradle_object_info info = crd_object_info(context->heap, object);
-    walker->object(walker->data, &info);
+    if (!walker->object(walker->data, &info)) walker->stopped = true;
   }
   const crd_type *type = space_type(&context->heap->space, object[0]);
   if (!context->wants_slots || walker->stopped) return;
@@ -83,49 +74,87 @@ static void walk_object(void *data, cradle_word *object) {
 
 /* --- roots --- */
 
-static void walk_handles(walk_context *context) {
-  const crd_handles *handles = &context->heap->tables.handles;
-  context->walker->root = CRADLE_HOLDER_HANDLE;
-  for (uint32_t i = 0; i < handles->used; i++) {
-    context->walker->index = i;
-    if (handle_is_open(&handles->entries[i])) walk_slot(context, false, &handles->entries[i].word);
+static void walk_ranges(cradle_root_range *range, crd_root_at *at, crd_slot_function visit, void *context) {
+  at->holder = CRADLE_HOLDER_ROOT_RANGE;
+  for (; range != NULL; range = range->next, at->range++) {
+    at->name = range->name;
+    at->base = range_base(range);
+    (void)visit_range(range, visit, context);
   }
+  at->name = NULL;
+  at->base = NULL;
 }
 
-static void walk_pins(walk_context *context) {
-  const crd_pins *pins = &context->heap->tables.pins;
-  context->walker->root = CRADLE_HOLDER_PIN;
-  for (uint32_t i = 0; i < pins->count; i++) {
-    context->walker->index = i;
-    walk_slot(context, false, words_of(&pins->pins[i].address));
+static void walk_root_stack(const cradle_heap *heap, crd_root_at *at, crd_slot_function visit, void *context) {
+  const cradle_root_stack *stack = at->stack;
+  at->holder = CRADLE_HOLDER_SHADOW_STACK;
+  at->base = stack->shadow.base;
+  visit_kind(stack->shadow.base, stack->shadow.top, heap->options.shadow_stack, visit, context);
+  at->holder = CRADLE_HOLDER_SCOPED_ROOT;
+  at->base = NULL;
+  at->index = 0;
+  for (const cradle_word *top = stack->scoped.top; top > stack->scoped.base + 1; at->index++) {
+    crd_scoped_root root = scoped_root_next(&top);
+    at->name = root.name;
+    visit(context, root.kind == CRADLE_KIND_VALUE, root.variable);
   }
+  walk_ranges(stack->ranges, at, visit, context);
 }
 
-static void walk_prebuilts(walk_context *context) {
-  const crd_prebuilts *prebuilts = &context->heap->tables.prebuilts;
-  context->walker->root = CRADLE_HOLDER_PREBUILT;
-  for (uint32_t i = 0; i < prebuilts->written; i++) {
-    cradle_word *object = prebuilts->of[i].object;
-    context->walker->prebuilt = object;
-    visit_object(&context->heap->space.types, object, walk_slot, context);
+static void walk_mutator(const cradle_heap *heap, crd_root_at *at, crd_slot_function visit, void *context) {
+  crd_mutator *mutator = heap->space.mutator;
+  crd_root_stack_store(mutator);
+  for (at->ring = ROOT_STACKS_RAN; at->ring < ROOT_STACKS_RINGS; at->ring++)
+    for (EACH_ROOT_STACK(stack, mutator, at->ring)) {
+      at->stack = stack;
+      walk_root_stack(heap, at, visit, context);
+    }
+  at->stack = NULL;
+  walk_ranges(mutator->ranges, at, visit, context);
+}
+
+void crd_walk_roots(cradle_heap *heap, crd_root_at *at, crd_slot_function visit, void *context) {
+  const crd_handles *handles = &heap->tables.handles;
+  *at = (crd_root_at){.index = 0};
+  if (heap->space.mutator != NULL) walk_mutator(heap, at, visit, context);
+  at->holder = CRADLE_HOLDER_GLOBAL_ROOT;
+  for (at->index = 0; at->index < heap->roots.global_count; at->index++) {
+    const crd_global_root *root = &heap->roots.globals[at->index];
+    visit(context, root->kind == CRADLE_KIND_VALUE, root->address);
   }
+  at->holder = CRADLE_HOLDER_OTHER_ROOT;
+  at->index = 0;
+  (void)visit_callback_roots(&heap->roots, visit, context);
+  at->holder = CRADLE_HOLDER_HANDLE;
+  for (at->index = 0; at->index < handles->used; at->index++)
+    if (handle_is_open(&handles->entries[at->index])) visit(context, false, &handles->entries[at->index].word);
+  at->holder = CRADLE_HOLDER_OBJECT;
 }
 
 static void walk_waiting(void *data, uint32_t queue, cradle_word *word) {
   walk_context *context = data;
-  context->walker->root = CRADLE_HOLDER_FINALIZER_QUEUE;
-  context->walker->index = queue;
+  context->walker->at.index = queue;
   walk_slot(context, false, word);
 }
 
-static void walk_roots(walk_context *context) {
+/* The roots that the verifier looks at otherwise: pins, prebuilt objects, finalizer queues. */
+static void walk_tables(walk_context *context) {
   cradle_heap *heap = context->heap;
-  visit_roots(&heap->roots, walk_slot, context);
-  walk_handles(context);
-  walk_pins(context);
-  walk_prebuilts(context);
+  const crd_pins *pins = &heap->tables.pins;
+  const crd_prebuilts *prebuilts = &heap->tables.prebuilts;
+  crd_root_at *at = &context->walker->at;
+  at->holder = CRADLE_HOLDER_PIN;
+  for (at->index = 0; at->index < pins->count; at->index++)
+    walk_slot(context, false, words_of(&pins->pins[at->index].address));
+  at->holder = CRADLE_HOLDER_PREBUILT;
+  for (uint32_t i = 0; i < prebuilts->written; i++) {
+    at->base = prebuilts->of[i].object;
+    visit_object(&heap->space.types, prebuilts->of[i].object, walk_slot, context);
+  }
+  at->base = NULL;
+  at->holder = CRADLE_HOLDER_FINALIZER_QUEUE;
   if (heap->space.services != NULL) crd_registry_each_waiting(heap->space.services, walk_waiting, context);
-  context->walker->root = CRADLE_HOLDER_OBJECT;
+  at->holder = CRADLE_HOLDER_OBJECT;
 }
 
 /* --- the walk --- */
@@ -142,28 +171,23 @@ static void walk_old(walk_context *context) {
   }
 }
 
-static void walk_young(walk_context *context) {
-  crd_word_stack *stack = &context->heap->marking.mark_stack;
-  while (stack->top > context->waiting && !context->walker->stopped) walk_object(context, object_at(*--stack->top));
-}
-
 /* Roots first: with the old objects' slots, they lead to the young objects, which come last. */
 static void walk_all(walk_context *context) {
   cradle_heap *heap = context->heap;
   bool has_young = nursery_filled(&heap->space) != 0 || heap->space.old.young_large != PAGE_NONE;
   crd_old_retire(&heap->space.old);
   context->wants_slots = has_young || context->walker->slot != NULL;
-  if (context->wants_slots) walk_roots(context);
+  if (context->wants_slots) {
+    crd_walk_roots(heap, &context->walker->at, walk_slot, context);
+    walk_tables(context);
+  }
   walk_old(context);
-  walk_young(context);
+  for (cradle_word *object; !context->walker->stopped && (object = young_search_next(&context->young)) != NULL;)
+    walk_object(context, object);
 }
 
-/* Undoes what the walk did to the heap [walk.1]: a walk that was stopped leaves objects on the stack, and large young
- * ones have the state that says that they were found. */
-static void restore(walk_context *context) {
-  const crd_old *old = &context->heap->space.old;
-  ASSERT(context->heap->marking.mark_stack.top >= context->waiting, "[walk.1] a walk takes from marking");
-  context->heap->marking.mark_stack.top = context->waiting;
+/* Large young objects have the state that says that they were found [walk.1]. */
+static void forget_found(const crd_old *old) {
   for (uint32_t page = old->young_large; page != PAGE_NONE; page = arenas_page(&old->arenas, page)->next) {
     crd_page *entry = arenas_page(&old->arenas, page);
     ASSERT(entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED,
@@ -172,43 +196,26 @@ static void restore(walk_context *context) {
   }
 }
 
-void crd_walk_begin(cradle_heap *heap, const char *what) {
-  crd_heap_check_thread(heap, what);
-  (void)crd_state_enter(&heap->report, HEAP_WALKING);
-}
-
-void crd_walk_end(cradle_heap *heap) {
-  crd_state_leave(&heap->report, HEAP_MUTATING);
-}
-
-cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker) {
-  walk_context context = {.heap = heap, .walker = walker, .waiting = heap->marking.mark_stack.top};
+cradle_walk_result crd_walk_within(cradle_heap *heap, crd_walker *walker) {
+  walk_context context = {.heap = heap, .walker = walker};
+  bool prepared = young_search_init(&context.young, heap);
   ASSERT(heap->report.state == HEAP_WALKING, "a walk that was not begun");
-  if (!young_set_init(&context.seen, heap)) return CRADLE_WALK_NO_MEMORY;
-  walk_all(&context);
-  restore(&context);
-  young_set_fini(&context.seen);
+  if (prepared) walk_all(&context);
+  forget_found(&heap->space.old);
+  young_search_fini(&context.young);
   if (walker->stopped) return CRADLE_WALK_STOPPED;
-  return context.incomplete ? CRADLE_WALK_NO_MEMORY : CRADLE_WALK_COMPLETE;
+  return prepared && !context.young.incomplete ? CRADLE_WALK_COMPLETE : CRADLE_WALK_NO_MEMORY;
 }
 
-/* --- every object --- */
-
-typedef struct each_context {
-  crd_walker walker;
-  cradle_walk_function function;
-  void *data;
-} each_context;
-
-static void each_object(void *data, const cradle_object_info *info) {
-  each_context *each = data;
-  if (!each->function(each->data, info)) each->walker.stopped = true;
+cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker, const char *what) {
+  crd_heap_check_thread(heap, what);
+  crd_state before = crd_state_enter(&heap->report, HEAP_WALKING);
+  cradle_walk_result result = crd_walk_within(heap, walker);
+  crd_state_leave(&heap->report, before);
+  return result;
 }
 
 cradle_walk_result cradle_heap_walk(cradle_heap *heap, cradle_walk_function function, void *data) {
-  each_context each = {.walker = {.object = each_object, .data = &each}, .function = function, .data = data};
-  crd_walk_begin(heap, "cradle_heap_walk");
-  cradle_walk_result result = crd_walk(heap, &each.walker);
-  crd_walk_end(heap);
-  return result;
+  crd_walker walker = {.object = function, .data = data};
+  return crd_walk(heap, &walker, "cradle_heap_walk");
 }

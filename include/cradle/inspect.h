@@ -129,8 +129,8 @@ CRADLE_API void cradle_describe_address(const cradle_heap *heap, const void *add
 
 /* Writes to a file every live object with its type and size, and every reference to an object from another or from a
  * root. Other contents are not written. The form is in docs/heap-dump.md; about 16 bytes an object and 4 a reference.
- * tools/cradle-heap reads it. Costs a look at all slots and 1 MiB of memory. false: writing failed or memory was
- * refused; error says which, and names path. Does not collect.
+ * tools/cradle-heap reads it. Costs a look at all slots and 1 MiB of memory. false: writing failed, memory was refused,
+ * or the heap spans more than 32 GiB; error says which, and names path. Does not collect.
  *
  * The dump is written in place of what the file held; a pipe or a device is written as it is. What a call that failed
  * has written stays and has no end, which readers report. */

@@ -153,51 +153,58 @@ static void what_takes_many_chunks_is_whole(void **state) {
   for (size_t i = 0; i < REFERENCES; i++) cradle_store(f.m, holder, &holder->item[i], list);
   for (int i = 0; i < ROOTS; i++) cradle_push(f.m, list);
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
-  for (uint32_t width = 4; width <= 8; width += 4) {
-    crd_text text = {.length = 0};
-    all.bytes = 0;
-    assert_true(crd_dump(f.heap, width, keep, &all, &text));
-    size_t end = all.bytes, bytes;
-    dump_header header;
-    dump_totals totals;
-    memcpy(&header, all.text, sizeof header);
-    memcpy(&totals, chunks_of(&all, end, DUMP_END, &bytes), sizeof totals);
-    assert_int_equal(bytes, sizeof totals);
-    assert_int_equal(totals.objects, OBJECTS + 1);
-    assert_int_equal(totals.references, REFERENCES + OBJECTS - 1);
-    assert_int_equal(totals.roots, ROOTS + 2);
-    uint64_t wanted = ((uintptr_t)list - header.old_base) / 8, in_objects = 0, found = 0;
-    const char *at = chunks_of(&all, end, DUMP_OBJECTS, &bytes);
-    assert_int_equal(bytes, totals.objects * (width == 4 ? sizeof(dump_object) : sizeof(dump_wide_object)));
-    for (uint64_t i = 0; i < totals.objects; i++) {
-      dump_object narrow;
-      dump_wide_object wide;
-      if (width == 4)
-        memcpy(&narrow, at + i * sizeof narrow, sizeof narrow), in_objects += narrow.references;
-      else
-        memcpy(&wide, at + i * sizeof wide, sizeof wide), in_objects += wide.references;
-    }
-    assert_int_equal(in_objects, totals.references);
-    at = chunks_of(&all, end, DUMP_REFERENCES, &bytes);
-    assert_int_equal(bytes, (totals.references * width + 7) / 8 * 8);
-    for (uint64_t i = 0; i < totals.references; i++) {
-      uint64_t position = 0;
-      memcpy(&position, at + i * width, width);
-      assert_true(position < header.words);
-      found += position == wanted;
-    }
-    assert_int_equal(found, REFERENCES);
-    at = chunks_of(&all, end, DUMP_ROOTS, &bytes);
-    assert_int_equal(bytes, totals.roots * sizeof(dump_root));
-    for (uint64_t i = 0; i < ROOTS; i++) {
-      dump_root root;
-      memcpy(&root, at + i * sizeof root, sizeof root);
-      assert_int_equal(root.holder, CRADLE_HOLDER_SHADOW_STACK);
-      assert_int_equal(root.index, i);
-      assert_int_equal(root.position, wanted);
-    }
+  all.bytes = 0;
+  assert_true(cradle_heap_dump_to(f.heap, keep, &all, NULL));
+  size_t end = all.bytes, bytes;
+  dump_header header;
+  dump_totals totals;
+  memcpy(&header, all.text, sizeof header);
+  memcpy(&totals, chunks_of(&all, end, DUMP_END, &bytes), sizeof totals);
+  assert_int_equal(bytes, sizeof totals);
+  assert_int_equal(totals.objects, OBJECTS + 1);
+  assert_int_equal(totals.references, REFERENCES + OBJECTS - 1);
+  assert_int_equal(totals.roots, ROOTS + 2);
+  uint64_t wanted = ((uintptr_t)list - header.old_base) / 8, in_objects = 0, found = 0;
+  const char *at = chunks_of(&all, end, DUMP_OBJECTS, &bytes);
+  assert_int_equal(bytes, totals.objects * sizeof(dump_object));
+  for (uint64_t i = 0; i < totals.objects; i++) {
+    dump_object object;
+    memcpy(&object, at + i * sizeof object, sizeof object), in_objects += object.references;
+  }
+  assert_int_equal(in_objects, totals.references);
+  at = chunks_of(&all, end, DUMP_REFERENCES, &bytes);
+  assert_int_equal(bytes, (totals.references * sizeof(uint32_t) + 7) / 8 * 8);
+  for (uint64_t i = 0; i < totals.references; i++) {
+    uint32_t position;
+    memcpy(&position, at + i * sizeof position, sizeof position);
+    assert_true(position < header.words);
+    found += position == wanted;
+  }
+  assert_int_equal(found, REFERENCES);
+  at = chunks_of(&all, end, DUMP_ROOTS, &bytes);
+  assert_int_equal(bytes, totals.roots * sizeof(dump_root));
+  for (uint64_t i = 0; i < ROOTS; i++) {
+    dump_root root;
+    memcpy(&root, at + i * sizeof root, sizeof root);
+    assert_int_equal(root.holder, CRADLE_HOLDER_SHADOW_STACK);
+    assert_int_equal(root.index, i);
+    assert_int_equal(root.position, wanted);
   }
   cradle_pop_many(f.m, ROOTS);
+}
+
+/* [dump.1] */
+static void a_heap_that_spans_more_than_32_gib_is_refused(void **state) {
+  (void)state;
+  uint32_t *end = &inside_old(f.heap)->arenas.used_end, before = *end;
+  cradle_error error;
+  size_t room = SIZE_MAX;
+  *end = (uint32_t)((UINT64_C(32) << 30) / ARENA_BYTES) + 1;
+  bool dumped = cradle_heap_dump_to(f.heap, refuse_after, &room, &error);
+  *end = before;
+  assert_false(dumped);
+  assert_non_null(strstr(error.message, "32 GiB"));
+  assert_true(room == SIZE_MAX);
 }
 
 static void write_to_standard_error(void *data, cradle_visitor *visitor) {
@@ -289,6 +296,7 @@ static void a_dump_for_which_no_descriptor_is_left(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(a_dump_that_cannot_be_written),     WITH_FIXTURE(what_takes_many_chunks_is_whole),
+      WITH_FIXTURE(a_heap_that_spans_more_than_32_gib_is_refused),
       WITH_FIXTURE(a_dumps_writes_that_use_the_heap),  WITH_FIXTURE(a_dump_that_is_refused),
       WITH_FIXTURE(a_dump_is_never_a_standard_stream), WITH_FIXTURE(a_dump_for_which_no_descriptor_is_left),
   };

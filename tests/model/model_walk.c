@@ -204,26 +204,16 @@ static void *address_at(const dump_reader *reader, uint64_t position) {
   return (void *)address;
 }
 
-static dump_wide_object dumped_object(const dump_reader *reader, uint64_t i) {
-  dump_wide_object wide;
-  dump_object narrow;
-  if (reader->header.position_bytes == 8) {
-    memcpy(&wide, reader->objects.bytes + i * sizeof wide, sizeof wide);
-    return wide;
-  }
-  memcpy(&narrow, reader->objects.bytes + i * sizeof narrow, sizeof narrow);
-  return (dump_wide_object){narrow.position, narrow.words, narrow.references, narrow.type_and_flags, 0};
+static dump_object dumped_object(const dump_reader *reader, uint64_t i) {
+  dump_object object;
+  memcpy(&object, reader->objects.bytes + i * sizeof object, sizeof object);
+  return object;
 }
 
 static void *reference_at(const dump_reader *reader, uint64_t i) {
-  uint64_t wide;
-  uint32_t narrow;
-  if (reader->header.position_bytes == 8) {
-    memcpy(&wide, reader->references.bytes + i * sizeof wide, sizeof wide);
-    return address_at(reader, wide);
-  }
-  memcpy(&narrow, reader->references.bytes + i * sizeof narrow, sizeof narrow);
-  return address_at(reader, narrow);
+  uint32_t position;
+  memcpy(&position, reader->references.bytes + i * sizeof position, sizeof position);
+  return address_at(reader, position);
 }
 
 static int by_number(const void *a, const void *b) {
@@ -257,10 +247,10 @@ static const char *check_dumped(const view *sorted, const view *numbered, const 
   uint64_t first = 0, bytes = 0;
   if (totals->objects != all->count) return "the dump has another number of objects than the walk";
   for (uint64_t i = 0; i < totals->objects; i++) {
-    dump_wide_object object = dumped_object(reader, i);
+    dump_object object = dumped_object(reader, i);
     void *address = address_at(reader, object.position);
     const cradle_object_info *info = info_at(all, address);
-    if (info == NULL || object.words * 8 != info->bytes || (object.type_and_flags & 0xfffff) != info->type ||
+    if (info == NULL || (uint64_t)object.words * 8 != info->bytes || (object.type_and_flags & 0xfffff) != info->type ||
         !(object.type_and_flags & DUMP_YOUNG) == info->is_young ||
         !(object.type_and_flags & DUMP_LARGE) == info->is_large)
       return "the dump has an object that the walk has not";
@@ -277,23 +267,10 @@ static const char *check_dumped(const view *sorted, const view *numbered, const 
   return totals->roots == sorted->root_count + sorted->waiting ? NULL : "the dump has another number of roots";
 }
 
-static bool dump_narrow(cradle_heap *heap, blob *file) {
-  return cradle_heap_dump_to(heap, take_bytes, file, NULL);
-}
-
-#ifndef MODEL_PUBLIC
-/* The positions of a small heap have 4 bytes; these are for heaps beyond 32 GiB, and written here all the same. */
-static bool dump_wide(cradle_heap *heap, blob *file) {
-  crd_text text = {.length = 0};
-  return crd_dump(heap, 8, take_bytes, file, &text);
-}
-#endif
-
-static const char *check_dump(const view *sorted, const view *numbered, cradle_heap *heap, const walked *all,
-                              bool (*dump)(cradle_heap *heap, blob *file)) {
+static const char *check_dump(const view *sorted, const view *numbered, cradle_heap *heap, const walked *all) {
   blob file = {0};
   dump_reader reader = {0};
-  const char *fault = dump(heap, &file) ? NULL : "the dump failed";
+  const char *fault = cradle_heap_dump_to(heap, take_bytes, &file, NULL) ? NULL : "the dump failed";
   if (fault == NULL) fault = read_chunks(&reader, &file);
   if (fault == NULL) fault = check_dumped(sorted, numbered, all, &reader);
   free(file.bytes);
@@ -319,10 +296,7 @@ const char *view_check(view *view, cradle_heap *heap, bool exact) {
   if (fault == NULL) fault = check_walk(view, &all, exact);
   if (fault == NULL) fault = check_addresses(heap, &all);
   if (fault == NULL) fault = check_referrers(view, heap, &all);
-  if (fault == NULL) fault = check_dump(view, &numbered, heap, &all, dump_narrow);
-#ifndef MODEL_PUBLIC /* what is compiled with cradle.c has nothing but the public functions */
-  if (fault == NULL) fault = check_dump(view, &numbered, heap, &all, dump_wide);
-#endif
+  if (fault == NULL) fault = check_dump(view, &numbered, heap, &all);
   free(numbered.objects);
   free(all.infos);
   return fault;

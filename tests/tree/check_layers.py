@@ -72,10 +72,8 @@ OTHER_HEADERS = [
     ("gc/platform/hardware_sysctl.c", "gc/platform/hardware.h", "one interface, of which each kind of system has its own .c"),
     ("gc/old/mark_beside.c", "gc/old/marker.h", "the second core is one module, of which tests compile the rounds again"),
     ("gc/old/span_check.c", "gc/old/span.h", "what only the verifier asks of spans"),
-    ("gc/instruments/verify_bounds.c", "gc/instruments/verification.h", "the verifier is one module of several files"),
-    ("gc/instruments/verify_objects.c", "gc/instruments/verification.h", "the verifier is one module of several files"),
-    ("gc/instruments/verify_tables.c", "gc/instruments/verification.h", "the verifier is one module of several files"),
-    ("gc/instruments/verify_words.c", "gc/instruments/verification.h", "the verifier is one module of several files"),
+    ("gc/instruments/verify_objects.c", "gc/instruments/verify.h", "the verifier is one module of several files"),
+    ("gc/instruments/verify_parts.c", "gc/instruments/verify.h", "the verifier is one module of several files"),
 ]
 
 # Functions that no .c file of gc/ defines, and why.

@@ -1,0 +1,182 @@
+#include "gc/instruments/verify.h"
+
+#include <string.h>
+
+#include "gc/death/registry.h"
+#include "gc/instruments/quarantine.h"
+#include "gc/instruments/sample.h"
+#include "gc/old/span_check.h"
+
+/* --- bounds --- */
+
+/* Each check returns NULL, or what is wrong. */
+
+static const char *check_stacks(const cradle_heap *heap) {
+  if (!word_stack_is_sound(&heap->young.remembered))
+    return "the remembered set's bounds are out of order [word_stack.1]";
+  if (!word_stack_is_sound(&heap->young.recorded))
+    return "the bounds of the recorded slots are out of order [word_stack.1]";
+  if (!word_stack_is_sound(&heap->marking.mark_stack)) return "the mark stack's bounds are out of order [word_stack.1]";
+  bool traces = heap->marking.major.phase == MAJOR_MARKING || heap->marking.major.phase == MAJOR_CLEARING;
+  if (!traces && !word_stack_is_empty(&heap->marking.mark_stack))
+    return "the mark stack holds objects while nothing marks";
+  return NULL;
+}
+
+static const char *check_nursery(const cradle_heap *heap) {
+  const crd_nursery *nursery = &heap->space.nursery;
+  if (nursery->end < nursery->start || nursery->slack_end < nursery->end ||
+      (size_t)(nursery->slack_end - nursery->start) > nursery->committed_bytes)
+    return "the nursery's bounds are out of order [nursery.1]";
+  if (heap->space.mutator == NULL) return NULL;
+  const char *free = heap->space.mutator->public.free;
+  if (free < nursery->start || free > nursery->slack_end) return "free lies outside of the nursery [nursery.1]";
+  return address_of(free) % 8 == 0 ? NULL : "free is not aligned";
+}
+
+/* Whether all that the nursery can hold, up to slack_end, can be promoted into the reserve. */
+static const char *check_reserve(const cradle_heap *heap) {
+  size_t bytes = (size_t)(heap->space.nursery.slack_end - heap->space.nursery.start);
+  if (heap->space.old.arenas.free_count < heap->space.old.reserve)
+    return "arenas of the promotion reserve are not FREE [heap.2]";
+  if (bytes != 0 && !collection_is_off(&heap->options) &&
+      crd_old_arenas_for(&heap->space.old, bytes) > heap->space.old.reserve)
+    return "the promotion reserve is too small for the nursery [nursery.2]";
+  return NULL;
+}
+
+/* top is read atomically, because another thread may lower it to NULL at any moment. */
+static const char *check_mutator(const cradle_heap *heap) {
+  if (heap->space.mutator == NULL) return NULL;
+  const cradle_mutator *m = &heap->space.mutator->public;
+  if (__atomic_load_n(&m->top, __ATOMIC_RELAXED) > heap->space.nursery.end) return "top is above the nursery's end";
+  if (__atomic_load_n(&m->top, __ATOMIC_RELAXED) > heap->space.nursery.look)
+    return "top is above the next look [nursery.4]";
+  if (m->shadow_top < m->shadow_base || m->shadow_top > m->shadow_limit)
+    return "the shadow stack's top lies outside of it [mutator.3]";
+  if (m->shadow_watermark < m->shadow_base || m->shadow_watermark > m->shadow_top)
+    return "the shadow stack's watermark lies outside of it [mutator.3]";
+  if (m->scoped_top < m->scoped_base || m->scoped_top > m->scoped_limit || m->scoped_base[-1] != 0)
+    return "the top of the scoped roots lies outside of their stack [mutator.7]";
+  if (m->registered > m->registered_end) return "more objects are registered than there is room for";
+  return NULL;
+}
+
+/* Sound before the roots of root stacks are looked at. */
+static const char *check_root_stacks(const cradle_heap *heap) {
+  crd_mutator *mutator = heap->space.mutator;
+  if (mutator == NULL) return NULL;
+  crd_root_stack_store(mutator);
+  for (int ring = ROOT_STACKS_RAN; ring < ROOT_STACKS_RINGS; ring++)
+    for (EACH_ROOT_STACK(stack, mutator, ring)) {
+      bool first = stack == root_stack_of(mutator->rings[ROOT_STACKS_UNMARKED].next);
+      if (stack->mutator != mutator || stack->ring.next->previous != &stack->ring)
+        return "a root stack is in a ring that is not its own [root_stack.1]";
+      if (ring != ROOT_STACKS_RAN && (stack == mutator->running || stack == &mutator->own))
+        return "a root stack runs and is not in the ring of those that ran [root_stack.1]";
+      if (stack->looked_at != 0 && !first) return "a root stack is half looked at and not the first [root_stack.4]";
+      if (*stack->scoped.base != 0) return "the word below a root stack's scoped roots is not 0 [root_stack.5]";
+      if (!word_stack_is_sound(&stack->shadow) || !word_stack_is_sound(&stack->scoped))
+        return "a root stack's bounds are out of order [word_stack.1]";
+    }
+  return NULL;
+}
+
+static const char *check_allocator(const crd_old *old, const crd_allocator *allocator, const crd_size_class *class) {
+  if (allocator->span == PAGE_NONE)
+    return allocator->free == NULL && allocator->end == NULL ? NULL : "an allocator has a run, but no span [span.1]";
+  uintptr_t start = arenas_page_address(&old->arenas, allocator->span), free = address_of(allocator->free);
+  uintptr_t end = address_of(allocator->end), span_end = start + (size_t)class->objects * class->bytes;
+  if (start > free || free > end || end > span_end) return "an allocator's run lies outside of its span [span.1]";
+  if ((free - start) % class->bytes != 0 || (end - start) % class->bytes != 0)
+    return "an allocator's run begins or ends inside a place [span.1]";
+  return NULL;
+}
+
+static const char *check_allocators(const cradle_heap *heap) {
+  const crd_old *old = &heap->space.old;
+  bool marks = heap->marking.major.phase == MAJOR_MARKING || heap->marking.major.phase == MAJOR_CLEARING;
+  if (old->born_marked != marks) return "new old objects are marked while nothing marks, or the reverse [span.7]";
+  for (uint32_t i = 0; i < old->classes.count; i++) {
+    const char *fault = check_allocator(old, &old->allocators[i], &old->classes.of[i]);
+    if (fault != NULL) return fault;
+  }
+  return NULL;
+}
+
+void crd_verify_bounds(crd_verification *verification) {
+  const cradle_heap *heap = verification->heap;
+  const char *const faults[] = {check_stacks(heap),
+                                check_nursery(heap),
+                                check_reserve(heap),
+                                check_mutator(heap),
+                                check_root_stacks(heap),
+                                check_allocators(heap),
+                                crd_sampling_check(&heap->sampling),
+                                crd_quarantine_check(&heap->quarantine, &heap->space)};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+    if (faults[i] != NULL) crd_fault_at(verification, faults[i], 0);
+}
+
+/* --- spans --- */
+
+/* Looks at the pages that are not taken; crd_old_check has looked at the others. */
+static const char *check_free_pages(const crd_arena *arena) {
+  enum { PAGE_WORDS = PAGE_BYTES / 8 / 64 };
+  static const crd_page nothing;
+  for (uint32_t page = 0; page < ARENA_PAGES; page++) {
+    if (!bitmap_has(arena->free_map, page)) continue;
+    if (memcmp(&arena->pages[page], &nothing, sizeof nothing) != 0) return "a free page has an entry [arena.5]";
+    for (size_t word = page * PAGE_WORDS; word < (page + 1) * PAGE_WORDS; word++)
+      if ((arena->marks[word] | arena->allocated[word]) != 0) return "a bit is set in a free page [arena.5]";
+  }
+  return NULL;
+}
+
+void crd_verify_spans(crd_verification *verification) {
+  crd_old *old = &verification->heap->space.old;
+  crd_text text = {.length = 0};
+  crd_old_retire(old);
+  ASSERT(crd_old_unfilled_bytes(old) == 0, "[span.2] an allocator that was retired has a run");
+  const char *fault = crd_old_check(old);
+  for (uint32_t i = 0; i < old->arenas.used_end && fault == NULL; i++)
+    if (old->arenas.states[i] == ARENA_USED) fault = check_free_pages(&old->arenas.meta[i]);
+  if (fault != NULL) crd_fault_at(verification, fault, 0);
+  if (crd_ranges_fault(&verification->heap->space, true, &text)) crd_fault_at(verification, text.buffer, 0);
+}
+
+/* --- what is kept beside the objects --- */
+
+/* Each object in the set must lack the barrier flag. That each object without the flag is in the set was asked when the
+ * walk looked at its header. */
+static void verify_remembered(crd_verification *verification) {
+  const cradle_heap *heap = verification->heap;
+  const sorted_words *set = &verification->sets[VERIFY_REMEMBERED];
+  for (const cradle_word *entry = heap->young.remembered.base;
+       entry < heap->young.remembered.top && !verify_failed(verification); entry++) {
+    const cradle_word *object = object_at(*entry);
+    if (!crd_old_is_object(&heap->space.old, *entry) && !prebuilt_is(&heap->tables.prebuilts, object))
+      crd_fault_at(verification, "the remembered set holds what is no object", *entry);
+    else if (header_has_barrier(object[0]) && !space_has_open(&heap->space, object))
+      crd_fault_of(verification, "an object is remembered, but has the barrier flag [heap.3]", object, NULL);
+  }
+  for (size_t i = 1; i < set->count; i++)
+    if (set->words[i - 1] == set->words[i])
+      crd_fault_of(verification, "an object is remembered twice [heap.3]", object_at(set->words[i]), NULL);
+}
+
+/* A table may have entries for young objects that nothing refers to. The walk has not looked at those, so the checks do
+ * not look into them either. */
+void crd_verify_tables(crd_verification *verification) {
+  const cradle_heap *heap = verification->heap;
+  ASSERT(!verify_failed(verification), "[verification.1] tables are compared with objects that are broken");
+  verify_remembered(verification);
+  if (verify_failed(verification)) return;
+  uintptr_t at = 0;
+  const char *fault = heap->space.services == NULL ? NULL : crd_registry_check(heap->space.services, &at);
+  if (fault == NULL) fault = crd_pins_check(&heap->tables, &at);
+  if (fault == NULL) fault = crd_handles_check(&heap->tables, &at);
+  if (fault == NULL) fault = crd_ids_check(&heap->tables, &at);
+  if (fault == NULL) fault = crd_prebuilts_check(&heap->tables, &at);
+  if (fault != NULL) crd_fault_at(verification, fault, at);
+}

@@ -12,10 +12,12 @@
 #endif
 /* glibc from 2.33 on keeps what it asked the processor when the program began, so that sysconf need not ask again. On a
  * virtual machine each question to the processor takes some 8 microseconds. */
+#define SYSCONF_KNOWS_L2 false
 #if defined(__x86_64__) && defined(__has_include)
 #if __has_include(<sys/platform/x86.h>)
 #include <sys/platform/x86.h>
-#define KNOWS_CORES 1
+#undef SYSCONF_KNOWS_L2
+#define SYSCONF_KNOWS_L2 (!x86_cpu_present(x86_cpu_HYBRID))
 #endif
 #endif
 
@@ -25,6 +27,13 @@
 #define PAGE_DEFAULT_BYTES ((size_t)4096)
 #define CACHE_INDEXES 16
 
+/* What sysconf is asked for caches. Only glibc answers; others know no such name. */
+#ifdef _SC_LEVEL2_CACHE_SIZE
+enum { L2_NAME = _SC_LEVEL2_CACHE_SIZE, L3_NAME = _SC_LEVEL3_CACHE_SIZE };
+#else
+enum { L2_NAME = -1, L3_NAME = -1 };
+#endif
+
 static size_t from_sysconf(int name) {
   long value = sysconf(name);
   return value > 0 ? (size_t)value : 0;
@@ -32,10 +41,7 @@ static size_t from_sysconf(int name) {
 
 #if defined(__linux__)
 
-/* --- text ---
- *
- * Paths and numbers without stdio and malloc: the collector uses no stdio, and reading the machine allocates
- * nothing. */
+/* --- text, without stdio and malloc --- */
 
 /* A path that did not fit names no file: its length is HARDWARE_PATH_BYTES. */
 typedef struct path {
@@ -54,13 +60,8 @@ static void path_add(path *p, const char *words) {
 }
 
 static void path_number(path *p, unsigned number) {
-  char digits[12] = {0};
-  size_t at = sizeof digits - 1;
-  do {
-    digits[--at] = (char)('0' + number % 10);
-    number /= 10;
-  } while (number != 0);
-  path_add(p, digits + at);
+  if (number >= 10) path_number(p, number / 10);
+  path_add(p, (char[]){(char)('0' + number % 10), '\0'});
 }
 
 static path path_under(const path *folder, const char *rest) {
@@ -69,20 +70,14 @@ static path path_under(const path *folder, const char *rest) {
   return p;
 }
 
-static path path_of(const char *root, const char *rest) {
-  path p = {.length = 0};
-  path_add(&p, root);
-  return path_under(&p, rest);
-}
-
-/* The start of a file, terminated. false: it cannot be read, or is empty. */
-static bool read_file(const path *p, char *buffer, size_t size) {
-  int file = p->length < HARDWARE_PATH_BYTES ? open(p->text, O_RDONLY | O_CLOEXEC) : -1;
-  if (file < 0) return false;
+/* The start of a file, terminated. false: it cannot be read, or is empty; then the buffer holds "". */
+static bool read_file(const path *folder, const char *name, char *buffer, size_t size) {
+  path p = path_under(folder, name);
+  int file = p.length < HARDWARE_PATH_BYTES ? open(p.text, O_RDONLY | O_CLOEXEC) : -1;
   size_t held = 0;
   ssize_t got;
-  while (held < size - 1 && (got = read(file, buffer + held, size - 1 - held)) > 0) held += (size_t)got;
-  close(file);
+  while (file >= 0 && held < size - 1 && (got = read(file, buffer + held, size - 1 - held)) > 0) held += (size_t)got;
+  if (file >= 0) close(file);
   buffer[held] = '\0';
   return held > 0;
 }
@@ -116,9 +111,18 @@ static bool parse_bytes(const char *text, size_t *bytes) {
   return true;
 }
 
-static bool read_bytes(const path *p, size_t *bytes) {
+static bool read_bytes(const path *folder, const char *name, size_t *bytes) {
   char text[64];
-  return read_file(p, text, sizeof text) && parse_bytes(text, bytes);
+  return read_file(folder, name, text, sizeof text) && parse_bytes(text, bytes);
+}
+
+/* What follows a name on the first line that begins with it; NULL: there is no such line. */
+static char *after_name(char *text, const char *name) {
+  for (char *line = text; *line != '\0'; line += *line == '\n') {
+    if (strncmp(line, name, strlen(name)) == 0) return line + strlen(name);
+    line += strcspn(line, "\n");
+  }
+  return NULL;
 }
 
 /* --- caches --- */
@@ -127,20 +131,19 @@ static bool read_bytes(const path *p, size_t *bytes) {
  * this CPU has no more caches. */
 static bool add_cache(const path *folder, crd_caches *seen) {
   char level[16], type[32];
-  path level_file = path_under(folder, "/level"), type_file = path_under(folder, "/type");
-  path size_file = path_under(folder, "/size");
   size_t bytes;
-  if (!read_file(&level_file, level, sizeof level)) return false;
+  if (!read_file(folder, "/level", level, sizeof level)) return false;
   if (!ends_line(level[1]) || (level[0] != '2' && level[0] != '3')) return true;
-  if (!read_file(&type_file, type, sizeof type)) return true;
+  if (!read_file(folder, "/type", type, sizeof type)) return true;
   if (strcmp(type, "Data\n") != 0 && strcmp(type, "Unified\n") != 0) return true;
-  if (read_bytes(&size_file, &bytes)) crd_hardware_lower(level[0] == '2' ? &seen->l2_bytes : &seen->l3_bytes, bytes);
+  if (read_bytes(folder, "/size", &bytes))
+    crd_hardware_lower(level[0] == '2' ? &seen->l2_bytes : &seen->l3_bytes, bytes);
   return true;
 }
 
 /* Goes through the caches of a CPU, index0 and so on, until there is no next one. */
-static void add_caches_of(const char *root, unsigned cpu, crd_caches *seen) {
-  path folder = path_of(root, "sys/devices/system/cpu/cpu");
+static void add_caches_of(const path *root, unsigned cpu, crd_caches *seen) {
+  path folder = path_under(root, "sys/devices/system/cpu/cpu");
   path_number(&folder, cpu);
   path_add(&folder, "/cache/index");
   for (unsigned index = 0; index < CACHE_INDEXES; index++) {
@@ -165,7 +168,7 @@ static void take_cache(size_t seen, size_t *bytes, cradle_source *source) {
 }
 
 /* The smallest caches of the CPUs that the process may run on [hardware.2]. CPUs that tell nothing are left out. */
-static void read_caches(cradle_hardware *hardware, const char *root) {
+static void read_caches(cradle_hardware *hardware, const path *root) {
   crd_caches seen = {0, 0};
   cpu_set_t allowed;
   allowed_cpus(&allowed);
@@ -197,30 +200,27 @@ static size_t power_of_two_or_0(size_t bytes) {
   return (bytes & (bytes - 1)) == 0 ? bytes : 0;
 }
 
-static void read_thp(cradle_hardware *hardware, const char *root) {
-  path mode = path_of(root, "sys/kernel/mm/transparent_hugepage/enabled");
-  path page = path_of(root, "sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+static void read_thp(cradle_hardware *hardware, const path *root) {
+  path folder = path_under(root, "sys/kernel/mm/transparent_hugepage");
   char text[128];
   size_t bytes;
-  if (!read_file(&mode, text, sizeof text)) return;
+  if (!read_file(&folder, "/enabled", text, sizeof text)) return;
   hardware->thp_mode = thp_mode_for_process(parse_thp_mode(text));
-  if (read_bytes(&page, &bytes)) hardware->thp_page_bytes = power_of_two_or_0(bytes);
+  if (read_bytes(&folder, "/hpage_pmd_size", &bytes)) hardware->thp_page_bytes = power_of_two_or_0(bytes);
 }
 
 /* The number on the line that begins with the name, or 0; unit is what must follow it. */
-static size_t meminfo(const char *text, const char *name, const char *unit) {
-  const char *line = strstr(text, name);
+static size_t meminfo(char *text, const char *name, const char *unit) {
+  const char *at = after_name(text, name);
   size_t number;
-  if (line == NULL || (line != text && line[-1] != '\n')) return 0;
-  for (line += strlen(name); *line == ' '; line++) {}
-  line = parse_number(line, &number);
-  return line != NULL && strncmp(line, unit, strlen(unit)) == 0 ? number : 0;
+  if (at == NULL) return 0;
+  at = parse_number(at + strspn(at, " "), &number);
+  return at != NULL && strncmp(at, unit, strlen(unit)) == 0 ? number : 0;
 }
 
-static void read_pool(cradle_hardware *hardware, const char *root) {
-  path file = path_of(root, "proc/meminfo");
+static void read_pool(cradle_hardware *hardware, const path *root) {
   char text[HARDWARE_FILE_BYTES];
-  if (!read_file(&file, text, sizeof text)) return;
+  if (!read_file(root, "proc/meminfo", text, sizeof text)) return;
   size_t kib = meminfo(text, "Hugepagesize:", " kB\n");
   if (kib <= SIZE_MAX >> 10) hardware->pool_page_bytes = power_of_two_or_0(kib << 10);
   if (hardware->pool_page_bytes != 0) hardware->pool_pages_free = meminfo(text, "HugePages_Free:", "\n");
@@ -229,139 +229,70 @@ static void read_pool(cradle_hardware *hardware, const char *root) {
 /* --- control groups ---
  *
  * A container has less memory and fewer processors than its machine. The limits are in files of the process's control
- * group, and each group above it may have a lower one. There are two versions of control groups with different files,
- * and a machine can use both at once. */
+ * group (version 2), and each group above it may have a lower one. */
 
-enum { GROUP_VERSION_1 = 1, GROUP_VERSION_2 = 2 };
-
-/* What a controller limits, and where its limits are. */
-typedef struct group_limits {
-  const char *controller;
-  const char *mount_1;                                          /* of version 1 */
-  void (*look)(size_t *least, const path *folder, int version); /* lowers to the limit that a folder holds */
-} group_limits;
-
-/* A group without a limit says "max" in version 2, which is no number and so lowers nothing. In version 1 it says a
- * number that is more than any machine has. */
-static void look_at_memory(size_t *least, const path *folder, int version) {
-  path limit = path_under(folder, version == GROUP_VERSION_1 ? "/memory.limit_in_bytes" : "/memory.max");
-  size_t value;
-  if (read_bytes(&limit, &value)) crd_hardware_lower(least, value);
-}
-
-/* How many microseconds of processor time the group may use in a period. false: there is no limit. */
-static bool read_quota(const path *folder, int version, size_t *quota, size_t *period) {
+/* Lowers to the limit that a file holds. "max" is no number, and lowers nothing. A quota of processor time stands
+ * before its period. It counts in whole processors, rounded down, but at least one: a second thread would use the quota
+ * up early, and then all of the process waits for the next period. */
+static void lower_to_file(size_t *least, const path *folder, const char *name) {
   char text[64];
-  if (version == GROUP_VERSION_1) {
-    path quota_file = path_under(folder, "/cpu.cfs_quota_us"), period_file = path_under(folder, "/cpu.cfs_period_us");
-    return read_bytes(&quota_file, quota) && read_bytes(&period_file, period);
+  size_t value, period;
+  const char *at = read_file(folder, name, text, sizeof text) ? parse_number(text, &value) : NULL;
+  if (at != NULL && *at == ' ') {
+    at = parse_number(at + 1, &period);
+    if (at == NULL || period == 0) return;
+    value = value / period != 0 ? value / period : 1;
   }
-  path file = path_under(folder, "/cpu.max");
-  const char *at = read_file(&file, text, sizeof text) ? parse_number(text, quota) : NULL;
-  return at != NULL && *at == ' ' && parse_number(at + 1, period) != NULL;
+  if (at != NULL && ends_line(*at)) crd_hardware_lower(least, value);
 }
 
-/* The quota in whole processors, rounded down, but at least one. Rounded down, because a second thread would use the
- * quota up early, and then all of the process waits for the next period. */
-static void look_at_quota(size_t *least, const path *folder, int version) {
-  size_t quota, period;
-  if (!read_quota(folder, version, &quota, &period) || period == 0) return;
-  crd_hardware_lower(least, quota / period != 0 ? quota / period : 1);
-}
-
-static void look_at_soft_memory(size_t *least, const path *folder, int version) {
-  path limit = path_under(folder, "/memory.high");
-  size_t value;
-  if (version == GROUP_VERSION_2 && read_bytes(&limit, &value)) crd_hardware_lower(least, value);
-}
-
-static const group_limits soft_limits = {"memory", "sys/fs/cgroup/memory", look_at_soft_memory};
-static const group_limits memory_limits = {"memory", "sys/fs/cgroup/memory", look_at_memory};
-static const group_limits processor_limits = {"cpu", "sys/fs/cgroup/cpu", look_at_quota};
-
-/* Lowers to the limit of the group and of every group above it, up to the mount. */
-static int lower_to_group(size_t *least, const char *root, const group_limits *limits, int version, char *group) {
-  path mount = path_of(root, version == GROUP_VERSION_1 ? limits->mount_1 : "sys/fs/cgroup");
+/* The same in the process's group and in every group above it, up to the mount. */
+static void lower_to_groups(size_t *least, const path *root, const char *name) {
+  path mount = path_under(root, "sys/fs/cgroup");
+  char text[HARDWARE_FILE_BYTES], topmost[] = "";
+  char *group = read_file(root, "proc/self/cgroup", text, sizeof text) ? after_name(text, "0::") : NULL;
+  if (group == NULL) group = topmost;
+  group[strcspn(group, "\n")] = '\0';
   for (char *end;; *end = '\0') {
     path folder = path_under(&mount, group);
-    limits->look(least, &folder, version);
-    if ((end = strrchr(group, '/')) == NULL) return version;
+    lower_to_file(least, &folder, name);
+    if ((end = strrchr(group, '/')) == NULL) return;
   }
-}
-
-/* Whether a list of names with commas between them has the name. */
-static bool names_controller(const char *list, const char *name) {
-  size_t length = strlen(name);
-  for (const char *at = list; (at = strstr(at, name)) != NULL; at += length)
-    if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == '\0')) return true;
-  return false;
-}
-
-/* Looks at one line of /proc/self/cgroup, "number:controllers:path". In version 2 the controllers are empty. Returns
- * the version whose limits it led to; 0: none. */
-static int lower_to_line(size_t *least, const char *root, const group_limits *limits, char *line) {
-  char *controllers = strchr(line, ':');
-  char *group = controllers != NULL ? strchr(++controllers, ':') : NULL;
-  if (group == NULL) return 0;
-  *group++ = '\0';
-  if (*controllers == '\0') return lower_to_group(least, root, limits, GROUP_VERSION_2, group);
-  bool named = names_controller(controllers, limits->controller);
-  return named ? lower_to_group(least, root, limits, GROUP_VERSION_1, group) : 0;
-}
-
-/* Looks at each line of /proc/self/cgroup. Returns the versions whose limits they led to. */
-static int lower_to_list(size_t *least, const char *root, const group_limits *limits) {
-  path file = path_of(root, "proc/self/cgroup");
-  char text[HARDWARE_FILE_BYTES];
-  int seen = 0;
-  if (!read_file(&file, text, sizeof text)) return 0;
-  char *line = text;
-  for (char *newline; (newline = strchr(line, '\n')) != NULL; line = newline + 1) {
-    *newline = '\0';
-    seen |= lower_to_line(least, root, limits, line);
-  }
-  return seen;
-}
-
-/* A version that the list does not mention may be mounted all the same: then the limits of its topmost group count. */
-static void lower_to_groups(size_t *least, const char *root, const group_limits *limits) {
-  char none[] = "";
-  int seen = lower_to_list(least, root, limits);
-  if (!(seen & GROUP_VERSION_1)) lower_to_group(least, root, limits, GROUP_VERSION_1, none);
-  if (!(seen & GROUP_VERSION_2)) lower_to_group(least, root, limits, GROUP_VERSION_2, none);
 }
 
 /* --- memory and processors --- */
 
-static void read_group(cradle_hardware *hardware, const char *root) {
+static void read_group(cradle_hardware *hardware, const path *root) {
   size_t limit = 0, soft = 0;
-  lower_to_groups(&soft, root, &soft_limits);
+  lower_to_groups(&soft, root, "/memory.high");
   if (hardware->memory_bytes == 0 || soft < hardware->memory_bytes) hardware->group_high_bytes = soft;
-  lower_to_groups(&limit, root, &memory_limits);
+  lower_to_groups(&limit, root, "/memory.max");
   if (limit == 0 || (hardware->memory_bytes != 0 && limit >= hardware->memory_bytes)) return;
   hardware->memory_bytes = hardware->group_bytes = limit;
 }
 
-static void read_processors(cradle_hardware *hardware, const char *root) {
+static void read_processors(cradle_hardware *hardware, const path *root) {
   cpu_set_t allowed;
   size_t limit = hardware->processors;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) limit = (size_t)CPU_COUNT(&allowed);
-  lower_to_groups(&limit, root, &processor_limits);
+  lower_to_groups(&limit, root, "/cpu.max");
   hardware->processors = (uint32_t)limit;
 }
 
 static void read_system(cradle_hardware *hardware, const char *root, unsigned parts) {
+  path from = {.length = 0};
+  path_add(&from, root);
   bool wants_l2 = parts & HARDWARE_L2 && hardware->l2_bytes == 0;
-  if (parts & HARDWARE_CACHES || wants_l2) read_caches(hardware, root);
-  if (parts & HARDWARE_THP) read_thp(hardware, root);
-  if (parts & HARDWARE_POOL) read_pool(hardware, root);
-  if (parts & HARDWARE_MEMORY) read_group(hardware, root);
-  if (parts & HARDWARE_PROCESSORS) read_processors(hardware, root);
+  if (parts & HARDWARE_CACHES || wants_l2) read_caches(hardware, &from);
+  if (parts & HARDWARE_THP) read_thp(hardware, &from);
+  if (parts & HARDWARE_POOL) read_pool(hardware, &from);
+  if (parts & HARDWARE_MEMORY) read_group(hardware, &from);
+  if (parts & HARDWARE_PROCESSORS) read_processors(hardware, &from);
 }
 
 #else
 
-/* root is for tests, which describe another machine by a tree of files. Only Linux describes machines so. */
+/* Only Linux describes machines by files. */
 static void read_system(cradle_hardware *hardware, const char *root, unsigned parts) {
   (void)root;
   crd_hardware_read_sysctl(hardware, parts);
@@ -371,47 +302,13 @@ static void read_system(cradle_hardware *hardware, const char *root, unsigned pa
 
 /* --- all of it --- */
 
-#if defined(_SC_LEVEL2_CACHE_SIZE)
 static void ask_sysconf(int name, size_t *bytes, cradle_source *source) {
-  if (*bytes != 0 || (*bytes = from_sysconf(name)) == 0) return;
-  *source = CRADLE_SOURCE_SYSCONF;
-}
-#endif
-
-/* Asks sysconf for the L2 where its answer is as good as that of sysfs, and quicker: see the header. */
-static void ask_quick_l2(cradle_hardware *hardware) {
-#if defined(KNOWS_CORES) && defined(_SC_LEVEL2_CACHE_SIZE)
-  if (!x86_cpu_present(x86_cpu_HYBRID)) ask_sysconf(_SC_LEVEL2_CACHE_SIZE, &hardware->l2_bytes, &hardware->l2_source);
-#else
-  (void)hardware;
-#endif
-}
-
-static void complete_caches(cradle_hardware *hardware, unsigned parts) {
-#if defined(_SC_LEVEL2_CACHE_SIZE)
-  ask_sysconf(_SC_LEVEL2_CACHE_SIZE, &hardware->l2_bytes, &hardware->l2_source);
-  if (parts & HARDWARE_CACHES) ask_sysconf(_SC_LEVEL3_CACHE_SIZE, &hardware->l3_bytes, &hardware->l3_source);
-#endif
-  (void)parts;
-  if (hardware->l2_bytes == 0) hardware->l2_bytes = L2_DEFAULT_BYTES;
+  if (*bytes == 0 && (*bytes = from_sysconf(name)) != 0) *source = CRADLE_SOURCE_SYSCONF;
 }
 
 static size_t physical_memory(size_t page_bytes) {
-#if defined(_SC_PHYS_PAGES)
   size_t pages = from_sysconf(_SC_PHYS_PAGES);
   return pages <= SIZE_MAX / page_bytes ? pages * page_bytes : SIZE_MAX;
-#else
-  (void)page_bytes;
-  return 0;
-#endif
-}
-
-static uint32_t online_processors(void) {
-#if defined(_SC_NPROCESSORS_ONLN)
-  return (uint32_t)from_sysconf(_SC_NPROCESSORS_ONLN);
-#else
-  return 0;
-#endif
 }
 
 void crd_hardware_init(cradle_hardware *hardware) {
@@ -427,11 +324,15 @@ size_t crd_hardware_memory(const cradle_hardware *hardware) {
 
 void crd_hardware_read_under(cradle_hardware *hardware, const char *root, unsigned parts) {
   KEEP_ERRNO;
-  if (parts & HARDWARE_L2 && strcmp(root, "/") == 0) ask_quick_l2(hardware);
+  if (parts & HARDWARE_L2 && strcmp(root, "/") == 0 && SYSCONF_KNOWS_L2)
+    ask_sysconf(L2_NAME, &hardware->l2_bytes, &hardware->l2_source);
   if (parts & HARDWARE_MEMORY) hardware->memory_bytes = physical_memory(hardware->page_bytes);
-  if (parts & HARDWARE_PROCESSORS) hardware->processors = online_processors();
+  if (parts & HARDWARE_PROCESSORS) hardware->processors = (uint32_t)from_sysconf(_SC_NPROCESSORS_ONLN);
   read_system(hardware, root, parts);
-  if (parts & (HARDWARE_L2 | HARDWARE_CACHES)) complete_caches(hardware, parts);
+  if (!(parts & (HARDWARE_L2 | HARDWARE_CACHES))) return;
+  ask_sysconf(L2_NAME, &hardware->l2_bytes, &hardware->l2_source);
+  if (parts & HARDWARE_CACHES) ask_sysconf(L3_NAME, &hardware->l3_bytes, &hardware->l3_source);
+  if (hardware->l2_bytes == 0) hardware->l2_bytes = L2_DEFAULT_BYTES;
 }
 
 void crd_hardware_learn(cradle_hardware *hardware, unsigned *known, unsigned parts) {

@@ -1,20 +1,15 @@
-/* Hardware: finds out about the machine what the heap's sizes depend on: caches, huge pages, memory, processors.
+/* Hardware: finds out about the machine what the heap's sizes depend on: caches, huge pages, memory, processors. The
+ * structure is public (cradle/options.h), because an embedder may describe the machine in the options.
  *
- * By parts. To read a file of /sys or /proc costs about 10 microseconds, and there are a dozen for each CPU. A program
- * that ends after a millisecond must not pay for all of them. So the machine is read by parts, and each part when its
- * figures are first needed (gc/outgrow.h says when that is).
+ * To read a file of /sys or /proc costs about 10 microseconds, and there are a dozen for each CPU. A program that ends
+ * after a millisecond must not pay for all of them. So the machine is read by parts, and each part when its figures are
+ * first needed (gc/outgrow.h says when that is).
  *
- * Sources. Each figure is looked for in sysfs, then asked of sysconf, then a stated default is used. The source is kept
- * with the figure, so that the log can say where a choice came from.
- *   - The L2 is an exception: sysconf is asked first, where that needs no file and is right for every CPU. It needs no
- *     file in C libraries that keep what they asked the processor when the program began. It is right if all cores are
- *     alike.
- *   - For the L3, sysconf must not be asked first: for some processors it adds up the caches of several groups of
- *     cores.
+ * Each figure is looked for in sysfs, then asked of sysconf, then a stated default is used. The source is kept with the
+ * figure, so that the log can say where a choice came from. The L2 is an exception: sysconf is asked first in C
+ * libraries that keep what they asked the processor when the program began, if all cores are alike. (For the L3 it adds
+ * up the caches of several groups of cores on some processors.)
  *
- * The structure itself is public (cradle/options.h), because an embedder may describe the machine in the options.
- *
- * Invariants
  *   [hardware.1] Every field of a part that was read is set: a figure that nobody tells is 0 where the header says
  *                "0: unknown", else its default. A file that is missing or garbled tells nothing. A field of a part
  *                that was not read is 0, but for the page size.

@@ -16,8 +16,8 @@
 /* Points that may pass after a collection while a rare place is waited for. Each takes about 50 ns more than on the
  * fast path, so all of them together less than a collection. */
 #define RARE_LOOKS 1024
-/* Points in which a gap ends. */
-#define SOON_LOOKS 32
+/* Points that may pass after a gap. */
+#define SOON_LOOKS 31
 #define DISTANCE_MAX_BYTES (UINT64_C(1) << 40)
 
 uint64_t crd_stress_now(void) {
@@ -96,27 +96,23 @@ static void begin_gap(crd_stress *stress, double wait_ns) {
   /* At the pace at which the program has allocated so far; random with that mean. */
   double bytes = wait_ns * (double)stress->gap_begin / ((double)stress->own_ns + 1);
   uint64_t distance = bytes < DISTANCE_MAX_BYTES ? (uint64_t)bytes : DISTANCE_MAX_BYTES;
-  stress->pace = STRESS_GAP;
   stress->point =
       address_of(stress->space->mutator->public.free) + 1 + random_next(&stress->random) % (2 * distance + 1);
 }
 
 static void end_gap(crd_stress *stress) {
   stress->gap_bytes += allocated_so_far(stress) - stress->gap_begin;
-  stress->pace = STRESS_SOON;
   stress->looks = SOON_LOOKS;
   stress->point = 0;
 }
 
-/* Whether the pace lets this point collect. If the last look was in vain, a gap begins; the caller of
+/* Whether stress_times lets this point collect. If the last look was in vain, a gap begins; the caller of
  * crd_stress_point sets the mutator's top. */
 static bool is_its_turn(crd_stress *stress) {
   if (stress->space->options->stress_times == 0) return true;
-  bool rare = is_rare(visit_place(stress));
-  if (rare || stress->pace == STRESS_EACH) return true;
-  if (--stress->looks != 0) return false;
-  if (stress->pace == STRESS_SOON) return true;
-  begin_gap(stress, (double)stress->spent_ns / (double)stress->collections / share_of(stress));
+  if (is_rare(visit_place(stress)) || stress->looks == 0) return true;
+  if (--stress->looks == SOON_LOOKS)
+    begin_gap(stress, (double)stress->spent_ns / (double)stress->collections / share_of(stress));
   return false;
 }
 
@@ -137,12 +133,11 @@ crd_stress_demand crd_stress_point(crd_stress *stress, cradle_stress place, bool
   ASSERT(stress_is_on(stress->space->options), "a point of a heap without stress");
   ASSERT(place != CRADLE_STRESS_ANYWHERE, "a point lies at one place");
   ASSERT(stress->countdown >= 1, "[stress.1] the last collection did not say when the next one is due");
-  ASSERT((stress->point != 0) == (stress->pace == STRESS_GAP), "[stress.4] the pace and the point disagree");
   uintptr_t free = address_of(stress->space->mutator->public.free);
   ASSERT(stress->point == 0 || address_of(cradle_top(&stress->space->mutator->public)) <= stress->point,
          "[stress.3] the program allocates beyond the point where it is looked at");
   if (stress->point > free + CRADLE_NURSERY_OBJECT_MAX_BYTES) return STRESS_NOTHING;
-  if (stress->pace == STRESS_GAP) end_gap(stress);
+  if (stress->point != 0) end_gap(stress);
   if ((at != CRADLE_STRESS_ANYWHERE && at != place) || --stress->countdown != 0) return STRESS_NOTHING;
   return demand(stress, held);
 }
@@ -177,7 +172,6 @@ static double allowed_ns(const crd_stress *stress) {
  * finds at any later collection, too. */
 void crd_stress_begin(crd_stress *stress) {
   bool bounded = stress->space->options->stress_times != 0 && (double)stress->spent_ns > allowed_ns(stress) / 8;
-  stress->serving = true;
   stress->verifies = stress->space->options->verify && (!bounded || stress->verify_ns <= stress->spent_ns / 4);
   stress->verified += stress->verifies;
 }
@@ -185,12 +179,11 @@ void crd_stress_begin(crd_stress *stress) {
 /* After a collection that took last, the program must run for last / share. If earlier ones took more than is allowed,
  * what is owed is waited for as well. */
 void crd_stress_served(crd_stress *stress, uint64_t spent_before_ns) {
-  stress->serving = stress->verifies = false;
+  stress->verifies = false;
   ASSERT(stress->spent_ns >= spent_before_ns, "a stress collection takes time back");
   if (stress->space->options->stress_times == 0) return;
   double spent = (double)stress->spent_ns, allowed = allowed_ns(stress);
-  stress->pace = spent < allowed / 2 ? STRESS_EACH : STRESS_RARE;
-  stress->looks = RARE_LOOKS;
+  stress->looks = spent < allowed / 2 ? 0 : RARE_LOOKS + SOON_LOOKS;
   if (spent < allowed) return;
   double last = spent - (double)spent_before_ns;
   begin_gap(stress, (last + spent - allowed) / share_of(stress));
@@ -203,7 +196,7 @@ void crd_stress_rewind(crd_stress *stress, size_t bytes) {
 /* Says how many collections took place, and of how many. In gaps nobody counted: there were as many allocations in a
  * byte as elsewhere. */
 static void tell(crd_stress *stress) {
-  if (stress->pace == STRESS_GAP) end_gap(stress);
+  if (stress->point != 0) end_gap(stress);
   double allocated = (double)stress->space->report->stats.allocated_bytes,
          looked_at = allocated - (double)stress->gap_bytes;
   uint64_t points = looked_at <= 0 ? stress->number : (uint64_t)((double)stress->number * allocated / looked_at + 0.5);

@@ -8,23 +8,23 @@
  * in every run, whatever else collects. With stress_first and stress_last only the collections between them take place,
  * but all are counted. So halving the range again and again leads to the one collection that a bug needs.
  *
- * While stress is on, a major collection always runs, and each stress collection does its smallest increment. So with a
- * period of 1 there is an increment at every allocation. Of each stress_major collections one, chosen at random, is
- * full and moves every old object. Freed and moved objects are poisoned at once.
+ * While stress is on, a major collection always runs, and each stress collection does its smallest increment. Of each
+ * stress_major collections one, chosen at random, is full and moves every old object. Freed and moved objects are
+ * poisoned at once.
  *
- * With stress_times, the program takes at most about that many times its own processor time, and 5 ms. (Not the
- * clock's time: on a busy machine it passes without the program.) So long as half of what is allowed is left, every
- * point collects. Then the points are chosen by their place: how much deeper the C stack, the shadow stack and the
- * scoped roots are than at the point before, which is alike in every level of a recursion. A point collects if its
- * place was met at most twice, or 4, 8, 16, ... times: a missing root does harm at its place, so places that were not
- * tried are worth more. If no such point comes, or nothing is left of what is allowed, a gap follows: up to so many
- * allocated bytes ahead that the program's own work makes up for the last collection, it allocates on the fast path.
- * These runs do not repeat exactly, and say when they end how many collections took place.
+ * With stress_times, the program takes at most about that many times its own processor time, and 5 ms. (The clock's
+ * time passes without the program on a busy machine.) So long as half of what is allowed is left, every point collects.
+ * Then the points are chosen by their place: how much deeper the C stack, the shadow stack and the scoped roots are than
+ * at the point before, which is alike in every level of a recursion. A point collects if its place was met at most
+ * twice, or 4, 8, 16, ... times: a missing root does harm at its place, so places that were not tried are worth more.
+ * If no such point comes, or nothing is left of what is allowed, a gap follows: up to so many allocated bytes ahead that
+ * the program's own work makes up for the last collection, it allocates on the fast path. After a gap, the last of so
+ * many points collects in any case. These runs do not repeat exactly, and say when they end how many collections took
+ * place.
  *
  *   [stress.1] While stress is on, countdown is at least 1: so many points are left up to the next collection.
  *   [stress.2] majors <= collections <= number.
  *   [stress.3] A mutator's top is never above point: what the program allocates up to it is not looked at.
- *   [stress.4] point is above 0 in a gap, and without stress; else 0.
  */
 #ifndef CRADLE_GC_INSTRUMENTS_STRESS_H
 #define CRADLE_GC_INSTRUMENTS_STRESS_H
@@ -32,14 +32,6 @@
 #include <cradle/options.h>
 
 #include "gc/parts.h"
-
-/* Which of the next points collect, with stress_times. */
-typedef enum crd_stress_pace {
-  STRESS_EACH, /* all; always so without stress_times */
-  STRESS_RARE, /* those at a rare place; after so many others, a gap */
-  STRESS_GAP,  /* none, up to point */
-  STRESS_SOON, /* the first at a rare place, or the last of so many */
-} crd_stress_pace;
 
 #define STRESS_PLACES 2048
 #define STRESS_DEPTHS 3
@@ -53,9 +45,8 @@ typedef struct crd_stress {
   uint64_t collections; /* that took place */
   uint64_t majors;      /* full ones among them */
   uint64_t verified;    /* collections around which the heap was verified */
-  uintptr_t point;      /* 0: each allocation is looked at; without stress the highest address */
-  crd_stress_pace pace;
-  uint32_t looks;                  /* STRESS_RARE, STRESS_SOON: points that may still pass without a collection */
+  uintptr_t point;      /* 0: each allocation is looked at; the end of a gap; without stress the highest address */
+  uint32_t looks;       /* with stress_times: points that may pass before one collects at a place that is not rare */
   uint64_t look_ns;                /* processor time when the last collection ended; 0: not known */
   uint64_t own_ns;                 /* processor time of the program itself */
   uint64_t spent_ns;               /* on all collections, stress or not, and on verifying the heap around them */
@@ -64,8 +55,7 @@ typedef struct crd_stress {
   uint64_t gap_bytes;              /* allocated in all gaps */
   uintptr_t depths[STRESS_DEPTHS]; /* of the C stack, the shadow stack and the scoped roots at the last point */
   uint8_t met[STRESS_PLACES]; /* how often each place was met, up to 255; places that share a number count as one */
-  bool serving;               /* a stress collection runs */
-  bool verifies;              /* and the heap is verified around it */
+  bool verifies;              /* a stress collection runs, and the heap is verified around it */
   bool judged;
 } crd_stress;
 

@@ -26,7 +26,7 @@ bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
     return crd_fail(
         error, "fork: memory of the reserved huge-page pool is in use, and a process that writes to it after a fork "
                "dies when the pool is empty; use policy auto or off (hugepages_nursery, hugepages_arenas)");
-  if (!crd_platform_can_fork()) return crd_fail(error, "fork: this system has no fork()");
+  if (!PLATFORM_HAS_FORK) return crd_fail(error, "fork: this system has no fork()");
   /* A minor collection first: only an empty nursery can be dropped. */
   if (!collection_is_off(&heap->options)) {
     if (heap->space.mutator != NULL) crd_collect_minor(heap, CRADLE_CAUSE_FORK);

@@ -104,35 +104,23 @@ static file find(uintptr_t address) {
   return found;
 }
 
-/* The path of the program's file. A program that locked itself up may not be able to ask for it, so
- * crd_backtrace_prepare learns it before, and it stays. */
-enum { PROGRAM_UNKNOWN, PROGRAM_BEING_READ, PROGRAM_KNOWN };
-static char known_program[PATH_BYTES]; /* a word that the user will replace, if there is no path or a too long one */
-static int program_state;
+/* The path of the program's file, or a word that the user will replace. A program that locked itself up may not be able
+ * to ask for it, so crd_backtrace_prepare keeps it. */
+static const char *known_program; /* atomic; NULL: nobody has prepared anything */
 
-static void read_program(char *path) {
+static const char *read_program(char path[PATH_BYTES]) {
   ssize_t length = readlink("/proc/self/exe", path, PATH_BYTES);
-  if (length > 0 && length < PATH_BYTES)
-    path[length] = '\0';
-  else
-    memcpy(path, "PROGRAM", sizeof "PROGRAM");
+  if (length <= 0 || length == PATH_BYTES) return "PROGRAM";
+  path[length] = '\0';
+  return path;
 }
 
-/* Fills room and returns it if nobody has prepared anything. */
-static const char *get_program(char room[PATH_BYTES]) {
-  if (__atomic_load_n(&program_state, __ATOMIC_ACQUIRE) == PROGRAM_KNOWN) return known_program;
-  read_program(room);
-  return room;
-}
-
-/* Two threads may do so at once: the first one reads. */
+/* Of two threads that do so at once the first one reads. */
 static void learn_program(void) {
-  int expected = PROGRAM_UNKNOWN;
-  if (!__atomic_compare_exchange_n(&program_state, &expected, PROGRAM_BEING_READ, false, __ATOMIC_ACQUIRE,
-                                   __ATOMIC_RELAXED))
-    return;
-  read_program(known_program);
-  __atomic_store_n(&program_state, PROGRAM_KNOWN, __ATOMIC_RELEASE);
+  static char path[PATH_BYTES];
+  static bool begun;
+  if (!__atomic_exchange_n(&begun, true, __ATOMIC_RELAXED))
+    __atomic_store_n(&known_program, read_program(path), __ATOMIC_RELEASE);
 }
 
 /* --- commands --- */
@@ -162,7 +150,8 @@ static void write_commands(const crd_backtrace *trace) {
   line line = {.length = 0};
   file last = {.name = NULL};
   char room[PATH_BYTES];
-  const char *program = get_program(room);
+  const char *program = __atomic_load_n(&known_program, __ATOMIC_ACQUIRE);
+  if (program == NULL) program = read_program(room);
   for (size_t i = 0, depth = depth_from_main(trace); i < depth; i++) {
     file found = find(trace->calls[i]);
     if (i == 0 || found.name != last.name) {

@@ -79,6 +79,18 @@ bool crd_pages_commit(void *address, size_t size) {
   return false;
 }
 
+/* Parts of a reservation come from the pool, and any process can have them if there are some: how many there are is in
+ * the hardware description. */
+void *crd_pages_reserve_pool(size_t size, size_t pool_page_bytes) {
+  (void)size, (void)pool_page_bytes;
+  return NULL;
+}
+
+const char *crd_pages_pool_doubt(bool in_parts) {
+  (void)in_parts;
+  return NULL;
+}
+
 void crd_platform_last_words(const char *text, size_t length) {
   KEEP_ERRNO;
   sigset_t refusals;
@@ -93,10 +105,6 @@ void crd_platform_last_words(const char *text, size_t length) {
     text += written;
     length -= (size_t)written;
   }
-}
-
-bool crd_platform_can_fork(void) {
-  return true;
 }
 
 static unsigned long long read_clock(clockid_t clock) {

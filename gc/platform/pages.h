@@ -1,4 +1,5 @@
-/* Pages: the only module that maps, commits, protects and releases memory.
+/* Pages: the only module that maps, commits, protects and releases memory. So every failure looks alike, and tests can
+ * make any of them happen in one place.
  *
  *     reserve    gets address space: no access, no memory
  *     commit     gets memory for a part of it, which reads as zero
@@ -9,24 +10,24 @@
  * To reserve address space takes no memory, so the heap reserves all that it may ever want at once, and commits memory
  * in it as needed. That keeps addresses together, and arenas can be found by arithmetic.
  *
- * Everything above asks here. So every failure looks alike, and tests can make any of them happen in one place.
- *
- * Invariants
- *   [pages.1] Every address and length is a multiple of the unit the function names (base page or
- *             huge page); a release takes exactly what a commit gave.
+ *   [pages.1] Every address and length is a multiple of the unit the function names (base page or huge page); a release
+ *             takes exactly what a commit gave.
  *   [pages.2] No function prints, aborts or changes errno: a failure is false or NULL.
- *   [pages.3] A failed call leaves the range as it was; above all it never leaves a hole in a
- *             reservation.
- *   [pages.4] Advice (huge pages, names, populate) may fail without consequence; only reserve and
- *             commit may refuse.
- *   [pages.5] What the kernel gave is measured (crd_pages_backing_of), never inferred from a return
- *             code.
+ *   [pages.3] A failed call leaves the range as it was; above all it never leaves a hole in a reservation.
+ *   [pages.4] Advice (huge pages, names, populate) may fail without consequence; only reserve and commit may refuse.
+ *   [pages.5] What the kernel gave is measured (crd_pages_backing_of), never inferred from a return code.
  */
 #ifndef CRADLE_GC_PLATFORM_PAGES_H
 #define CRADLE_GC_PLATFORM_PAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#ifdef _WIN32
+#define PLATFORM_HAS_FORK false
+#else
+#define PLATFORM_HAS_FORK true
+#endif
 
 /* Reserves size bytes of address space without access, aligned to alignment (a power of two, at least the base page).
  * Nothing is committed or charged. NULL: there is no such address space, or RLIMIT_AS or the map count forbids it.
@@ -36,11 +37,10 @@ void *crd_pages_reserve(size_t size, size_t alignment, void *hint);
 /* Gives a whole reservation back; false when the kernel refuses (the range then stays reserved). */
 bool crd_pages_unreserve(void *address, size_t size);
 
-/* Makes [address, address+size) of a reservation, none of it committed, readable and writable; it
- * reads as zero on first touch. */
+/* Makes [address, address+size) of a reservation, none of it committed, readable and writable. */
 bool crd_pages_commit(void *address, size_t size);
 /* The same from the reserved pool of huge pages. Address and size must be multiples of pool_page_bytes. false: the pool
- * is empty or there is none; commit the range in the usual way. */
+ * is empty or there is none. */
 bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes);
 /* A whole reservation from the pool, readable and writable, for systems that reserve and commit such pages in one call
  * (Windows' large pages). size must be a multiple of pool_page_bytes, to which the reservation is aligned;
@@ -76,8 +76,6 @@ bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *b
 /* Writes the last words of a program to standard error; a failure is not reported. Blocks SIGPIPE and SIGXFSZ for good,
  * the signals of a write that is refused: the process must end by the abort that follows, not by them. */
 void crd_platform_last_words(const char *text, size_t length);
-/* Whether a process can be forked here. */
-bool crd_platform_can_fork(void);
 /* Monotonic time in nanoseconds. */
 unsigned long long crd_platform_now_ns(void);
 /* For how many nanoseconds this thread has run on a processor. 0: the system does not say, or only in steps that are

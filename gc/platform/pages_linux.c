@@ -43,9 +43,8 @@ static void *map_pool(size_t size, size_t pool_page_bytes) {
   return NULL;
 }
 
-/* Moves pages of the pool into their place in the reservation. mremap unmaps the target before it has looked at
- * everything: an old kernel that cannot move pool pages, or one that runs out of mappings half-way, refuses with the
- * target gone. So after a refusal the target is reserved again. */
+/* Moves pages of the pool into their place in the reservation. mremap may refuse with the target gone: an old kernel
+ * cannot move pool pages, others run out of mappings half-way. So after a refusal the target is reserved again. */
 static bool move_into(void *mapped, size_t size, void *address) {
   int flags = MREMAP_MAYMOVE | MREMAP_FIXED;
   if (CALL(mremap, MAP_FAILED, mapped, size, size, flags, address) != MAP_FAILED) return true;
@@ -59,18 +58,6 @@ bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes) {
   KEEP_ERRNO;
   void *mapped = map_pool(size, pool_page_bytes);
   return mapped != NULL && move_into(mapped, size, address);
-}
-
-void *crd_pages_reserve_pool(size_t size, size_t pool_page_bytes) {
-  (void)size, (void)pool_page_bytes;
-  return NULL; /* parts come from the pool */
-}
-
-/* There is nothing to say in advance: on Linux, any process can have pages of the pool if there are some, and how many
- * there are is in the hardware description. */
-const char *crd_pages_pool_doubt(bool in_parts) {
-  (void)in_parts;
-  return NULL;
 }
 
 /* --- advice --- */

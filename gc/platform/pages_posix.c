@@ -14,19 +14,8 @@ bool crd_pages_commit_pool(void *address, size_t size, size_t pool_page_bytes) {
   return false;
 }
 
-void *crd_pages_reserve_pool(size_t size, size_t pool_page_bytes) {
-  (void)size, (void)pool_page_bytes;
-  return NULL;
-}
-
-const char *crd_pages_pool_doubt(bool in_parts) {
-  (void)in_parts;
-  return NULL;
-}
-
-/* Maps the range anew, because a new mapping reads as zero on every system. Advice would not do: POSIX's own keeps the
- * contents, and so does MADV_DONTNEED of macOS and FreeBSD. After their MADV_FREE a page keeps its contents until the
- * memory is needed elsewhere. */
+/* Maps the range anew, because a new mapping reads as zero on every system. POSIX's own advice keeps the contents, and
+ * so does MADV_DONTNEED of macOS and FreeBSD; after their MADV_FREE pages keep theirs for a while. */
 bool crd_pages_discard(void *address, size_t size) {
   KEEP_ERRNO;
   return mmap(address, size, PROT_READ | PROT_WRITE, RESERVED_FLAGS | MAP_FIXED, -1, 0) != MAP_FAILED;

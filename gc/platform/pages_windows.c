@@ -186,10 +186,6 @@ void crd_platform_last_words(const char *text, size_t length) {
   }
 }
 
-bool crd_platform_can_fork(void) {
-  return false;
-}
-
 /* Whole seconds and the rest are converted apart: the counter times 10^9 would overflow. */
 unsigned long long crd_platform_now_ns(void) {
   LARGE_INTEGER frequency, counter;

@@ -251,9 +251,6 @@ bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *b
 void crd_platform_last_words(const char *text, size_t length) {
   print_error("%.*s", (int)length, text);
 }
-bool crd_platform_can_fork(void) {
-  return false;
-}
 unsigned long long crd_platform_now_ns(void) {
   return 0;
 }

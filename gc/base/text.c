@@ -32,7 +32,9 @@ static bool can_begin(unsigned char first, unsigned char second) {
   }
 }
 
-size_t crd_character_bytes(const char *text, size_t left) {
+/* The length of the UTF-8 character at text, of which so many bytes are left; 0: none begins there, or its end is
+ * missing. */
+static size_t character_bytes(const char *text, size_t left) {
   unsigned char first = (unsigned char)text[0];
   if (first < 0x80) return 1;
   size_t length = (size_t)2 + (first >= 0xE0) + (first >= 0xF0);
@@ -60,7 +62,7 @@ size_t crd_show_text(char *out, size_t room, const char *text, size_t length) {
   bool is_cut = length >= room;
   size_t shown = is_cut ? without_broken_end(text, room - sizeof cut) : length, at = 0;
   while (at < shown) {
-    size_t bytes = crd_character_bytes(text + at, shown - at), end = at + (bytes != 0 ? bytes : 1);
+    size_t bytes = character_bytes(text + at, shown - at), end = at + (bytes != 0 ? bytes : 1);
     bool hidden = bytes == 0 || is_control(text + at);
     for (; at < end; at++) out[at] = hidden ? '?' : text[at];
   }
@@ -96,43 +98,32 @@ typedef struct arguments {
   va_list list;
 } arguments;
 
-typedef enum length { LENGTH_INT, LENGTH_LONG, LENGTH_LONG_LONG, LENGTH_SIZE } length;
-
-/* A size_t is not a long everywhere: on Windows a long has 32 bits. */
-static uint64_t next_number(arguments *from, length length) {
-  switch (length) {
-  case LENGTH_INT: return va_arg(from->list, unsigned);
-  case LENGTH_LONG: return va_arg(from->list, unsigned long);
-  case LENGTH_LONG_LONG: return va_arg(from->list, unsigned long long);
-  case LENGTH_SIZE: return va_arg(from->list, size_t);
-  }
-  return 0;
-}
-
-/* Reads a length modifier. Returns where the format goes on. */
-static const char *read_length(const char *at, length *length) {
-  *length = LENGTH_INT;
-  if (*at == 'z') return *length = LENGTH_SIZE, at + 1;
-  if (*at != 'l') return at;
-  *length = at[1] == 'l' ? LENGTH_LONG_LONG : LENGTH_LONG;
-  return at + (at[1] == 'l' ? 2 : 1);
+/* Reads a number whose length modifier is at *at, and moves *at behind the modifier. A size_t is not a long everywhere:
+ * on Windows a long has 32 bits. */
+static uint64_t next_number(arguments *from, const char **at) {
+  if (**at == 'z') return ++*at, va_arg(from->list, size_t);
+  if (**at != 'l') return va_arg(from->list, unsigned);
+  if (*++*at != 'l') return va_arg(from->list, unsigned long);
+  return ++*at, va_arg(from->list, unsigned long long);
 }
 
 /* Adds what a conversion stands for; at: the character behind its %. Returns where the format goes on. */
 static const char *add_conversion(crd_text *text, const char *at, arguments *from) {
-  bool prefix = *at == '#';
-  length length;
-  if (prefix) at++;
-  at = read_length(at, &length);
   switch (*at) {
-  case '%': add(text, "%", 1); break;
-  case 'u': add_number(text, next_number(from, length), 10); break;
-  case 'x': add_hex(text, next_number(from, length), prefix); break;
-  case 'p': add_hex(text, address_of(va_arg(from->list, const void *)), true); break;
-  case 's': add_shown(text, va_arg(from->list, const char *)); break;
-  default: ASSERT(false, "[text.2] a conversion that text.h does not name"); return at;
+  case '%': add(text, "%", 1); return at + 1;
+  case 'p': add_hex(text, address_of(va_arg(from->list, const void *)), true); return at + 1;
+  case 's': add_shown(text, va_arg(from->list, const char *)); return at + 1;
+  default: break;
   }
-  return at + 1;
+  bool prefix = *at == '#';
+  if (prefix) at++;
+  uint64_t number = next_number(from, &at);
+  ASSERT(*at == 'u' || *at == 'x', "[text.2] a conversion that text.h does not name");
+  if (*at == 'x')
+    add_hex(text, number, prefix);
+  else
+    add_number(text, number, 10);
+  return *at == '\0' ? at : at + 1;
 }
 
 void crd_text_format_list(crd_text *text, const char *format, va_list list) {

@@ -26,10 +26,6 @@ typedef struct crd_text {
 void crd_text_format(crd_text *text, const char *format, ...) CRD_PRINTF(2, 3);
 void crd_text_format_list(crd_text *text, const char *format, va_list arguments) CRD_PRINTF(2, 0);
 
-/* The length of the UTF-8 character at text, of which so many bytes are left; 0: no character begins there, or its end
- * is missing. */
-size_t crd_character_bytes(const char *text, size_t left);
-
 /* Copies length bytes of text to out, made safe for a terminal or a line of a log: each byte of a control character,
  * and each byte that is not part of a UTF-8 character, becomes '?'. A text that does not fit ends with "...". room: the
  * bytes at out, at least 5, the terminating zero included. out may be text itself. Returns the length of the result.

@@ -125,33 +125,19 @@ const char *crd_outside_fault(const cradle_heap *heap, uintptr_t address, bool t
   return address < LOWEST_ADDRESS || (address & NO_ADDRESS_BITS) != 0 ? "no reference" : NULL;
 }
 
-static void add_stale(crd_text *text, const cradle_heap *heap, uint32_t type) {
-  const char *name = type < heap->space.types.count ? heap->space.types.services[type].name : NULL;
+/* what: such as "object"; how: such as "died in". */
+static void add_stale(crd_text *text, const cradle_heap *heap, const crd_quarantined *was, const char *what,
+                      const char *how, uintptr_t address) {
+  const char *name = was->type < heap->space.types.count ? heap->space.types.services[was->type].name : NULL;
+  ASSERT(address_of(was->object) <= address, "an address lies before the object that it is said to be in");
   if (name != NULL)
     crd_text_format(text, "stale reference to a %s", crd_show_name(name).buffer);
   else
-    crd_text_format(text, "stale reference to a type %u", type);
-}
-
-/* How far the address is inside the object, in words. */
-static uint64_t words_into(uintptr_t object, uintptr_t address) {
-  ASSERT(object <= address, "an address lies before the object that it is said to be in");
-  return (address - object) / sizeof(cradle_word);
-}
-
-static void add_quarantined(crd_text *text, const cradle_heap *heap, const crd_quarantined *found, uintptr_t address) {
-  add_stale(text, heap, found->type);
-  crd_text_format(text, " (object at %p, %s minor collection %" PRIu64, (const void *)found->object,
-                  found->moved_to != 0 ? "moved by" : "died in", found->collection);
-  if (found->moved_to != 0) crd_text_format(text, " to %#" PRIxPTR, found->moved_to);
-  crd_text_format(text, "), at its word %" PRIu64, words_into(address_of(found->object), address));
-}
-
-static void add_closed(crd_text *text, const cradle_heap *heap, const crd_closed_run *run, uintptr_t address) {
-  uintptr_t object = arenas_page_address(&heap->space.old.arenas, run->page);
-  add_stale(text, heap, run->type);
-  crd_text_format(text, " (large object at %#" PRIxPTR ", %s minor collection %" PRIu64 "), at its word %" PRIu64,
-                  object, run->swept ? "died; swept after" : "died in", run->collection, words_into(object, address));
+    crd_text_format(text, "stale reference to a type %u", was->type);
+  crd_text_format(text, " (%s at %p, %s minor collection %" PRIu64, what, (const void *)was->object, how,
+                  was->collection);
+  if (was->moved_to != 0) crd_text_format(text, " to %#" PRIxPTR, was->moved_to);
+  crd_text_format(text, "), at its word %zu", (address - address_of(was->object)) / sizeof(cradle_word));
 }
 
 /* --- what each part of the heap knows of an address; false: nothing --- */
@@ -166,8 +152,11 @@ static bool explain_poison(crd_text *text, uintptr_t address) {
 static bool explain_old(crd_text *text, const cradle_heap *heap, uintptr_t address, uint64_t *collection) {
   const crd_closed_run *closed = crd_closed_at(&heap->space.old.arenas, address);
   if (closed != NULL) {
-    *collection = closed->collection;
-    add_closed(text, heap, closed, address);
+    const crd_quarantined was = {.object = object_at(arenas_page_address(&heap->space.old.arenas, closed->page)),
+                                 .collection = closed->collection,
+                                 .type = closed->type};
+    *collection = was.collection;
+    add_stale(text, heap, &was, "large object", closed->swept ? "died; swept after" : "died in", address);
     return true;
   }
   if (!arenas_contain(&heap->space.old.arenas, address) || arenas_are_committed(&heap->space.old.arenas, address))
@@ -182,7 +171,7 @@ static bool explain_young(crd_text *text, const cradle_heap *heap, uintptr_t add
   if (!crd_quarantine_find(&heap->quarantine, address, &found)) return false;
   *collection = found.collection;
   if (found.object != NULL)
-    add_quarantined(text, heap, &found, address);
+    add_stale(text, heap, &found, "object", found.moved_to != 0 ? "moved by" : "died in", address);
   else
     crd_text_format(text,
                     "stale reference into the nursery that minor collection %" PRIu64 " emptied, where no object was",

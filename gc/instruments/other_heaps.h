@@ -12,9 +12,8 @@
 
 #include <cradle/base.h>
 
-/* Enters a heap, when it has its nursery and its old generation. */
+/* Enters a heap, when it has its nursery and its old generation, and takes it out again, before they are given back. */
 void crd_other_heaps_enter(const cradle_heap *heap);
-/* Takes it out again, before they are given back. A heap that found no row may leave, too. */
 void crd_other_heaps_leave(const cradle_heap *heap);
 /* Whether the address lies in the nursery or the old generation of a heap that is not this one. */
 bool crd_is_in_other_heap(const cradle_heap *heap, uintptr_t address);

@@ -23,13 +23,13 @@ static char *page_end(const crd_quarantine *quarantine, char *address) {
 /* Makes the pages in [from, to) accessible and ready to be handed out, and forgets what was noted of them. */
 static bool open_pages(crd_quarantine *quarantine, char *from, char *to) {
   if (from >= to) return true;
-  if (!crd_pages_protect(from, (size_t)(to - from), true)) return false;
-  sanitize_used(from, (size_t)(to - from));
-  memset(quarantine->closed_by + page_of(quarantine, address_of(from)), 0,
-         (size_t)(to - from) / quarantine->page_bytes * 8);
-  memset(quarantine->starts + (from - quarantine->base) / 512, 0, (size_t)(to - from) / 64);
-  poison_words(words_of(from), (size_t)(to - from) / sizeof(cradle_word), POISON_UNUSED);
-  sanitize_unused(from, (size_t)(to - from));
+  size_t bytes = (size_t)(to - from);
+  if (!crd_pages_protect(from, bytes, true)) return false;
+  sanitize_used(from, bytes);
+  memset(quarantine->closed_by + page_of(quarantine, address_of(from)), 0, bytes / quarantine->page_bytes * 8);
+  memset(quarantine->starts + (from - quarantine->base) / 512, 0, bytes / 64);
+  poison_words(words_of(from), bytes / sizeof(cradle_word), POISON_UNUSED);
+  sanitize_unused(from, bytes);
   return true;
 }
 
@@ -47,8 +47,7 @@ static const cradle_word *object_now(const crd_space *space, const cradle_word *
 
 /* Notes where the objects in [from, to) start, by going from one to the next. In between there may be words that belong
  * to no object: the unused part of a reservation, or the rest of an array that became shorter. Such a word may look
- * like a header, and then the size that it seems to say leads astray. If a size is impossible, the rest is left out;
- * nothing behind `to` is ever read. */
+ * like a header. If the size that it says is impossible, the rest is left out; nothing behind `to` is ever read. */
 static void note_starts(const crd_quarantine *quarantine, const crd_space *space, cradle_word *from, cradle_word *to) {
   size_t bytes;
   for (cradle_word *object = from; object < to; object += bytes / 8) {
@@ -72,8 +71,7 @@ static void close_pages(crd_quarantine *quarantine, crd_space *space, char *from
   note_starts(quarantine, space, words_of(from), words_of(filled));
   for (size_t page = page_of(quarantine, address_of(from)); page < page_of(quarantine, address_of(to)); page++) {
     ASSERT(quarantine->closed_by[page] == 0, "[quarantine.1] a page is closed twice");
-    quarantine->closed_by[page] =
-        space->report->stats.minor_collections + 1; /* the present collection is not counted yet */
+    quarantine->closed_by[page] = space->report->stats.minor_collections + 1; /* this one is not counted yet */
   }
   sanitize_unused(from, (size_t)(to - from));
   if (!crd_pages_protect(from, (size_t)(to - from), false) && !quarantine->refused) {
@@ -114,8 +112,8 @@ void crd_quarantine_fini(crd_quarantine *quarantine) {
   quarantine->base = NULL;
 }
 
-/* Opens before it closes, so that a refusal leaves the window as it was. Usually only the pages behind the old window's
- * end must be opened. If the rest of the ring is too short for a window, a whole one is opened at the base. */
+/* Opens before it closes, so that a refusal leaves the window as it was. If the rest of the ring is too short for a
+ * window, a whole one is opened at the base. */
 bool crd_quarantine_advance(crd_quarantine *quarantine, crd_space *space, char *filled) {
   size_t window = space->nursery.reserved_bytes;
   char *from = space->nursery.start, *next = page_end(quarantine, filled), *clean = from + window;
@@ -136,8 +134,7 @@ bool crd_quarantine_advance(crd_quarantine *quarantine, crd_space *space, char *
 
 /* The nearest start of an object at or below an address on a closed page, or NULL. */
 static cradle_word *object_around(const crd_quarantine *quarantine, uintptr_t address) {
-  size_t word = (address - address_of(quarantine->base)) / 8;
-  size_t at = word / 64;
+  size_t word = (address - address_of(quarantine->base)) / 8, at = word / 64;
   uint64_t bits = quarantine->starts[at] & (~UINT64_C(0) >> (63 - word % 64));
   while (bits == 0 && at > 0) bits = quarantine->starts[--at];
   if (bits == 0) return NULL;

@@ -7,21 +7,18 @@
  *     before a collection   | closed     | window: filled   |  free | closed, longest ago     |
  *     after it              | closed     | closed now       | window                  | closed|
  *
- * After a minor collection the pages that were filled are closed, and the window goes on behind them. For that, the
- * pages that were closed longest ago are opened. Where the ring ends, it begins again. The fewer bytes are
- * allocated between two collections, the longer a page stays closed: under stress, with a collection at every
+ * After a minor collection the pages that were filled are closed, and the window goes on behind them, where the pages
+ * that were closed longest ago are opened. Where the ring ends, it begins again. It is two windows longer than the
+ * option says, so that the first window does not overlap the last one. Under stress, with a collection at every
  * allocation, each collection closes one page.
  *
  * Closed pages keep the headers of the objects that moved, with their new addresses. When a program uses a stale
- * reference, a signal handler asks what was at its address. The copies may long have moved again or died, so they
- * cannot be asked. So when a page is closed, the start of each object on it is noted, and in each object that moved the
- * second word becomes its type.
+ * reference, a signal handler asks what was at its address. The copies may long have moved again or died. So when a
+ * page is closed, the start of each object on it is noted, and in each object that moved the second word becomes its
+ * type.
  *
- * The ring is at least three windows long: two more than the option says. So when the window begins again at the base,
- * it does not overlap the window that it leaves at the end.
- *
- * (The old generation has no such ring. Large objects that died are closed, gc/old/closed.h, and arenas
- * that a compaction has emptied are given back.)
+ * (In the old generation, large objects that died are closed, gc/old/closed.h, and arenas that a compaction has emptied
+ * are given back.)
  *
  *   [quarantine.1] The window [nursery.start, nursery.start + nursery.reserved_bytes) lies in the ring and is
  *                  accessible, and no page of it is closed.

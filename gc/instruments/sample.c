@@ -131,7 +131,6 @@ static bool is_open_for(const crd_sampling *sampling, const cradle_sample *sampl
   return arenas_contain(&sampling->space->old.arenas, address) && survived(sampling, sample);
 }
 
-/* Reads top once more atomically, because another thread may lower it to NULL at any moment to ask for a safepoint. */
 const char *crd_sampling_check(const crd_sampling *sampling) {
   if (sampling->interval == 0 && sampling->point != UINTPTR_MAX)
     return "there is a sample point without a sampler [sample.1]";

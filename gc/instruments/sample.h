@@ -7,8 +7,8 @@
  *     allocated bytes   |......x..........|...........x.....|.x...............|     x: a point
  *
  * The mutator's top is lowered to the next point. So the object that reaches over it takes the slow path, which takes
- * the sample and moves on to the next point. Points are random, because a program whose allocations repeat in step with
- * equal distances would always show the same one of its objects.
+ * the sample and moves on to the next point. With points at equal distances, a program whose allocations repeat in step
+ * would always show the same one of its objects.
  *
  *   [sample.1] With a sampler, free <= point between allocations: point is the address that the next sampled word would
  *              have if the nursery went on for ever. Without a sampler it is the highest address.

@@ -1,10 +1,8 @@
 /* The one header that knows AddressSanitizer, ThreadSanitizer and valgrind. Unused nursery memory is poisoned, so that
  * a use of memory that was never allocated, or of an object that has moved away, is reported where it happens.
  *
- * Valgrind reports the same if library and callers are compiled with CRADLE_VALGRIND=1. It also reports a word of an
- * object that is read before it was written. Each heap's nursery is declared to valgrind as a pool of blocks, so that
- * reports name the place where an object was allocated and, if the object has moved or died, the collection in which it
- * did.
+ * Valgrind reports the same if library and callers are compiled with CRADLE_VALGRIND=1, and also a word of an object that
+ * is read before it was written. docs/design/instruments.md says why the nursery is a pool of valgrind's.
  */
 #ifndef CRADLE_GC_BASE_SANITIZERS_H
 #define CRADLE_GC_BASE_SANITIZERS_H

@@ -1,6 +1,5 @@
 /* Messages, put together in the caller's buffer. Nothing here allocates or locks, so signal handlers may use it. Of
- * libc it calls only memcpy and strlen. runtime/faults.c calls both before any fault: the first call of a function in a
- * shared library looks the function up, which takes kilobytes of a signal stack that may be small.
+ * libc it calls only memcpy and strlen, which runtime/faults.c calls before any fault (docs/design/instruments.md).
  *
  *   [text.1] length < sizeof buffer, and buffer[length] is the terminating zero. What does not fit is cut.
  *   [text.2] A format has only the conversions that are named below.
@@ -28,8 +27,7 @@ void crd_text_format_list(crd_text *text, const char *format, va_list arguments)
 
 /* Copies length bytes of text to out, made safe for a terminal or a line of a log: each byte of a control character,
  * and each byte that is not part of a UTF-8 character, becomes '?'. A text that does not fit ends with "...". room: the
- * bytes at out, at least 5, the terminating zero included. out may be text itself. Returns the length of the result.
- * Neither allocates nor locks. */
+ * bytes at out, at least 5, the terminating zero included. out may be text itself. Returns the length of the result. */
 size_t crd_show_text(char *out, size_t room, const char *text, size_t length);
 
 /* The cause, or the phase, in words, as the log prints it; never NULL. */

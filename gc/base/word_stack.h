@@ -1,8 +1,5 @@
-/* A stack of words with its own address space: it grows in place, by committing more of it, and never moves. So no
- * address into it changes, and growing copies nothing.
- *
- * The shadow stack, the remembered set and the mark stack are such stacks. While a mutator runs, it keeps the top of
- * its shadow stack itself.
+/* A stack of words with its own address space: it grows in place, by committing more of it, and never moves. While a
+ * mutator runs, it keeps the top of its shadow stack itself.
  *
  *   [word_stack.1] base <= top <= limit <= end, and [base, limit) is committed. A stack without memory is all NULL: it
  *                  is empty and refuses every word.

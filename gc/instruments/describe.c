@@ -114,7 +114,7 @@ static bool is_in_own_ring(const cradle_heap *heap, uintptr_t address) {
   return quarantine_is_on(&heap->quarantine) && address - address_of(heap->quarantine.base) < heap->quarantine.bytes;
 }
 
-const char *crd_outside_fault(const cradle_heap *heap, uintptr_t address, bool tagged) {
+static const char *outside_fault(const cradle_heap *heap, uintptr_t address, bool tagged) {
   crd_quarantined quarantined;
   if (crd_poison_cause(address) != NULL) return "poison";
   if (crd_quarantine_find(&heap->quarantine, address, &quarantined))
@@ -123,6 +123,17 @@ const char *crd_outside_fault(const cradle_heap *heap, uintptr_t address, bool t
   if (address % 8 != 0) return tagged ? NULL : "no reference";
   if (crd_is_in_other_heap(heap, address)) return "reference into another heap";
   return address < LOWEST_ADDRESS || (address & NO_ADDRESS_BITS) != 0 ? "no reference" : NULL;
+}
+
+const char *crd_reference_fault(const cradle_heap *heap, uintptr_t address, bool tagged) {
+  if (address == 0) return NULL;
+  if (space_is_young(&heap->space, address))
+    return address % 8 == 0 && address - address_of(heap->space.nursery.start) < nursery_filled(&heap->space)
+               ? NULL
+               : "stale reference into the nursery, where no object is";
+  if (!arenas_contain(&heap->space.old.arenas, address)) return outside_fault(heap, address, tagged);
+  return crd_old_is_object(&heap->space.old, address) ? NULL
+                                                      : "stale reference into the old generation, where no object is";
 }
 
 /* what: such as "object"; how: such as "died in". */

@@ -1,7 +1,6 @@
-/* Says what an object is, what lies at an address, and what is wrong with an address or a word that led a program
- * astray: for cradle/inspect.h, the debugger, messages and the fault handler. It reads headers, the page table and the
- * bitmaps and changes nothing, so it works at any moment, in a collection, too; and in a signal handler on a small
- * stack: it takes no lock, allocates nothing, and makes no system call but those that change the access to pages. */
+/* Says what an object is, what lies at an address, and what is wrong with an address or a word. It works at any moment,
+ * in a collection, too, and in a signal handler on a small stack: it changes nothing, takes no lock, allocates nothing,
+ * and makes no system call but those that change the access to pages. */
 #ifndef CRADLE_GC_INSTRUMENTS_DESCRIBE_H
 #define CRADLE_GC_INSTRUMENTS_DESCRIBE_H
 
@@ -11,8 +10,8 @@
 cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *object);
 /* Which poison a word is: what was in the place that now holds it. NULL: the word is no poison. */
 const char *crd_poison_cause(uint64_t word);
-/* What is wrong with a reference that does not lead into the heap. NULL: nothing, the program may have objects of its
- * own there. tagged: the reference may have a tag. */
-const char *crd_outside_fault(const cradle_heap *heap, uintptr_t address, bool tagged);
+/* What is wrong with an address as a reference; NULL: an object may be there. Outside of the heap the program may have
+ * objects of its own, but not everywhere. tagged: there an address that is no multiple of 8 has a tag. */
+const char *crd_reference_fault(const cradle_heap *heap, uintptr_t address, bool tagged);
 
 #endif

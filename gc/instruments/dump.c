@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "gc/heap.h"
-#include "gc/instruments/referrers.h"
+#include "gc/instruments/walk.h"
 #include "gc/report/misuse.h"
 #include "gc/roots.h"
 
@@ -14,7 +14,7 @@
 #define POSITIONS (UINT64_C(1) << 32)
 
 typedef struct dump_buffer {
-  dump_chunk chunk;
+  uint32_t tag, filled;
   char *bytes; /* BUFFER_BYTES of them */
 } dump_buffer;
 
@@ -31,42 +31,38 @@ typedef struct dump_context {
   uint64_t count;            /* of its references so far */
 } dump_context;
 
-/* --- writing --- */
-
 /* Once a write has failed, nothing more is written and the walk stops. */
 static void put(dump_context *context, const void *bytes, size_t count) {
   if (!context->failed && count != 0 && !context->write(context->data, bytes, count)) context->failed = true;
   if (context->failed) context->walker.stopped = true;
 }
 
-static const char zeros[8];
+/* A chunk: head and bytes, padded with zeros. */
+static void put_chunk(dump_context *context, uint32_t tag, const void *head, uint32_t head_bytes, const void *bytes,
+                      uint32_t count) {
+  static const char zeros[8];
+  uint32_t padding = -(head_bytes + count) & 7;
+  put(context, &(dump_chunk){tag, head_bytes + count + padding}, sizeof(dump_chunk));
+  put(context, head, head_bytes);
+  put(context, bytes, count);
+  put(context, zeros, padding);
+}
 
 static void flush(dump_context *context, dump_buffer *buffer) {
-  if (buffer->chunk.bytes == 0) return;
-  uint32_t filled = buffer->chunk.bytes, padding = -filled & 7;
-  ASSERT(filled + padding <= BUFFER_BYTES, "a chunk is longer than its buffer");
-  buffer->chunk.bytes += padding;
-  put(context, &buffer->chunk, sizeof buffer->chunk);
-  put(context, buffer->bytes, filled);
-  put(context, zeros, padding);
-  buffer->chunk.bytes = 0;
+  ASSERT(buffer->filled <= BUFFER_BYTES, "a chunk is longer than its buffer");
+  if (buffer->filled != 0) put_chunk(context, buffer->tag, NULL, 0, buffer->bytes, buffer->filled);
+  buffer->filled = 0;
 }
 
 static void add(dump_context *context, dump_buffer *buffer, const void *record, uint32_t bytes) {
-  ASSERT(bytes <= BUFFER_BYTES && buffer->chunk.bytes <= BUFFER_BYTES, "a record is larger than a buffer");
-  if (buffer->chunk.bytes + bytes > BUFFER_BYTES) flush(context, buffer);
-  memcpy(buffer->bytes + buffer->chunk.bytes, record, bytes);
-  buffer->chunk.bytes += bytes;
+  if (buffer->filled + bytes > BUFFER_BYTES) flush(context, buffer);
+  memcpy(buffer->bytes + buffer->filled, record, bytes);
+  buffer->filled += bytes;
 }
 
-/* A chunk for each name: number, length, and the name padded with zeros. */
 static void put_name(dump_context *context, uint32_t tag, uint32_t number, const char *name) {
-  uint32_t head[2] = {number, name == NULL ? 0 : (uint32_t)strlen(name)}, padding = -head[1] & 7;
-  dump_chunk chunk = {tag, (uint32_t)sizeof head + head[1] + padding};
-  put(context, &chunk, sizeof chunk);
-  put(context, head, sizeof head);
-  put(context, name, head[1]);
-  put(context, zeros, padding);
+  uint32_t head[2] = {number, name == NULL ? 0 : (uint32_t)strlen(name)};
+  put_chunk(context, tag, head, sizeof head, name, head[1]);
 }
 
 static uint32_t put_range_names(dump_context *context, const cradle_root_range *range, uint32_t number) {
@@ -85,8 +81,6 @@ static void put_names(dump_context *context) {
     for (EACH_ROOT_STACK(stack, heap->space.mutator, ring)) number = put_range_names(context, stack->ranges, number);
   (void)put_range_names(context, heap->space.mutator->ranges, number);
 }
-
-/* --- what the walk reports --- */
 
 static uint64_t position_of(const dump_context *context, uintptr_t address) {
   const dump_header *header = &context->header;
@@ -143,8 +137,6 @@ static void tell_slot(void *data, const cradle_word *holder, const cradle_word *
   }
 }
 
-/* --- the whole --- */
-
 static dump_header header_of(const cradle_heap *heap) {
   dump_header header = {.version = DUMP_VERSION,
                         .position_bytes = sizeof(uint32_t),
@@ -167,8 +159,7 @@ static cradle_walk_result dump(dump_context *context) {
   flush(context, &context->roots);
   flush(context, &context->objects);
   flush(context, &context->references);
-  put(context, &(dump_chunk){DUMP_END, sizeof context->totals}, sizeof(dump_chunk));
-  put(context, &context->totals, sizeof context->totals);
+  put_chunk(context, DUMP_END, NULL, 0, &context->totals, sizeof context->totals);
   crd_state_leave(&context->heap->report, before);
   return result;
 }
@@ -180,9 +171,9 @@ bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *d
                           .write = write,
                           .data = data,
                           .header = header_of(heap),
-                          .objects.chunk.tag = DUMP_OBJECTS,
-                          .references.chunk.tag = DUMP_REFERENCES,
-                          .roots.chunk.tag = DUMP_ROOTS};
+                          .objects.tag = DUMP_OBJECTS,
+                          .references.tag = DUMP_REFERENCES,
+                          .roots.tag = DUMP_ROOTS};
   if (context.header.words > POSITIONS) return crd_fail(error, "the heap spans more than 32 GiB, which no dump can hold");
   char *buffers = malloc(3 * BUFFER_BYTES);
   cradle_walk_result result = CRADLE_WALK_NO_MEMORY;

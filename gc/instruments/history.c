@@ -45,8 +45,6 @@ void crd_history_close(cradle_heap *heap) {
   heap->history = NULL;
 }
 
-/* --- stores --- */
-
 /* The number of the present era [history.1]. */
 static uint64_t era_of(const cradle_heap *heap) {
   return heap->report.stats.major_collections * 8 + (uint64_t)heap->marking.major.phase;
@@ -81,8 +79,6 @@ static void add_last_store(const cradle_heap *heap, crd_text *text) {
     crd_text_format(text, "; the last store through the barrier into it, after collection %" PRIu64 ": %s",
                     last->collections, last->place);
 }
-
-/* --- verifications --- */
 
 static moment now(const cradle_heap *heap, bool before) {
   return (moment){.collection = heap->report.stats.minor_collections + before, .before = before};

@@ -1,9 +1,8 @@
 /* What a heap with options.verify remembers to say more when it is found wrong.
  *
  * A store without the write barrier leaves no trace of itself: the verifier only finds its result, at the next
- * collection. So the heap remembers when it was last found right, and the stack of calls then, and where checked code
- * last stored into each old object. From that the message says between which two collections, and after which other
- * store, the store without a barrier was made.
+ * collection. So the heap remembers when it was last found right, from where that collection was called, and where
+ * checked code last stored into each old object.
  *
  *   [history.1] An entry of the table of stores is of the object that is at the address now: entries are of one era, in
  *               which no old object dies and none moves. Marking's end and a major collection's end begin another.
@@ -17,13 +16,13 @@
 void crd_history_open(cradle_heap *heap);
 void crd_history_close(cradle_heap *heap);
 
-/* Notes that code compiled with CRADLE_CHECKED stores into the object. */
+/* Code compiled with CRADLE_CHECKED stores into the object. */
 void crd_history_store(cradle_heap *heap, const void *object);
-/* Notes that the heap was verified and is right. before: before a collection; otherwise after one. */
+/* The heap was verified and is right. before: before a collection; otherwise after one. */
 void crd_history_right(cradle_heap *heap, bool before);
-/* Notes that the verifier found a store into the object that had no barrier. */
+/* The verifier found a store into the object that had no barrier. NULL: none yet. */
 void crd_history_suspect(cradle_heap *heap, const void *object);
-/* Misuse: the verifier found a fault. before: as a collection was about to begin; otherwise after one. */
+/* Misuse: the verifier found a fault. */
 CRADLE_COLD _Noreturn void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before);
 
 #endif

@@ -18,8 +18,6 @@ static char *page_end(const crd_quarantine *quarantine, char *address) {
   return quarantine->base + offset / quarantine->page_bytes * quarantine->page_bytes;
 }
 
-/* --- opening and closing pages --- */
-
 /* Makes the pages in [from, to) accessible and ready to be handed out, and forgets what was noted of them. */
 static bool open_pages(crd_quarantine *quarantine, char *from, char *to) {
   if (from >= to) return true;
@@ -81,8 +79,6 @@ static void close_pages(crd_quarantine *quarantine, crd_space *space, char *from
   }
 }
 
-/* --- the ring --- */
-
 /* The ring is on base pages, because pages are closed one by one. */
 char *crd_quarantine_init(crd_quarantine *quarantine, crd_space *space, size_t window) {
   size_t page = space->hardware->page_bytes, count;
@@ -130,8 +126,6 @@ bool crd_quarantine_advance(crd_quarantine *quarantine, crd_space *space, char *
   return true;
 }
 
-/* --- what an address was --- */
-
 /* The nearest start of an object at or below an address on a closed page, or NULL. */
 static cradle_word *object_around(const crd_quarantine *quarantine, uintptr_t address) {
   size_t word = (address - address_of(quarantine->base)) / 8, at = word / 64;
@@ -168,8 +162,6 @@ bool crd_quarantine_find(const crd_quarantine *quarantine, uintptr_t address, cr
   open_for_reading(quarantine, object, false);
   return true;
 }
-
-/* --- check --- */
 
 const char *crd_quarantine_check(const crd_quarantine *quarantine, const crd_space *space) {
   if (!quarantine_is_on(quarantine)) return NULL;

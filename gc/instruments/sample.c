@@ -9,8 +9,6 @@
 #include "gc/report/report.h"
 #include "gc/young/nursery.h"
 
-/* --- the points --- */
-
 /* A random word of a stretch, as bytes from its start. */
 static uint64_t next_offset(crd_sampling *sampling) {
   return random_next(&sampling->random) % (sampling->interval / 8) * 8;
@@ -55,8 +53,6 @@ void crd_sampling_fini(crd_sampling *sampling) {
 void crd_sample_rewind(crd_sampling *sampling, size_t bytes) {
   if (sampling->interval != 0) sampling->point -= bytes;
 }
-
-/* --- samples --- */
 
 static bool keep_open(crd_sampling *sampling, const cradle_sample *sample) {
   if (!GROW(sampling->open, sampling->open_count, sampling->open_capacity)) return false;
@@ -103,8 +99,6 @@ void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_
   crd_nursery_set_top(young);
 }
 
-/* --- fates --- */
-
 /* Whether a sampled object survived. One in the nursery has been forwarded then. A large one, or one that was allocated
  * pinned, does not move; if it died, its page is free. */
 static bool survived(const crd_sampling *sampling, const cradle_sample *sample) {
@@ -122,8 +116,6 @@ void crd_sample_settle(crd_sampling *sampling) {
   }
   sampling->open_count = 0;
 }
-
-/* --- check --- */
 
 static bool is_open_for(const crd_sampling *sampling, const cradle_sample *sample) {
   uintptr_t address = address_of(sample->object);

@@ -1,8 +1,7 @@
 /* The checks of each store in code that was compiled with CRADLE_CHECKED: the thread may store, the object can be one
  * of the mutator's heap, the slots are the object's, and what is stored can be a reference.
  *
- * They find at the store what the verifier would find at the next collection. They are made of what can be looked up in
- * constant time, so a stale reference to a place where another object is by now passes. */
+ * They look up what takes constant time, so a stale reference to a place where another object is by now passes. */
 #include <cradle/detail/barrier.h>
 
 #include "gc/heap.h"
@@ -30,24 +29,10 @@ static cradle_items kind_of(const crd_type_table *table, const cradle_word *obje
   return is_slot ? (cradle_items)type->items : CRADLE_ITEMS_BYTES;
 }
 
-/* What is wrong with an address as a reference; NULL: an object may be there. tagged: a word that is no multiple of 8
- * has a tag and is no reference. */
-static const char *fault_of_reference(const cradle_heap *heap, uintptr_t address, bool tagged) {
-  if (address == 0 || (tagged && address % 8 != 0)) return NULL;
-  if (space_is_young(&heap->space, address)) {
-    bool handed_out =
-        address % 8 == 0 && address - address_of(heap->space.nursery.start) < nursery_filled(&heap->space);
-    return handed_out ? NULL : "stale reference into the nursery, where no object is";
-  }
-  if (!arenas_contain(&heap->space.old.arenas, address)) return crd_outside_fault(heap, address, tagged);
-  return crd_old_is_object(&heap->space.old, address) ? NULL
-                                                      : "stale reference into the old generation, where no object is";
-}
-
 /* The object may be memory of the program's own: a prebuilt object is filled in before it is registered. */
 static void check_object(cradle_heap *heap, const char *what, const void *object) {
   if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
-  const char *fault = fault_of_reference(heap, address_of(object), false);
+  const char *fault = crd_reference_fault(heap, address_of(object), false);
   if (CRADLE_UNLIKELY(fault != NULL)) crd_misuse(heap, "%s: the object %p: %s", what, object, fault);
   if (cradle_type_of(object) >= heap->space.types.count) slots_misuse(heap, what, ": no object, but ", object);
 }
@@ -68,7 +53,8 @@ static void check_stored(cradle_heap *heap, const char *what, const cradle_word 
   cradle_items kind = kind_of(&heap->space.types, object, slot);
   if (kind == CRADLE_ITEMS_BYTES) return;
   uintptr_t address = space_address_in(&heap->space, kind == CRADLE_ITEMS_VALUES, word);
-  const char *fault = fault_of_reference(heap, address, space_type(&heap->space, object[0])->folded);
+  bool has_tag = space_type(&heap->space, object[0])->folded && address % 8 != 0;
+  const char *fault = has_tag ? NULL : crd_reference_fault(heap, address, false);
   if (CRADLE_UNLIKELY(fault == NULL && is_lost(heap, object, address)))
     fault = "reference in an object that is not of the heap and not registered (cradle_prebuilt_add)";
   if (CRADLE_UNLIKELY(fault != NULL))

@@ -1,12 +1,12 @@
 /* Stress: collects at many more points of the program than usual, so that a missing root shows.
  *
- * A reference that is not rooted does harm only if a collection comes just then. In a normal run that is luck. Under
- * stress, a point is an allocation that the library sees or a safepoint poll (options.stress_at), and every
- * stress_period-th point collects; with a seed, the distances are random with that mean.
+ * A reference that is not rooted does harm only if a collection comes just then. Under stress, a point is an allocation
+ * that the library sees or a safepoint poll (options.stress_at), and every stress_period-th point collects; with a seed,
+ * the distances are random with that mean.
  *
- * Each collection has a number. A deterministic program with the same settings gets the same numbers at the same points
- * in every run, whatever else collects. With stress_first and stress_last only the collections between them take place,
- * but all are counted. So halving the range again and again leads to the one collection that a bug needs.
+ * Each collection has a number, the same at the same point in every run of a deterministic program, whatever else
+ * collects. With stress_first and stress_last only the collections between them take place, but all are counted. So
+ * halving the range again and again leads to the one collection that a bug needs.
  *
  * While stress is on, a major collection always runs, and each stress collection does its smallest increment. Of each
  * stress_major collections one, chosen at random, is full and moves every old object. Freed and moved objects are
@@ -66,19 +66,18 @@ typedef enum crd_stress_demand { STRESS_NOTHING, STRESS_COLLECT, STRESS_COLLECT_
 crd_stress_demand crd_stress_point(crd_stress *stress, cradle_stress place, bool held);
 /* Processor time of the thread; where the system does not tell it, the clock's. */
 uint64_t crd_stress_now(void);
-/* Processor time before a collection: what was used since the last one is the program's own. Without stress 0. */
+/* Before and after a collection and its verification: adds up the program's time, and theirs. begin_ns: what
+ * crd_stress_enter said. */
 uint64_t crd_stress_enter(crd_stress *stress);
-/* Adds the time of a collection that is over and began at begin_ns, with its verification. */
 void crd_stress_spend(crd_stress *stress, uint64_t begin_ns);
 /* A stress collection begins: decides whether the heap is verified around it. */
 void crd_stress_begin(crd_stress *stress);
 /* It is over: with stress_times, decides which point is the next to collect. spent_before_ns: spent_ns as it was
  * before. The caller then lowers the mutator's top by crd_nursery_set_top. */
 void crd_stress_served(crd_stress *stress, uint64_t spent_before_ns);
-/* To be called when the nursery's free goes back to its start: the point goes back by as many bytes. */
+/* The nursery's free goes back to its start, and the point by as many bytes. */
 void crd_stress_rewind(crd_stress *stress, size_t bytes);
-/* Judges a run: says how many collections took place, and if none moved an object, that none could have found a missing
- * root. */
+/* Says how many collections took place, and if none moved an object, that the run proves nothing. */
 void crd_stress_judge(crd_stress *stress);
 
 #endif

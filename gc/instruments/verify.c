@@ -7,10 +7,7 @@
 #include "gc/death/stored.h"
 #include "gc/report/event.h"
 #include "gc/instruments/history.h"
-#include "gc/instruments/referrers.h"
 #include "gc/mutator.h"
-
-/* --- the stacks of the collector --- */
 
 /* The lowest bits of an entry are tags. On the mark stack bit 0 says that the entry is the rest of an array, and then
  * the entry below is an index and no object. */
@@ -58,8 +55,6 @@ static void forget(crd_verification *verification) {
   young_search_fini(&verification->young);
   for (int i = 0; i < VERIFY_SETS; i++) free(verification->sets[i].words);
 }
-
-/* --- the faults --- */
 
 static void describe(crd_verification *verification, const cradle_word *object) {
   crd_text_format(verification->text, "%s at %p",
@@ -158,8 +153,6 @@ void crd_fault_of(crd_verification *verification, const char *what, const cradle
   }
   add_last_collection(verification);
 }
-
-/* --- the order --- */
 
 /* Spans first, because the walk goes by their bitmaps; tables last, because they are compared with objects that the
  * walk has found in order. */

@@ -150,10 +150,6 @@ static void fault_of_barrier(crd_verification *verification, const char *young, 
 static void found_young(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
   cradle_heap *heap = verification->heap;
   young_search *young = &verification->young;
-  if (address - young->start >= young->bytes || address % 8 != 0) {
-    crd_fault(verification, "stale reference into the nursery, where no object is", slot);
-    return;
-  }
   if (verification->holder.is_old && !is_remembered(verification, slot))
     fault_of_barrier(verification, "a young one", slot);
   if (!young_search_found(young, address)) return;
@@ -168,10 +164,6 @@ static void found_old(crd_verification *verification, uintptr_t address, const c
   const cradle_heap *heap = verification->heap;
   const verify_holder *holder = &verification->holder;
   const cradle_word *object = object_at(address);
-  if (!crd_old_is_object(&heap->space.old, address)) {
-    crd_fault(verification, "stale reference into the old generation, where no object is", slot);
-    return;
-  }
   /* A header is open only while its object is dead, and then whoever refers to the object is dead, too. */
   if (space_has_open(&heap->space, object)) return;
   old_place place = place_of(heap, object);
@@ -186,18 +178,10 @@ static void found_old(crd_verification *verification, uintptr_t address, const c
                     slot);
 }
 
-static bool may_hold_tags(const crd_verification *verification) {
-  const cradle_word *holder = verification->holder.object;
-  return holder != NULL && space_type(&verification->heap->space, holder[0])->folded;
-}
-
-/* An address outside of the heap may be an object that the program made itself. Some addresses cannot. */
-static void found_outside(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
-  if (address == 0) return;
+static void fault_of_reference(crd_verification *verification, const char *fault, uintptr_t address,
+                               const cradle_word *slot) {
   const char *cause = crd_poison_cause(address);
-  const char *fault = crd_outside_fault(verification->heap, address, may_hold_tags(verification));
   crd_text what = {.length = 0};
-  if (fault == NULL) return;
   crd_text_format(&what, cause == NULL ? "%s" : "%s, of %s", fault, cause);
   crd_fault(verification, what.buffer, slot);
 }
@@ -206,19 +190,22 @@ static void found_outside(crd_verification *verification, uintptr_t address, con
 static void verify_slot(void *data, bool value, cradle_word *slot) {
   crd_verification *verification = data;
   if (verify_failed(verification)) return;
-  uintptr_t address = space_address_in(&verification->heap->space, value, *slot);
-  bool young = space_is_young(&verification->heap->space, address);
-  bool old = arenas_contain(&verification->heap->space.old.arenas, address);
-  if (verification->holder.is_unwritten && (young || old))
+  const crd_space *space = &verification->heap->space;
+  const verify_holder *holder = &verification->holder;
+  uintptr_t address = space_address_in(space, value, *slot);
+  bool young = space_is_young(space, address), old = arenas_contain(&space->old.arenas, address);
+  bool tagged = holder->object != NULL && space_type(space, holder->object[0])->folded;
+  const char *fault;
+  if (holder->is_unwritten && (young || old))
     missing_barrier(
         verification,
         "missing write barrier: a prebuilt object that was never remembered refers into the heap [prebuilt.1]", slot);
+  else if ((fault = crd_reference_fault(verification->heap, address, tagged)) != NULL)
+    fault_of_reference(verification, fault, address, slot);
   else if (young)
     found_young(verification, address, slot);
   else if (old)
     found_old(verification, address, slot);
-  else
-    found_outside(verification, address, slot);
 }
 
 /* A weak slot, or a slot of an ephemeron or a weak set: it may hold no stale reference either, but marking does not

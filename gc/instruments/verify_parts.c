@@ -7,8 +7,6 @@
 #include "gc/instruments/sample.h"
 #include "gc/old/span_check.h"
 
-/* --- bounds --- */
-
 /* Each check returns NULL, or what is wrong. */
 
 static const char *check_stacks(const cradle_heap *heap) {
@@ -118,8 +116,6 @@ void crd_verify_bounds(crd_verification *verification) {
     if (faults[i] != NULL) crd_fault_at(verification, faults[i], 0);
 }
 
-/* --- spans --- */
-
 /* Looks at the pages that are not taken; crd_old_check has looked at the others. */
 static const char *check_free_pages(const crd_arena *arena) {
   enum { PAGE_WORDS = PAGE_BYTES / 8 / 64 };
@@ -144,8 +140,6 @@ void crd_verify_spans(crd_verification *verification) {
   if (fault != NULL) crd_fault_at(verification, fault, 0);
   if (crd_ranges_fault(&verification->heap->space, true, &text)) crd_fault_at(verification, text.buffer, 0);
 }
-
-/* --- what is kept beside the objects --- */
 
 /* Each object in the set must lack the barrier flag. That each object without the flag is in the set was asked when the
  * walk looked at its header. */

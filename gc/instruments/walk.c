@@ -3,7 +3,6 @@
 #include "gc/death/services.h"
 #include "gc/heap.h"
 #include "gc/instruments/describe.h"
-#include "gc/instruments/young_search.h"
 #include "gc/mutator.h"
 
 typedef struct walk_context {
@@ -13,8 +12,6 @@ typedef struct walk_context {
   const cradle_word *holder; /* NULL: a root; roots come before any object */
   bool wants_slots;          /* false: nobody asked for slots, and no young object is to be found by them */
 } walk_context;
-
-/* --- slots and objects --- */
 
 static void found(walk_context *context, uintptr_t address) {
   cradle_heap *heap = context->heap;
@@ -71,8 +68,6 @@ static void walk_object(void *data, cradle_word *object) {
   if (CRADLE_UNLIKELY(type->registers >> REGISTERED_EPHEMERON & 1))
     service_visit_all(&context->heap->space, object, CRADLE_ITEMS_EPHEMERONS, 1, walk_slot, context);
 }
-
-/* --- roots --- */
 
 static void walk_ranges(cradle_root_range *range, crd_root_at *at, crd_slot_function visit, void *context) {
   at->holder = CRADLE_HOLDER_ROOT_RANGE;
@@ -157,8 +152,6 @@ static void walk_tables(walk_context *context) {
   at->holder = CRADLE_HOLDER_OBJECT;
 }
 
-/* --- the walk --- */
-
 /* While the order of death goes on, the marked objects are the live ones. Young large objects are left to walk_young,
  * so that they are visited only if something refers to them. */
 static void walk_old(walk_context *context) {
@@ -218,4 +211,73 @@ cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker, const char *w
 cradle_walk_result cradle_heap_walk(cradle_heap *heap, cradle_walk_function function, void *data) {
   crd_walker walker = {.object = function, .data = data};
   return crd_walk(heap, &walker, "cradle_heap_walk");
+}
+
+const char *crd_holder_name(cradle_holder holder) {
+  switch (holder) {
+  case CRADLE_HOLDER_OBJECT: return "object";
+  case CRADLE_HOLDER_SHADOW_STACK: return "shadow stack";
+  case CRADLE_HOLDER_SCOPED_ROOT: return "scoped root";
+  case CRADLE_HOLDER_ROOT_RANGE: return "root range";
+  case CRADLE_HOLDER_GLOBAL_ROOT: return "global root";
+  case CRADLE_HOLDER_OTHER_ROOT: return "other root";
+  case CRADLE_HOLDER_HANDLE: return "handle";
+  case CRADLE_HOLDER_PIN: return "pin";
+  case CRADLE_HOLDER_PREBUILT: return "prebuilt object";
+  case CRADLE_HOLDER_FINALIZER_QUEUE: return "finalizer queue";
+  }
+  return "unknown holder";
+}
+
+static void name_object(const cradle_heap *heap, cradle_holder kind, const cradle_word *holder,
+                        cradle_referrer *referrer) {
+  const cradle_word *slot = referrer->slot;
+  referrer->object = crd_object_info(heap, holder);
+  bool inside = slot > holder && slot < holder + referrer->object.bytes / 8;
+  referrer->holder = kind;
+  referrer->name = crd_holder_name(kind);
+  referrer->index = inside ? (uint64_t)(slot - holder) : CRADLE_INDEX_OUTSIDE;
+}
+
+void crd_root_name(const cradle_heap *heap, crd_root_at *at, cradle_referrer *referrer) {
+  if (at->holder == CRADLE_HOLDER_PREBUILT) {
+    name_object(heap, at->holder, at->base, referrer);
+    return;
+  }
+  const cradle_word *slot = referrer->slot;
+  referrer->holder = at->holder;
+  referrer->name = at->name != NULL ? at->name : crd_holder_name(at->holder);
+  referrer->index = at->base != NULL ? (uint64_t)(slot - at->base) : at->index;
+  if (at->holder == CRADLE_HOLDER_OTHER_ROOT) at->index++; /* nobody else counts these */
+}
+
+typedef struct referrer_context {
+  cradle_heap *heap;
+  crd_walker walker;
+  uintptr_t wanted;
+  cradle_referrer_function function;
+  void *data;
+} referrer_context;
+
+static void each_referrer(void *data, const cradle_word *holder, const cradle_word *slot, cradle_kind kind,
+                          uintptr_t address) {
+  referrer_context *context = data;
+  ASSERT(!context->walker.stopped, "a slot is told after the walk was stopped");
+  if (address != context->wanted) return;
+  cradle_referrer referrer = {.kind = kind, .slot = slot};
+  if (holder != NULL)
+    name_object(context->heap, CRADLE_HOLDER_OBJECT, holder, &referrer);
+  else
+    crd_root_name(context->heap, &context->walker.at, &referrer);
+  if (!context->function(context->data, &referrer)) context->walker.stopped = true;
+}
+
+cradle_walk_result cradle_referrers(cradle_heap *heap, const void *object, cradle_referrer_function function,
+                                    void *data) {
+  referrer_context context = {.heap = heap,
+                              .walker = {.slot = each_referrer, .data = &context},
+                              .wanted = address_of(object),
+                              .function = function,
+                              .data = data};
+  return crd_walk(heap, &context.walker, "cradle_referrers");
 }

@@ -1,12 +1,10 @@
 /* Backtraces: writes which calls led here, as ready commands for addr2line.
  *
- * The calls come from the C library's backtrace(), if it has one. The loader knows which file an address is in and how
- * far the file was moved when it was loaded (dl_iterate_phdr); less that distance, it is the number that addr2line
- * wants. So the commands are right for position-independent programs and others, for shared libraries, and whatever
- * symbols are exported. Buffers are small, because signal handlers run on small stacks. */
+ * The loader knows which file an address is in and how far the file was moved when it was loaded (dl_iterate_phdr);
+ * less that distance, it is the number that addr2line wants, in programs and shared libraries of every kind. Buffers
+ * are small, because signal handlers run on small stacks. */
 #include "gc/platform/backtrace.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,12 +14,12 @@
 #include <sys/auxv.h>
 #endif
 
+#include "gc/platform/calls.h"
+
 #define LINE_BYTES 256
 #define PATH_BYTES 768
 /* The code at the program's entry point is at most so long. It makes one call, into the C library. */
 #define ENTRY_BYTES 64
-
-/* --- lines --- */
 
 typedef struct line {
   char text[LINE_BYTES];
@@ -75,8 +73,6 @@ static void add_quoted(line *line, const char *word) {
   if (quoted) add_words(line, "'");
 }
 
-/* --- files --- */
-
 /* The file that an address is in. */
 typedef struct file {
   uintptr_t address;
@@ -123,8 +119,6 @@ static void learn_program(void) {
     __atomic_store_n(&known_program, read_program(path), __ATOMIC_RELEASE);
 }
 
-/* --- commands --- */
-
 static void add_command(line *line, const file *file, const char *program) {
   if (file->name == NULL) {
     add_words(line, "cradle: in no file (generated code?):");
@@ -145,9 +139,8 @@ static size_t depth_from_main(const crd_backtrace *trace) {
   return depth;
 }
 
-/* Writes a command for each file. Neighbouring calls in one file share a command. */
-static void write_commands(const crd_backtrace *trace) {
-  line line = {.length = 0};
+/* A command for each file. Neighbouring calls in one file share a command. */
+static void add_commands(line *line, const crd_backtrace *trace) {
   file last = {.name = NULL};
   char room[PATH_BYTES];
   const char *program = __atomic_load_n(&known_program, __ATOMIC_ACQUIRE);
@@ -155,14 +148,13 @@ static void write_commands(const crd_backtrace *trace) {
   for (size_t i = 0, depth = depth_from_main(trace); i < depth; i++) {
     file found = find(trace->calls[i]);
     if (i == 0 || found.name != last.name) {
-      if (i != 0) add_words(&line, "\n");
-      add_command(&line, &found, program);
+      if (i != 0) add_words(line, "\n");
+      add_command(line, &found, program);
     }
-    add_address(&line, trace->calls[i] - found.loaded);
+    add_address(line, trace->calls[i] - found.loaded);
     last = found;
   }
-  add_words(&line, "\n");
-  flush(&line);
+  add_words(line, "\n");
 }
 
 /* backtrace() gives return addresses, the first of them its own. A return address belongs to the next line, if the call
@@ -175,8 +167,7 @@ void crd_backtrace_take(crd_backtrace *trace) {
 }
 
 /* Calls every function of other libraries that a signal handler will need. The first call of such a function looks it
- * up, and that of backtrace() loads a library: neither is safe in a handler, and both take much of its stack. What
- * needs a file is kept. */
+ * up, and that of backtrace() loads a library: neither is safe in a handler, and both take much of its stack. */
 void crd_backtrace_prepare(void) {
   crd_backtrace trace;
   crd_backtrace_take(&trace);
@@ -193,21 +184,18 @@ void crd_backtrace_take(crd_backtrace *trace) {
 
 void crd_backtrace_prepare(void) {}
 
+static void add_commands(line *line, const crd_backtrace *trace) {
+  (void)line, (void)trace;
+}
+
 #endif
 
 void crd_backtrace_write(const crd_backtrace *trace) {
-  int error = errno;
-#ifdef __GLIBC__
-  if (trace->depth != 0) {
-    write_commands(trace);
-    errno = error;
-    return;
-  }
-#else
-  (void)trace;
-#endif
+  KEEP_ERRNO;
   line line = {.length = 0};
-  add_words(&line, "cradle: the calls are not known: the C library has no backtrace(), or it found none\n");
+  if (trace->depth != 0)
+    add_commands(&line, trace);
+  else
+    add_words(&line, "cradle: the calls are not known: the C library has no backtrace(), or it found none\n");
   flush(&line);
-  errno = error;
 }

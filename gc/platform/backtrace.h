@@ -16,15 +16,15 @@ typedef struct crd_backtrace {
   uintptr_t calls[BACKTRACE_MOST];
 } crd_backtrace;
 
-/* Stores the calls under way on this thread, beginning with the caller's own call of this function. The C library's
- * first backtrace() loads the unwinder, which allocates; later calls allocate nothing. */
+/* Stores the calls under way on this thread, beginning with the caller's own call of this function. The first time, the
+ * C library loads its unwinder, which allocates. */
 void crd_backtrace_take(crd_backtrace *trace);
 /* Writes the calls to standard error, one line for each run of neighbouring calls that are in the same file:
  *
  *     addr2line -f -p -i -e /home/ada/vm 0x1234 0x15e0
  *
- * A shell runs such a line as it is. An empty backtrace gives one line that says that nothing is known. Allocates
- * nothing. A refused write may raise a signal, such as SIGPIPE. */
+ * A shell runs such a line as it is. An empty backtrace gives one line that says so. Allocates nothing. A refused write
+ * may raise a signal, such as SIGPIPE. */
 void crd_backtrace_write(const crd_backtrace *trace);
 /* Prepares both functions for signal handlers, for stacks of a few kilobytes and for a sandbox: does now what their
  * first calls would do, and reads now what crd_backtrace_write says of the program's file. From then on they open no

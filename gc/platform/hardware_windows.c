@@ -8,8 +8,6 @@
 
 #define L2_DEFAULT_BYTES ((size_t)1 << 20)
 
-/* --- caches --- */
-
 /* Whether the process may run on some of these processors. A machine with more than 64 processors has several groups of
  * them. The process begins in one group and may run in the others, too, so their caches count as well. */
 static bool may_run_there(const GROUP_AFFINITY *there) {
@@ -61,8 +59,6 @@ static void read_caches(cradle_hardware *hardware) {
   if (seen.l3_bytes != 0) hardware->l3_source = CRADLE_SOURCE_WINDOWS;
 }
 
-/* --- memory --- */
-
 /* A job is Windows' container. It may limit the memory of each process in it, and of all together: the lower counts. */
 static size_t job_limit(void) {
   JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits;
@@ -92,8 +88,6 @@ static void read_memory(cradle_hardware *hardware) {
   hardware->memory_bytes = hardware->group_bytes = limit;
 }
 
-/* --- processors --- */
-
 /* Those that the process may run on. A process of several groups has no mask: then all of the machine's. */
 static uint32_t processors(void) {
   DWORD_PTR process, system;
@@ -101,8 +95,6 @@ static uint32_t processors(void) {
     return (uint32_t)__builtin_popcountll(process);
   return GetActiveProcessorCount(ALL_PROCESSOR_GROUPS);
 }
-
-/* --- all of it --- */
 
 void crd_hardware_init(cradle_hardware *hardware) {
   SYSTEM_INFO system;

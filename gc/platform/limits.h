@@ -1,7 +1,5 @@
-/* Limits: what the system lets this process have, and which limit stands behind a refusal.
- *
- * Address space belongs to the whole process. A heap that took nearly all of what a limit leaves would starve the
- * program's own malloc, so whoever reserves for the collector asks for a share of what is left.
+/* Limits: what the system lets this process have, and which limit stands behind a refusal. Address space belongs to the
+ * whole process, so whoever reserves for the collector asks for a share of what is left.
  *
  *   [limits.1] Nothing here opens a file, keeps what it mapped, or changes errno: it may be called at any time, in a
  *              sandbox too.

@@ -57,8 +57,6 @@ size_t crd_limits_share(size_t wanted, unsigned parts, bool refused) {
   return share < wanted ? share : wanted;
 }
 
-/* --- whom to blame --- */
-
 static crd_limit blame(int resource, const char *name, const char *remedy) {
   crd_limit limit = {name, remedy, 0};
   (void)limit_of(resource, &limit.bytes);
@@ -79,9 +77,7 @@ static bool can_split(size_t page) {
   return split;
 }
 
-static const crd_limit map_count = {"the number of mappings", "vm.max_map_count", 0};
-
-static const crd_limit nothing = {NULL, NULL, 0};
+static const crd_limit nothing, map_count = {"the number of mappings", "vm.max_map_count", 0};
 
 static size_t page_bytes(void) {
   return (size_t)sysconf(_SC_PAGESIZE);

@@ -21,17 +21,14 @@ size_t crd_limits_share(size_t wanted, unsigned parts, bool refused) {
 
 crd_limit crd_limits_blame_addresses(size_t bytes) {
   KEEP_LAST_ERROR;
-  if (!can_have(bytes, MEM_RESERVE))
-    return (crd_limit){"no free range of addresses is long enough", "CRADLE_GC_RESERVE", 0};
-  return (crd_limit){NULL, NULL, 0};
+  if (can_have(bytes, MEM_RESERVE)) return (crd_limit){NULL, NULL, 0};
+  return (crd_limit){"no free range of addresses is long enough", "CRADLE_GC_RESERVE", 0};
 }
 
 /* Asks for exactly so much: the commit limit is shared, so trying more could make other processes' requests fail. */
 crd_limit crd_limits_blame(size_t bytes) {
   KEEP_LAST_ERROR;
   crd_limit limit = crd_limits_blame_addresses(bytes);
-  if (limit.name != NULL) return limit;
-  if (!can_have(bytes, MEM_RESERVE | MEM_COMMIT))
-    return (crd_limit){"the commit limit of the system or the job", "the size of the page file", 0};
-  return (crd_limit){NULL, NULL, 0};
+  if (limit.name != NULL || can_have(bytes, MEM_RESERVE | MEM_COMMIT)) return limit;
+  return (crd_limit){"the commit limit of the system or the job", "the size of the page file", 0};
 }

@@ -107,25 +107,20 @@ static void add_regions(const struct scan_region *regions, long count, crd_pages
 }
 
 /* Asks for the pages that are present and are not the shared page of zeros, and for each region of them whether it is
- * on huge pages. */
-static struct scan_arguments scan_of(uintptr_t start, uintptr_t end, struct scan_region *regions) {
-  return (struct scan_arguments){
-      .size = sizeof(struct scan_arguments),
-      .start = start,
-      .end = end,
-      .vector = (uintptr_t)regions,
-      .vector_length = SCAN_REGIONS,
-      .category_inverted = SCAN_ZERO,
-      .category_mask = SCAN_PRESENT | SCAN_ZERO,
-      .return_mask = SCAN_PRESENT | SCAN_HUGE,
-  };
-}
-
-/* One call fills at most SCAN_REGIONS regions and says where it stopped, so it is repeated from there. */
+ * on huge pages. One call fills at most SCAN_REGIONS regions and says where it stopped, so it is repeated from there. */
 static bool scan(int pagemap, uintptr_t start, uintptr_t end, crd_pages_backing *backing) {
   struct scan_region regions[SCAN_REGIONS] = {{0, 0, 0}};
   while (start < end) {
-    struct scan_arguments arguments = scan_of(start, end, regions);
+    struct scan_arguments arguments = {
+        .size = sizeof arguments,
+        .start = start,
+        .end = end,
+        .vector = (uintptr_t)regions,
+        .vector_length = SCAN_REGIONS,
+        .category_inverted = SCAN_ZERO,
+        .category_mask = SCAN_PRESENT | SCAN_ZERO,
+        .return_mask = SCAN_PRESENT | SCAN_HUGE,
+    };
     long count = CALL(ioctl, -1, pagemap, SCAN_REQUEST, &arguments);
     if (count < 0 || count > SCAN_REGIONS || arguments.walk_end <= start) return false;
     add_regions(regions, count, backing);
@@ -150,7 +145,6 @@ typedef struct smaps_walk {
   uintptr_t start, end; /* asked for */
   /* of the mapping that the present lines describe: its bytes, and those that lie in the range; overlap <= mapping */
   size_t mapping, overlap;
-  bool is_cut; /* the next line is the rest of one whose beginning was taken */
   crd_pages_backing *backing;
 } smaps_walk;
 
@@ -175,8 +169,8 @@ static size_t field(const smaps_walk *walk, const char *line, const char *name) 
   size_t length = strlen(name);
   uint64_t kib;
   if (strncmp(line, name, length) != 0) return 0;
-  for (line += length; *line == ' '; line++) {}
-  parse_number(line, 10, &kib);
+  line += length;
+  parse_number(line + strspn(line, " "), 10, &kib);
   return (size_t)((double)kib * 1024 * (double)walk->overlap / (double)walk->mapping);
 }
 
@@ -189,9 +183,6 @@ static void count_line(const smaps_walk *walk, const char *line) {
 
 static void smaps_line(smaps_walk *walk, const char *line) {
   uint64_t from, to;
-  bool is_rest = walk->is_cut;
-  walk->is_cut = false;
-  if (is_rest) return;
   const char *dash = parse_number(line, 16, &from);
   if (*dash == '-' && dash != line) {
     parse_number(dash + 1, 16, &to);
@@ -201,31 +192,20 @@ static void smaps_line(smaps_walk *walk, const char *line) {
   }
 }
 
-/* Takes the whole lines of the text and returns where the rest begins. */
-static char *take_lines(smaps_walk *walk, char *text) {
-  for (char *newline; (newline = strchr(text, '\n')) != NULL; text = newline + 1) {
-    *newline = '\0';
-    smaps_line(walk, text);
-  }
-  return text;
-}
-
+/* Of a line only its beginning counts: behind it comes the name of a file. */
 static bool walk_smaps(smaps_walk *walk, int file) {
-  char buffer[4096];
-  size_t held = 0;
+  char buffer[4096], line[128];
+  size_t length = 0;
   ssize_t got;
-  while ((got = CALL(read, -1, file, buffer + held, sizeof buffer - 1 - held)) > 0) {
-    held += (size_t)got;
-    buffer[held] = '\0';
-    char *rest = take_lines(walk, buffer);
-    held -= (size_t)(rest - buffer);
-    if (held == sizeof buffer - 1) { /* a long file name fills the buffer; the addresses come before it */
-      smaps_line(walk, buffer);
-      walk->is_cut = true;
-      held = 0;
-    }
-    memmove(buffer, rest, held);
-  }
+  while ((got = CALL(read, -1, file, buffer, sizeof buffer)) > 0)
+    for (const char *at = buffer; at < buffer + got; at++)
+      if (*at == '\n') {
+        line[length] = '\0';
+        smaps_line(walk, line);
+        length = 0;
+      } else if (length < sizeof line - 1) {
+        line[length++] = *at;
+      }
   return got == 0;
 }
 

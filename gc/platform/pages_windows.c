@@ -102,8 +102,6 @@ bool crd_pages_protect(void *address, size_t size, bool accessible) {
   return VirtualProtect(address, size, accessible ? PAGE_READWRITE : PAGE_NOACCESS, &before) != 0;
 }
 
-/* --- advice --- */
-
 void crd_pages_advise_huge(void *address, size_t size, bool wanted) {
   (void)address, (void)size, (void)wanted;
 }
@@ -121,8 +119,6 @@ bool crd_pages_populate(void *address, size_t size) {
 void crd_pages_name(void *address, size_t size, const char *name) {
   (void)address, (void)size, (void)name;
 }
-
-/* --- large pages --- */
 
 /* A privilege that the account has must be enabled in the process. What the account lacks is an error although the call
  * succeeds. */
@@ -151,8 +147,6 @@ const char *crd_pages_pool_doubt(bool in_parts) {
          "secpol.msc (Local Policies, User Rights Assignment), and log in again";
 }
 
-/* --- what was obtained --- */
-
 static void add_page(const PSAPI_WORKING_SET_EX_INFORMATION *page, size_t page_bytes, crd_pages_backing *backing) {
   if (!page->VirtualAttributes.Valid) return;
   backing->resident_bytes += page_bytes;
@@ -174,8 +168,6 @@ bool crd_pages_backing_of(const void *address, size_t size, crd_pages_backing *b
   }
   return true;
 }
-
-/* --- last words and the clock --- */
 
 void crd_platform_last_words(const char *text, size_t length) {
   KEEP_LAST_ERROR;

@@ -1,11 +1,7 @@
-/* Threads of the library's own: made, told to do something, waited for, and ended. The second core (gc/old/marker.h) is
- * one.
+/* Threads of the library's own, of which the second core (gc/old/marker.h) is one; and the ends of the program's.
  *
- * A thread and the one that made it talk through words that both read and write atomically. crd_thread_set changes such
- * a word and wakes the other side; crd_thread_wait sleeps until the word has changed. If nobody can be asleep because
- * of the word, a plain atomic store is enough.
- *
- * Threads of the program: a thread may leave something behind, which a function is called with as the thread ends.
+ * A thread and the one that made it talk through words that both read and write atomically. If nobody can be asleep
+ * because of the word, a plain atomic store is enough in place of crd_thread_set.
  *
  *   [thread.1] That a thread cannot be made is an ordinary answer, NULL: the caller works without one.
  *   [thread.2] The thread runs with all signals blocked, so that a program's handlers never run on it, and has a small
@@ -25,8 +21,7 @@ typedef struct crd_thread crd_thread;
 crd_thread *crd_thread_new(const char *name, void (*run)(crd_thread *self, void *data), void *data);
 /* Waits until run has returned, and frees the structure. */
 void crd_thread_join(crd_thread *thread);
-/* Whether the thread runs in this process. false: this process came out of a fork, which copies only the thread that
- * forks. */
+/* Whether the thread runs in this process. false: this process came out of a fork. */
 bool crd_thread_is_here(const crd_thread *thread);
 /* Frees the structure of a thread that does not run here. */
 void crd_thread_forget(crd_thread *thread);
@@ -37,9 +32,9 @@ void crd_thread_forget(crd_thread *thread);
 void *crd_thread_left(void);
 void crd_thread_leave(void *left, void (*ended)(void *left));
 
-/* Makes a byte that is 1 here and becomes 0 in a child of fork, in a page of its own. (The process number alone does
- * not tell a child from its parent: in a namespace of its own, or when the numbers have come round, a child may have
- * the same one.) NULL: the system cannot do that; compare process numbers instead. */
+/* Makes a byte that is 1 here and becomes 0 in a child of fork. (In a namespace of its own, or when the numbers have
+ * come round, a child may have its parent's process number.) NULL: the system cannot do that; compare process numbers
+ * instead. */
 char *crd_fork_mark_new(void);
 void crd_fork_mark_free(char *mark);
 

@@ -8,20 +8,11 @@
 
 #include "gc/platform/calls.h"
 
-/* The thread's own needs are a few hundred bytes, but the C library puts the program's thread-local variables there,
- * and sanitizers their own. */
+/* The C library puts the program's thread-local variables there, and sanitizers their own. */
 #define STACK_BYTES ((size_t)256 << 10)
 
 /* How many threads all heaps of the process have. With gc/instruments/other_heaps.c, all that heaps share. */
 static uint32_t threads;
-
-/* The key under which a thread has what it leaves behind. Made when a thread first leaves something. If the system has
- * no more keys, the ends of threads go unnoticed. */
-static pthread_key_t left_key;
-static pthread_once_t left_once = PTHREAD_ONCE_INIT;
-static bool has_left_key;
-typedef void left_function(void *left);
-static left_function *left_ended;
 
 struct crd_thread {
   pthread_t thread;
@@ -75,8 +66,7 @@ static void *start(void *data) {
   return NULL;
 }
 
-/* Starts the thread. All signals are blocked while it is made, because a thread inherits the mask of its maker: so no
- * signal can reach it, not even before it could block them itself [thread.2]. */
+/* All signals are blocked while the thread is made, because it inherits the mask of its maker [thread.2]. */
 static bool create(crd_thread *thread) {
   pthread_attr_t attributes;
   sigset_t all, before;
@@ -104,12 +94,12 @@ crd_thread *crd_thread_new(const char *name, void (*run)(crd_thread *self, void 
   *thread = (crd_thread){.process = getpid(), .mark = crd_fork_mark_new(), .name = name, .run = run, .data = data};
   (void)pthread_mutex_init(&thread->lock, NULL);
   (void)pthread_cond_init(&thread->changed, NULL);
-  if (create(thread)) {
-    (void)__atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
-    return thread;
+  if (!create(thread)) {
+    destroy(thread);
+    return NULL;
   }
-  destroy(thread);
-  return NULL;
+  (void)__atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+  return thread;
 }
 
 void crd_thread_join(crd_thread *thread) {
@@ -126,8 +116,7 @@ bool crd_thread_is_here(const crd_thread *thread) {
   return thread->process == getpid() && (thread->mark == NULL || *thread->mark != 0);
 }
 
-/* The lock and the condition are not destroyed. As the fork left them, a thread that is not here may hold the lock or
- * wait, and then to destroy them is undefined. */
+/* The lock and the condition are not destroyed: a thread that is not here may hold the lock or wait. */
 void crd_thread_forget(crd_thread *thread) {
   (void)__atomic_sub_fetch(&threads, 1, __ATOMIC_RELAXED);
   crd_fork_mark_free(thread->mark);
@@ -150,6 +139,13 @@ void crd_thread_wait(crd_thread *thread, const uint32_t *word, uint32_t value) {
 }
 
 /* --- threads of the program --- */
+
+/* The key under which a thread has what it leaves behind. If the system has no more keys, the ends of threads go
+ * unnoticed. */
+static pthread_key_t left_key;
+static pthread_once_t left_once = PTHREAD_ONCE_INIT;
+static bool has_left_key;
+static void (*left_ended)(void *left);
 
 /* The destructors of a thread's keys come in no order, but in rounds, as long as there are values. So the first round
  * leaves the value for the second: the program's destructors may still use what the thread leaves behind. */

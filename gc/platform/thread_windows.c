@@ -5,7 +5,6 @@
 
 #include "gc/platform/windows.h"
 
-/* The thread's own needs are a few hundred bytes; Windows reserves in steps of 64 KiB. */
 #define STACK_BYTES ((size_t)256 << 10)
 
 /* How many threads all heaps of the process have. With gc/instruments/other_heaps.c, all that heaps share. */
@@ -45,12 +44,12 @@ crd_thread *crd_thread_new(const char *name, void (*run)(crd_thread *self, void 
   InitializeSRWLock(&thread->lock);
   InitializeConditionVariable(&thread->changed);
   thread->thread = CreateThread(NULL, STACK_BYTES, start, thread, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
-  if (thread->thread != NULL) {
-    (void)__atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
-    return thread;
+  if (thread->thread == NULL) {
+    free(thread);
+    return NULL;
   }
-  free(thread);
-  return NULL;
+  (void)__atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+  return thread;
 }
 
 char *crd_fork_mark_new(void) {
@@ -101,8 +100,7 @@ void crd_thread_wait(crd_thread *thread, const uint32_t *word, uint32_t value) {
  * a thread leaves is in the latter, and the former only calls. */
 static INIT_ONCE left_once = INIT_ONCE_STATIC_INIT;
 static DWORD left_slot = TLS_OUT_OF_INDEXES, call_slot = FLS_OUT_OF_INDEXES;
-typedef void left_function(void *left);
-static left_function *left_ended;
+static void (*left_ended)(void *left);
 
 static void WINAPI end_thread(void *called) {
   void *left = TlsGetValue(left_slot);

@@ -9,8 +9,6 @@
 #include "gc/platform/limits.h"
 #include "gc/report/report.h"
 
-/* --- places --- */
-
 /* At most so many bytes from the end of a path are reported. */
 #define PLACE_MOST 160
 
@@ -34,8 +32,6 @@ void crd_leave_call(crd_text *text) {
   bool cut = length > PLACE_MOST;
   crd_text_format(text, "; in the call at %s%s", cut ? "..." : "", cut ? place + length - PLACE_MOST : place);
 }
-
-/* --- misuse and errors --- */
 
 crd_message crd_message_of(const crd_text *first, const crd_text *second, const crd_text *third) {
   crd_text place = {.length = 0};
@@ -79,8 +75,6 @@ void cradle_misuse(cradle_heap *heap, const char *message) {
   crd_misuse(heap, "%s", message);
 }
 
-/* --- what the system refuses --- */
-
 void crd_text_limit(crd_text *text, size_t bytes) {
   crd_limit limit = crd_limits_blame(bytes);
   if (limit.name == NULL)
@@ -90,8 +84,6 @@ void crd_text_limit(crd_text *text, size_t bytes) {
   else
     crd_text_format(text, "%s is %llu bytes (%s)", limit.name, limit.bytes, limit.remedy);
 }
-
-/* --- errors --- */
 
 bool crd_fail(cradle_error *error, const char *format, ...) {
   if (error == NULL) return false;
@@ -105,8 +97,6 @@ bool crd_fail(cradle_error *error, const char *format, ...) {
   memcpy(error->message, text.buffer, sizeof error->message);
   return false;
 }
-
-/* --- words --- */
 
 crd_type_words crd_show_name(const char *name) {
   enum { NAME_ROOM = 100 }; /* "type 4294967295 ()" stands around it */

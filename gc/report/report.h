@@ -1,12 +1,6 @@
-/* What every room may tell of a heap: what it is doing now, its statistics, and to whom events and misuse go.
- *
- * The report is the first member of a heap. So whoever has a heap's address can report, and need not know what else a
- * heap is. Every change of state goes through here, and these changes exist:
- *
- *   mutating     -> collecting, verifying, forking, sampling, telling, walking, destroying
- *   collecting   -> telling, destroying
- *
- * and back to what ran before.
+/* What every room may tell of a heap: what it is doing now, its statistics, and to whom events and misuse go. The report
+ * is the first member of a heap, so whoever has a heap's address can report. Every change of state goes through here;
+ * report.c has the table of those that exist.
  *
  *   [state.1] While the state is not HEAP_MUTATING the mutator's top is NULL, so that an allocation where none may be
  *             takes the slow path and is refused there.

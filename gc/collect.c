@@ -6,7 +6,6 @@
 #include "gc/base/probes.h"
 #include "gc/death/finalizer.h"
 #include "gc/death/service_memory.h"
-#include "gc/report/event.h"
 #include "gc/heap.h"
 #include "gc/instruments/history.h"
 #include "gc/instruments/sample.h"

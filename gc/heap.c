@@ -6,7 +6,6 @@
 
 #include "gc/death/registry.h"
 #include "gc/death/weak_set.h"
-#include "gc/report/event.h"
 #include "gc/instruments/history.h"
 #include "gc/instruments/other_heaps.h"
 #include "gc/instruments/sample.h"

@@ -6,7 +6,6 @@
 #include "gc/collect.h"
 #include "gc/death/order.h"
 #include "gc/death/registry.h"
-#include "gc/report/event.h"
 #include "gc/heap.h"
 #include "gc/report/misuse.h"
 #include "gc/platform/thread.h"

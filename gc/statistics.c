@@ -7,7 +7,6 @@
 #include "gc/heap.h"
 #include "gc/old/arena_memory.h"
 #include "gc/platform/pages.h"
-#include "gc/report/event.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
 #include "gc/tables/pin.h"

@@ -36,7 +36,6 @@
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
 #include "gc/platform/thread.h"
-#include "gc/report/event.h"
 #include "gc/report/report.h"
 #include "gc/statistics.h"
 

@@ -2,7 +2,6 @@
 
 #include "gc/death/services.h"
 #include "gc/object/visit.h"
-#include "gc/report/event.h"
 #include "gc/old/mark.h"
 #include "gc/young/minor.h"
 

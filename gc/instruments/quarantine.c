@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "gc/base/sanitizers.h"
-#include "gc/report/event.h"
 #include "gc/space.h"
 #include "gc/platform/pages.h"
 

@@ -5,7 +5,6 @@
 #include <cradle/detail/new.h>
 
 #include "gc/base/random.h"
-#include "gc/report/event.h"
 #include "gc/space.h"
 #include "gc/report/misuse.h"
 #include "gc/platform/pages.h"

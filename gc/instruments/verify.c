@@ -5,7 +5,6 @@
 
 #include "gc/death/registry.h"
 #include "gc/death/stored.h"
-#include "gc/report/event.h"
 #include "gc/instruments/history.h"
 #include "gc/mutator.h"
 

@@ -5,7 +5,7 @@
 #include "gc/death/registry.h"
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/sample.h"
-#include "gc/old/span_check.h"
+#include "gc/old/span.h"
 
 /* Each check returns NULL, or what is wrong. */
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "gc/base/probes.h"
-#include "gc/report/event.h"
 #include "gc/old/arena_memory.h"
 #include "gc/old/closed.h"
 #include "gc/old/marking.h"

@@ -1,7 +1,6 @@
 #include "gc/old/major.h"
 
 #include "gc/base/probes.h"
-#include "gc/report/event.h"
 #include "gc/old/mark.h"
 #include "gc/old/marking.h"
 #include "gc/platform/pages.h"

@@ -1,6 +1,5 @@
 #include "gc/old/marker.h"
 
-#include "gc/report/event.h"
 #include "gc/old/mark.h"
 #include "gc/old/marking.h"
 #include "gc/old/supply.h"

@@ -1,7 +1,6 @@
 #include "gc/young/minor.h"
 
 #include "gc/death_calls.h"
-#include "gc/report/event.h"
 #include "gc/old/mark.h"
 #include "gc/roots.h"
 #include "gc/tables/handle.h"
@@ -213,7 +212,7 @@ static void trace_roots(crd_minor *context) {
   crd_young *young = context->young;
   crd_heap_report *report = young->space->report;
   bool wanted = event_wanted(report);
-  if (CRADLE_UNLIKELY(wanted)) crd_event_simple(report, CRADLE_EVENT_ROOTS_BEGIN);
+  if (CRADLE_UNLIKELY(wanted)) crd_event_send(report, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_BEGIN});
   /* Words of the shadow stack below the watermark are left out: they were looked at by an earlier collection, and
    * refer to nothing young [mutator.6]. */
   uint64_t root_words = visit_changed_roots(young->roots, promote_slot, context);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "gc/base/sanitizers.h"
-#include "gc/report/event.h"
 #include "gc/young/young.h"
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/sample.h"

@@ -145,30 +145,19 @@ void crd_text_format(crd_text *text, const char *format, ...) {
   va_end(list);
 }
 
+/* Names are in the order of their enumeration. */
+
 const char *crd_cause_name(cradle_cause cause) {
-  switch (cause) {
-  case CRADLE_CAUSE_NURSERY_FULL: return "nursery full";
-  case CRADLE_CAUSE_REQUEST: return "request";
-  case CRADLE_CAUSE_THRESHOLD: return "threshold";
-  case CRADLE_CAUSE_LARGE: return "large allocation";
-  case CRADLE_CAUSE_MEMORY: return "out of memory";
-  case CRADLE_CAUSE_STRESS: return "stress";
-  case CRADLE_CAUSE_SAFEPOINT: return "safepoint request";
-  case CRADLE_CAUSE_MAJOR: return "before a major collection";
-  case CRADLE_CAUSE_DETACH: return "mutator freed";
-  case CRADLE_CAUSE_FORK: return "before a fork";
-  case CRADLE_CAUSE_PIN: return "before a pin";
-  case CRADLE_CAUSE_AGE: return "age";
-  }
-  return "unknown cause";
+  static const char *const names[] = {
+      "nursery full",  "request",       "threshold",         "large allocation",
+      "out of memory", "stress",        "safepoint request", "before a major collection",
+      "mutator freed", "before a fork", "before a pin",      "age"};
+  _Static_assert(sizeof names / sizeof *names == CRADLE_CAUSE_AGE + 1, "each cause has a name");
+  return (size_t)cause <= CRADLE_CAUSE_AGE ? names[cause] : "unknown cause";
 }
 
 const char *crd_phase_name(cradle_phase phase) {
-  switch (phase) {
-  case CRADLE_PHASE_IDLE: return "idle";
-  case CRADLE_PHASE_MARKING: return "marking";
-  case CRADLE_PHASE_SWEEPING: return "sweeping";
-  case CRADLE_PHASE_CLEARING: return "clearing";
-  }
-  return "unknown phase";
+  static const char *const names[] = {"idle", "marking", "sweeping", "clearing"};
+  _Static_assert(sizeof names / sizeof *names == CRADLE_PHASE_CLEARING + 1, "each phase has a name");
+  return (size_t)phase <= CRADLE_PHASE_CLEARING ? names[phase] : "unknown phase";
 }

@@ -174,7 +174,8 @@ bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *d
                           .objects.tag = DUMP_OBJECTS,
                           .references.tag = DUMP_REFERENCES,
                           .roots.tag = DUMP_ROOTS};
-  if (context.header.words > POSITIONS) return crd_fail(error, "the heap spans more than 32 GiB, which no dump can hold");
+  if (context.header.words > POSITIONS)
+    return crd_fail(error, "the heap spans more than 32 GiB, which no dump can hold");
   char *buffers = malloc(3 * BUFFER_BYTES);
   cradle_walk_result result = CRADLE_WALK_NO_MEMORY;
   if (buffers != NULL) {

@@ -47,12 +47,12 @@ typedef struct crd_stress {
   uint64_t verified;    /* collections around which the heap was verified */
   uintptr_t point;      /* 0: each allocation is looked at; the end of a gap; without stress the highest address */
   uint32_t looks;       /* with stress_times: points that may pass before one collects at a place that is not rare */
-  uint64_t look_ns;                /* processor time when the last collection ended; 0: not known */
-  uint64_t own_ns;                 /* processor time of the program itself */
-  uint64_t spent_ns;               /* on all collections, stress or not, and on verifying the heap around them */
-  uint64_t verify_ns;              /* on verifying, within spent_ns */
-  uint64_t gap_begin;              /* bytes allocated when the gap began */
-  uint64_t gap_bytes;              /* allocated in all gaps */
+  uint64_t look_ns;     /* processor time when the last collection ended; 0: not known */
+  uint64_t own_ns;      /* processor time of the program itself */
+  uint64_t spent_ns;    /* on all collections, stress or not, and on verifying the heap around them */
+  uint64_t verify_ns;   /* on verifying, within spent_ns */
+  uint64_t gap_begin;   /* bytes allocated when the gap began */
+  uint64_t gap_bytes;   /* allocated in all gaps */
   uintptr_t depths[STRESS_DEPTHS]; /* of the C stack, the shadow stack and the scoped roots at the last point */
   uint8_t met[STRESS_PLACES]; /* how often each place was met, up to 255; places that share a number count as one */
   bool verifies;              /* a stress collection runs, and the heap is verified around it */

@@ -124,9 +124,12 @@ static void add_last_collection(crd_verification *verification) {
   crd_text_format(text, ")");
 }
 
-void crd_fault(crd_verification *verification, const char *what, const cradle_word *slot) {
+void crd_fault(crd_verification *verification, const cradle_word *slot, const char *what, ...) {
+  va_list list;
   if (verify_failed(verification)) return;
-  crd_text_format(verification->text, "%s", what);
+  va_start(list, what);
+  crd_text_format_list(verification->text, what, list);
+  va_end(list);
   if (slot != NULL) {
     crd_text_format(verification->text, ": %#" PRIx64 " in ", *slot);
     describe_slot(verification, slot);

@@ -82,8 +82,9 @@ void crd_verify_objects(crd_verification *verification);
  * and the lists of services with the objects. */
 void crd_verify_tables(crd_verification *verification);
 
-/* Reports a fault in a slot of the holder; NULL: in no slot. */
-CRADLE_COLD void crd_fault(crd_verification *verification, const char *what, const cradle_word *slot);
+/* Reports a fault in a slot of the holder; NULL: in no slot. what: a format of gc/base/text.h. */
+CRADLE_COLD void crd_fault(crd_verification *verification, const cradle_word *slot, const char *what, ...)
+    CRD_PRINTF(3, 4);
 /* Reports a fault of an object. slot: the slot of the holder that refers to it, or NULL. */
 CRADLE_COLD void crd_fault_of(crd_verification *verification, const char *what, const cradle_word *object,
                               const cradle_word *slot);

@@ -15,18 +15,14 @@
 
 /* --- headers --- */
 
-/* A large array has both of its type's flags, and keeps them when it becomes shorter [heap.3]. */
-static bool has_array_flags_of(cradle_word header, const crd_type *type) {
-  uint64_t wanted = type_old_flags(type, SIZE_MAX);
-  return header_array_flags(header) == header_array_flags(wanted);
-}
-
-/* Whether a word can be a header. flags: those that an object at that place may have [header.2]. */
+/* Whether a word can be a header. flags: those that an object at that place may have [header.2]. A large array has both
+ * of its type's flags, and keeps them when it becomes shorter [heap.3]. */
 static bool is_possible_header(const cradle_heap *heap, cradle_word header, uint64_t flags) {
   if (header_type(header) >= heap->space.types.count || (header_flags(header) & ~flags) != 0) return false;
   const crd_type *type = space_type(&heap->space, header);
   if (header_is_weak(header) && !(type->registers & REGISTERED_WEAKLY)) return false;
-  return !header_has(header, HEADER_ARRAY_FLAGS) || has_array_flags_of(header, type);
+  uint64_t of_array = header_array_flags(type_old_flags(type, SIZE_MAX));
+  return !header_has(header, HEADER_ARRAY_FLAGS) || header_array_flags(header) == of_array;
 }
 
 /* Whether an object of so many bytes can lie in a place with so much room. An object of a fixed size must be in a place
@@ -80,7 +76,7 @@ static void fault_of_header(crd_verification *verification, const cradle_word *o
       crd_text_format(&what, ", as an old object has (copied with one?)");
   }
   if (slot == NULL) crd_text_format(&what, " at %p", (const void *)object);
-  crd_fault(verification, what.buffer, slot);
+  crd_fault(verification, slot, "%s", what.buffer);
 }
 
 /* Looks at the header of an object. false: the object cannot be looked into, and that was reported. */
@@ -96,10 +92,6 @@ static bool verify_header(crd_verification *verification, const cradle_word *obj
 }
 
 /* --- places --- */
-
-static size_t young_room(const cradle_heap *heap, uintptr_t object) {
-  return address_of(heap->space.mutator->public.free) - object;
-}
 
 /* What an old object may take up, and which flags it may have. */
 typedef struct old_place {
@@ -133,29 +125,27 @@ static bool is_remembered(const crd_verification *verification, const cradle_wor
 }
 
 /* Reports that a store into the holder had no barrier. */
-static void missing_barrier(crd_verification *verification, const char *what, const cradle_word *slot) {
+static void missing_barrier(crd_verification *verification, const cradle_word *slot, const char *what) {
   crd_history_suspect(verification->heap, verification->holder.object);
-  crd_fault(verification, what, slot);
+  crd_fault(verification, slot, "missing write barrier%s", what);
 }
 
 /* Reports that the old holder refers to a young object and is not remembered. */
 static void fault_of_barrier(crd_verification *verification, const char *young, const cradle_word *slot) {
-  crd_text what = {.length = 0};
-  crd_text_format(&what, "missing write barrier: an old object that is not remembered refers to %s [%s]", young,
-                  header_records_slots(verification->holder.object[0]) ? "heap.5" : "heap.1");
-  missing_barrier(verification, what.buffer, slot);
+  crd_history_suspect(verification->heap, verification->holder.object);
+  crd_fault(verification, slot, "missing write barrier: an old object that is not remembered refers to %s [%s]", young,
+            header_records_slots(verification->holder.object[0]) ? "heap.5" : "heap.1");
 }
 
 /* A slot refers into the nursery. The object is looked into later, when it is taken from the stack. */
 static void found_young(crd_verification *verification, uintptr_t address, const cradle_word *slot) {
-  cradle_heap *heap = verification->heap;
   young_search *young = &verification->young;
   if (verification->holder.is_old && !is_remembered(verification, slot))
     fault_of_barrier(verification, "a young one", slot);
   if (!young_search_found(young, address)) return;
-  const cradle_word *object = object_at(address);
-  if (!verify_header(verification, object, young_room(heap, address), HEADER_YOUNG_FLAGS, slot)) return;
-  young_search_put_aside(young, address);
+  size_t room = young->start + young->bytes - address;
+  if (verify_header(verification, object_at(address), room, HEADER_YOUNG_FLAGS, slot))
+    young_search_put_aside(young, address);
 }
 
 /* A slot refers into the old generation. Two barriers may be missing: a minor collection must learn of a young large
@@ -173,17 +163,7 @@ static void found_old(crd_verification *verification, uintptr_t address, const c
     fault_of_barrier(verification, "a young large one", slot);
   if (!place.is_young && holder->is_traced && !old_is_marked(&heap->space.old, address) &&
       !is_remembered(verification, slot))
-    missing_barrier(verification,
-                    "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]",
-                    slot);
-}
-
-static void fault_of_reference(crd_verification *verification, const char *fault, uintptr_t address,
-                               const cradle_word *slot) {
-  const char *cause = crd_poison_cause(address);
-  crd_text what = {.length = 0};
-  crd_text_format(&what, cause == NULL ? "%s" : "%s, of %s", fault, cause);
-  crd_fault(verification, what.buffer, slot);
+    missing_barrier(verification, slot, " while marking: a traced object refers to one that is not marked [heap.6]");
 }
 
 /* What a slot may hold depends on where its address leads. */
@@ -195,13 +175,13 @@ static void verify_slot(void *data, bool value, cradle_word *slot) {
   uintptr_t address = space_address_in(space, value, *slot);
   bool young = space_is_young(space, address), old = arenas_contain(&space->old.arenas, address);
   bool tagged = holder->object != NULL && space_type(space, holder->object[0])->folded;
-  const char *fault;
+  const char *fault = crd_reference_fault(verification->heap, address, tagged);
+  const char *cause = fault == NULL ? NULL : crd_poison_cause(address);
   if (holder->is_unwritten && (young || old))
-    missing_barrier(
-        verification,
-        "missing write barrier: a prebuilt object that was never remembered refers into the heap [prebuilt.1]", slot);
-  else if ((fault = crd_reference_fault(verification->heap, address, tagged)) != NULL)
-    fault_of_reference(verification, fault, address, slot);
+    missing_barrier(verification, slot,
+                    ": a prebuilt object that was never remembered refers into the heap [prebuilt.1]");
+  else if (fault != NULL)
+    crd_fault(verification, slot, cause == NULL ? "%s" : "%s, of %s", fault, cause);
   else if (young)
     found_young(verification, address, slot);
   else if (old)
@@ -236,7 +216,7 @@ static void verify_slots(crd_verification *verification, verify_holder holder) {
   unsigned registers = space_type(&heap->space, object[0])->registers;
   if (CRADLE_UNLIKELY(registers != 0)) {
     if (!is_registered(verification, object, registers))
-      crd_fault(verification, "an object of a type with services was not registered when it was allocated", object);
+      crd_fault(verification, object, "an object of a type with services was not registered when it was allocated");
     crd_registry_each_slot(&heap->space, object, verify_service, verification);
   }
   visit_object(&heap->space.types, object, verify_slot, verification);
@@ -291,8 +271,7 @@ static void verify_prebuilts(crd_verification *verification) {
 }
 
 static void verify_young_objects(crd_verification *verification) {
-  for (cradle_word *object;
-       !verify_failed(verification) && (object = young_search_next(&verification->young)) != NULL;)
+  for (cradle_word *object; !verify_failed(verification) && (object = young_search_next(&verification->young)) != NULL;)
     verify_slots(verification, (verify_holder){.object = object});
 }
 
@@ -323,10 +302,10 @@ static void verify_skipped(crd_verification *verification, bool value, const cra
   const cradle_heap *heap = verification->heap;
   uintptr_t address = space_address_in(&heap->space, value, *slot);
   if (space_holds_young(&heap->space, address))
-    crd_fault(verification, young, slot);
+    crd_fault(verification, slot, "%s", young);
   else if (unmarked != NULL && heap->marking.major.phase == MAJOR_MARKING &&
            crd_old_is_object(&heap->space.old, address) && !old_is_marked(&heap->space.old, address))
-    crd_fault(verification, unmarked, slot);
+    crd_fault(verification, slot, "%s", unmarked);
 }
 
 static void verify_root(void *data, bool value, cradle_word *slot) {

@@ -7,62 +7,60 @@
 #include "gc/instruments/sample.h"
 #include "gc/old/span.h"
 
-/* Each check returns NULL, or what is wrong. */
+static void expect(crd_verification *verification, bool is_right, const char *fault) {
+  if (!is_right) crd_fault_at(verification, fault, 0);
+}
 
-static const char *check_stacks(const cradle_heap *heap) {
-  if (!word_stack_is_sound(&heap->young.remembered))
-    return "the remembered set's bounds are out of order [word_stack.1]";
-  if (!word_stack_is_sound(&heap->young.recorded))
-    return "the bounds of the recorded slots are out of order [word_stack.1]";
-  if (!word_stack_is_sound(&heap->marking.mark_stack)) return "the mark stack's bounds are out of order [word_stack.1]";
+static void verify_stacks(crd_verification *verification) {
+  const cradle_heap *heap = verification->heap;
   bool traces = heap->marking.major.phase == MAJOR_MARKING || heap->marking.major.phase == MAJOR_CLEARING;
-  if (!traces && !word_stack_is_empty(&heap->marking.mark_stack))
-    return "the mark stack holds objects while nothing marks";
-  return NULL;
+  expect(verification, word_stack_is_sound(&heap->young.remembered),
+         "the remembered set's bounds are out of order [word_stack.1]");
+  expect(verification, word_stack_is_sound(&heap->young.recorded),
+         "the bounds of the recorded slots are out of order [word_stack.1]");
+  expect(verification, word_stack_is_sound(&heap->marking.mark_stack),
+         "the mark stack's bounds are out of order [word_stack.1]");
+  expect(verification, traces || word_stack_is_empty(&heap->marking.mark_stack),
+         "the mark stack holds objects while nothing marks");
 }
 
-static const char *check_nursery(const cradle_heap *heap) {
+/* The promotion reserve must have room for all that the nursery can hold, up to slack_end. */
+static void verify_nursery(crd_verification *verification) {
+  const cradle_heap *heap = verification->heap;
   const crd_nursery *nursery = &heap->space.nursery;
-  if (nursery->end < nursery->start || nursery->slack_end < nursery->end ||
-      (size_t)(nursery->slack_end - nursery->start) > nursery->committed_bytes)
-    return "the nursery's bounds are out of order [nursery.1]";
-  if (heap->space.mutator == NULL) return NULL;
-  const char *free = heap->space.mutator->public.free;
-  if (free < nursery->start || free > nursery->slack_end) return "free lies outside of the nursery [nursery.1]";
-  return address_of(free) % 8 == 0 ? NULL : "free is not aligned";
+  const crd_old *old = &heap->space.old;
+  size_t bytes = (size_t)(nursery->slack_end - nursery->start);
+  expect(verification,
+         nursery->end >= nursery->start && nursery->slack_end >= nursery->end && bytes <= nursery->committed_bytes,
+         "the nursery's bounds are out of order [nursery.1]");
+  expect(verification, old->arenas.free_count >= old->reserve, "arenas of the promotion reserve are not FREE [heap.2]");
+  expect(verification,
+         bytes == 0 || collection_is_off(&heap->options) || crd_old_arenas_for(old, bytes) <= old->reserve,
+         "the promotion reserve is too small for the nursery [nursery.2]");
 }
 
-/* Whether all that the nursery can hold, up to slack_end, can be promoted into the reserve. */
-static const char *check_reserve(const cradle_heap *heap) {
-  size_t bytes = (size_t)(heap->space.nursery.slack_end - heap->space.nursery.start);
-  if (heap->space.old.arenas.free_count < heap->space.old.reserve)
-    return "arenas of the promotion reserve are not FREE [heap.2]";
-  if (bytes != 0 && !collection_is_off(&heap->options) &&
-      crd_old_arenas_for(&heap->space.old, bytes) > heap->space.old.reserve)
-    return "the promotion reserve is too small for the nursery [nursery.2]";
-  return NULL;
+/* top is read once, atomically, because another thread may lower it to NULL at any moment. */
+static void verify_mutator(crd_verification *verification) {
+  const crd_nursery *nursery = &verification->heap->space.nursery;
+  if (verification->heap->space.mutator == NULL) return;
+  const cradle_mutator *m = &verification->heap->space.mutator->public;
+  const char *top = __atomic_load_n(&m->top, __ATOMIC_RELAXED);
+  expect(verification, m->free >= nursery->start && m->free <= nursery->slack_end,
+         "free lies outside of the nursery [nursery.1]");
+  expect(verification, address_of(m->free) % 8 == 0, "free is not aligned");
+  expect(verification, top <= nursery->end, "top is above the nursery's end");
+  expect(verification, top <= nursery->look, "top is above the next look [nursery.4]");
+  expect(verification, m->shadow_top >= m->shadow_base && m->shadow_top <= m->shadow_limit,
+         "the shadow stack's top lies outside of it [mutator.3]");
+  expect(verification, m->shadow_watermark >= m->shadow_base && m->shadow_watermark <= m->shadow_top,
+         "the shadow stack's watermark lies outside of it [mutator.3]");
+  expect(verification, m->scoped_top >= m->scoped_base && m->scoped_top <= m->scoped_limit && m->scoped_base[-1] == 0,
+         "the top of the scoped roots lies outside of their stack [mutator.7]");
+  expect(verification, m->registered <= m->registered_end, "more objects are registered than there is room for");
 }
 
-/* top is read atomically, because another thread may lower it to NULL at any moment. */
-static const char *check_mutator(const cradle_heap *heap) {
-  if (heap->space.mutator == NULL) return NULL;
-  const cradle_mutator *m = &heap->space.mutator->public;
-  if (__atomic_load_n(&m->top, __ATOMIC_RELAXED) > heap->space.nursery.end) return "top is above the nursery's end";
-  if (__atomic_load_n(&m->top, __ATOMIC_RELAXED) > heap->space.nursery.look)
-    return "top is above the next look [nursery.4]";
-  if (m->shadow_top < m->shadow_base || m->shadow_top > m->shadow_limit)
-    return "the shadow stack's top lies outside of it [mutator.3]";
-  if (m->shadow_watermark < m->shadow_base || m->shadow_watermark > m->shadow_top)
-    return "the shadow stack's watermark lies outside of it [mutator.3]";
-  if (m->scoped_top < m->scoped_base || m->scoped_top > m->scoped_limit || m->scoped_base[-1] != 0)
-    return "the top of the scoped roots lies outside of their stack [mutator.7]";
-  if (m->registered > m->registered_end) return "more objects are registered than there is room for";
-  return NULL;
-}
-
-/* Sound before the roots of root stacks are looked at. */
-static const char *check_root_stacks(const cradle_heap *heap) {
-  crd_mutator *mutator = heap->space.mutator;
+/* NULL, or what is wrong; so are the next two. */
+static const char *check_root_stacks(crd_mutator *mutator) {
   if (mutator == NULL) return NULL;
   crd_root_stack_store(mutator);
   for (int ring = ROOT_STACKS_RAN; ring < ROOT_STACKS_RINGS; ring++)
@@ -104,12 +102,10 @@ static const char *check_allocators(const cradle_heap *heap) {
 
 void crd_verify_bounds(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
-  const char *const faults[] = {check_stacks(heap),
-                                check_nursery(heap),
-                                check_reserve(heap),
-                                check_mutator(heap),
-                                check_root_stacks(heap),
-                                check_allocators(heap),
+  verify_stacks(verification);
+  verify_nursery(verification);
+  verify_mutator(verification);
+  const char *const faults[] = {check_root_stacks(heap->space.mutator), check_allocators(heap),
                                 crd_sampling_check(&heap->sampling),
                                 crd_quarantine_check(&heap->quarantine, &heap->space)};
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)

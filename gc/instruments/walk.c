@@ -5,25 +5,17 @@
 #include "gc/instruments/describe.h"
 #include "gc/mutator.h"
 
-typedef struct walk_context {
-  cradle_heap *heap;
-  crd_walker *walker;
-  young_search young;
-  const cradle_word *holder; /* NULL: a root; roots come before any object */
-  bool wants_slots;          /* false: nobody asked for slots, and no young object is to be found by them */
-} walk_context;
-
-static void found(walk_context *context, uintptr_t address) {
-  cradle_heap *heap = context->heap;
+static void found(crd_walker *walker, uintptr_t address) {
+  cradle_heap *heap = walker->heap;
   const crd_arenas *arenas = &heap->space.old.arenas;
   if (space_is_young(&heap->space, address)) {
-    if (!young_search_found(&context->young, address)) return;
+    if (!young_search_found(&walker->young, address)) return;
   } else if (old_is_young_large(&heap->space.old, address)) {
     arenas_page(arenas, arenas_page_number(arenas, address))->state = PAGE_LARGE_REACHED;
   } else {
     return;
   }
-  young_search_put_aside(&context->young, address);
+  young_search_put_aside(&walker->young, address);
 }
 
 /* While the order of death goes on, an object that a finalizer has brought back may refer to one that has not been
@@ -37,36 +29,34 @@ static bool is_dead_so_far(const cradle_heap *heap, uintptr_t address) {
 /* Reports a slot if it refers into the heap. Empty slots, immediates and references to the program's own memory are
  * left out. */
 static inline void walk_slot(void *data, bool value, cradle_word *slot) {
-  walk_context *context = data;
-  cradle_heap *heap = context->heap;
+  crd_walker *walker = data;
+  cradle_heap *heap = walker->heap;
   uintptr_t address = space_address_in(&heap->space, value, *slot);
   bool young = address - address_of(heap->space.nursery.start) < nursery_filled(&heap->space);
   if (!young && !arenas_contain(&heap->space.old.arenas, address)) return;
   if (!young && heap->marking.major.phase == MAJOR_CLEARING && is_dead_so_far(heap, address)) return;
-  found(context, address);
-  crd_walker *walker = context->walker;
+  found(walker, address);
   cradle_kind kind = value ? CRADLE_KIND_VALUE : CRADLE_KIND_REFERENCE;
-  if (walker->slot != NULL && !walker->stopped) walker->slot(walker->data, context->holder, slot, kind, address);
+  if (walker->slot != NULL && !walker->stopped) walker->slot(walker->data, walker->holder, slot, kind, address);
 }
 
 /* Reports an object, then its slots. The values of an ephemeron come extra: they are not among the slots that are
  * visited for every object. */
 static void walk_object(void *data, cradle_word *object) {
-  walk_context *context = data;
-  crd_walker *walker = context->walker;
-  if (walker->stopped || space_has_open(&context->heap->space, object)) return;
-  ASSERT(header_type(object[0]) < context->heap->space.types.count && !header_is_forwarded(object[0]),
+  crd_walker *walker = data;
+  if (walker->stopped || space_has_open(&walker->heap->space, object)) return;
+  ASSERT(header_type(object[0]) < walker->heap->space.types.count && !header_is_forwarded(object[0]),
          "[header.1] a walk comes to what is no object");
   if (walker->object != NULL) {
-    cradle_object_info info = crd_object_info(context->heap, object);
+    cradle_object_info info = crd_object_info(walker->heap, object);
     if (!walker->object(walker->data, &info)) walker->stopped = true;
   }
-  const crd_type *type = space_type(&context->heap->space, object[0]);
-  if (!context->wants_slots || walker->stopped) return;
-  context->holder = object;
-  if (type->has_slots) visit_object(&context->heap->space.types, object, walk_slot, context);
+  const crd_type *type = space_type(&walker->heap->space, object[0]);
+  if (!walker->wants_slots || walker->stopped) return;
+  walker->holder = object;
+  if (type->has_slots) visit_object(&walker->heap->space.types, object, walk_slot, walker);
   if (CRADLE_UNLIKELY(type->registers >> REGISTERED_EPHEMERON & 1))
-    service_visit_all(&context->heap->space, object, CRADLE_ITEMS_EPHEMERONS, 1, walk_slot, context);
+    service_visit_all(&walker->heap->space, object, CRADLE_ITEMS_EPHEMERONS, 1, walk_slot, walker);
 }
 
 static void walk_ranges(cradle_root_range *range, crd_root_at *at, crd_slot_function visit, void *context) {
@@ -127,56 +117,56 @@ void crd_walk_roots(cradle_heap *heap, crd_root_at *at, crd_slot_function visit,
 }
 
 static void walk_waiting(void *data, uint32_t queue, cradle_word *word) {
-  walk_context *context = data;
-  context->walker->at.index = queue;
-  walk_slot(context, false, word);
+  crd_walker *walker = data;
+  walker->at.index = queue;
+  walk_slot(walker, false, word);
 }
 
 /* The roots that the verifier looks at otherwise: pins, prebuilt objects, finalizer queues. */
-static void walk_tables(walk_context *context) {
-  cradle_heap *heap = context->heap;
+static void walk_tables(crd_walker *walker) {
+  cradle_heap *heap = walker->heap;
   const crd_pins *pins = &heap->tables.pins;
   const crd_prebuilts *prebuilts = &heap->tables.prebuilts;
-  crd_root_at *at = &context->walker->at;
+  crd_root_at *at = &walker->at;
   at->holder = CRADLE_HOLDER_PIN;
   for (at->index = 0; at->index < pins->count; at->index++)
-    walk_slot(context, false, words_of(&pins->pins[at->index].address));
+    walk_slot(walker, false, words_of(&pins->pins[at->index].address));
   at->holder = CRADLE_HOLDER_PREBUILT;
   for (uint32_t i = 0; i < prebuilts->written; i++) {
     at->base = prebuilts->of[i].object;
-    visit_object(&heap->space.types, prebuilts->of[i].object, walk_slot, context);
+    visit_object(&heap->space.types, prebuilts->of[i].object, walk_slot, walker);
   }
   at->base = NULL;
   at->holder = CRADLE_HOLDER_FINALIZER_QUEUE;
-  if (heap->space.services != NULL) crd_registry_each_waiting(heap->space.services, walk_waiting, context);
+  if (heap->space.services != NULL) crd_registry_each_waiting(heap->space.services, walk_waiting, walker);
   at->holder = CRADLE_HOLDER_OBJECT;
 }
 
 /* While the order of death goes on, the marked objects are the live ones. Young large objects are left to walk_young,
  * so that they are visited only if something refers to them. */
-static void walk_old(walk_context *context) {
-  const crd_old *old = &context->heap->space.old;
-  for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE && !context->walker->stopped;
+static void walk_old(crd_walker *walker) {
+  const crd_old *old = &walker->heap->space.old;
+  for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE && !walker->stopped;
        page = old_span_after(old, page)) {
     const crd_page *entry = arenas_page(&old->arenas, page);
     if (entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED) continue;
-    crd_old_each_in(old, page, context->heap->marking.major.phase == MAJOR_CLEARING, walk_object, context);
+    crd_old_each_in(old, page, walker->heap->marking.major.phase == MAJOR_CLEARING, walk_object, walker);
   }
 }
 
 /* Roots first: with the old objects' slots, they lead to the young objects, which come last. */
-static void walk_all(walk_context *context) {
-  cradle_heap *heap = context->heap;
+static void walk_all(crd_walker *walker) {
+  cradle_heap *heap = walker->heap;
   bool has_young = nursery_filled(&heap->space) != 0 || heap->space.old.young_large != PAGE_NONE;
   crd_old_retire(&heap->space.old);
-  context->wants_slots = has_young || context->walker->slot != NULL;
-  if (context->wants_slots) {
-    crd_walk_roots(heap, &context->walker->at, walk_slot, context);
-    walk_tables(context);
+  walker->wants_slots = has_young || walker->slot != NULL;
+  if (walker->wants_slots) {
+    crd_walk_roots(heap, &walker->at, walk_slot, walker);
+    walk_tables(walker);
   }
-  walk_old(context);
-  for (cradle_word *object; !context->walker->stopped && (object = young_search_next(&context->young)) != NULL;)
-    walk_object(context, object);
+  walk_old(walker);
+  for (cradle_word *object; !walker->stopped && (object = young_search_next(&walker->young)) != NULL;)
+    walk_object(walker, object);
 }
 
 /* Large young objects have the state that says that they were found [walk.1]. */
@@ -190,14 +180,14 @@ static void forget_found(const crd_old *old) {
 }
 
 cradle_walk_result crd_walk_within(cradle_heap *heap, crd_walker *walker) {
-  walk_context context = {.heap = heap, .walker = walker};
-  bool prepared = young_search_init(&context.young, heap);
+  bool prepared = young_search_init(&walker->young, heap);
   ASSERT(heap->report.state == HEAP_WALKING, "a walk that was not begun");
-  if (prepared) walk_all(&context);
+  walker->heap = heap;
+  if (prepared) walk_all(walker);
   forget_found(&heap->space.old);
-  young_search_fini(&context.young);
+  young_search_fini(&walker->young);
   if (walker->stopped) return CRADLE_WALK_STOPPED;
-  return prepared && !context.young.incomplete ? CRADLE_WALK_COMPLETE : CRADLE_WALK_NO_MEMORY;
+  return prepared && !walker->young.incomplete ? CRADLE_WALK_COMPLETE : CRADLE_WALK_NO_MEMORY;
 }
 
 cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker, const char *what) {
@@ -214,19 +204,11 @@ cradle_walk_result cradle_heap_walk(cradle_heap *heap, cradle_walk_function func
 }
 
 const char *crd_holder_name(cradle_holder holder) {
-  switch (holder) {
-  case CRADLE_HOLDER_OBJECT: return "object";
-  case CRADLE_HOLDER_SHADOW_STACK: return "shadow stack";
-  case CRADLE_HOLDER_SCOPED_ROOT: return "scoped root";
-  case CRADLE_HOLDER_ROOT_RANGE: return "root range";
-  case CRADLE_HOLDER_GLOBAL_ROOT: return "global root";
-  case CRADLE_HOLDER_OTHER_ROOT: return "other root";
-  case CRADLE_HOLDER_HANDLE: return "handle";
-  case CRADLE_HOLDER_PIN: return "pin";
-  case CRADLE_HOLDER_PREBUILT: return "prebuilt object";
-  case CRADLE_HOLDER_FINALIZER_QUEUE: return "finalizer queue";
-  }
-  return "unknown holder";
+  static const char *const names[] = {"object",          "shadow stack",   "scoped root", "root range",
+                                      "global root",     "other root",     "handle",      "pin",
+                                      "prebuilt object", "finalizer queue"};
+  _Static_assert(sizeof names / sizeof *names == CRADLE_HOLDER_FINALIZER_QUEUE + 1, "each holder has a name");
+  return (size_t)holder <= CRADLE_HOLDER_FINALIZER_QUEUE ? names[holder] : "unknown holder";
 }
 
 static void name_object(const cradle_heap *heap, cradle_holder kind, const cradle_word *holder,
@@ -252,7 +234,6 @@ void crd_root_name(const cradle_heap *heap, crd_root_at *at, cradle_referrer *re
 }
 
 typedef struct referrer_context {
-  cradle_heap *heap;
   crd_walker walker;
   uintptr_t wanted;
   cradle_referrer_function function;
@@ -262,20 +243,20 @@ typedef struct referrer_context {
 static void each_referrer(void *data, const cradle_word *holder, const cradle_word *slot, cradle_kind kind,
                           uintptr_t address) {
   referrer_context *context = data;
-  ASSERT(!context->walker.stopped, "a slot is told after the walk was stopped");
+  crd_walker *walker = &context->walker;
+  ASSERT(!walker->stopped, "a slot is told after the walk was stopped");
   if (address != context->wanted) return;
   cradle_referrer referrer = {.kind = kind, .slot = slot};
   if (holder != NULL)
-    name_object(context->heap, CRADLE_HOLDER_OBJECT, holder, &referrer);
+    name_object(walker->heap, CRADLE_HOLDER_OBJECT, holder, &referrer);
   else
-    crd_root_name(context->heap, &context->walker.at, &referrer);
-  if (!context->function(context->data, &referrer)) context->walker.stopped = true;
+    crd_root_name(walker->heap, &walker->at, &referrer);
+  if (!context->function(context->data, &referrer)) walker->stopped = true;
 }
 
 cradle_walk_result cradle_referrers(cradle_heap *heap, const void *object, cradle_referrer_function function,
                                     void *data) {
-  referrer_context context = {.heap = heap,
-                              .walker = {.slot = each_referrer, .data = &context},
+  referrer_context context = {.walker = {.slot = each_referrer, .data = &context},
                               .wanted = address_of(object),
                               .function = function,
                               .data = data};

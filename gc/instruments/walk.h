@@ -23,43 +23,7 @@
 
 #include "gc/heap.h"
 
-/* Which root is being visited. */
-typedef struct crd_root_at {
-  cradle_holder holder;           /* CRADLE_HOLDER_OBJECT: none */
-  const char *name;               /* of a root range or a scoped root, if it has one */
-  const cradle_word *base;        /* the index is counted from here; NULL: it is the next field */
-  uint64_t index;                 /* which one of its sort */
-  uint32_t range;                 /* how many root ranges were visited before */
-  int ring;                       /* of the root stack */
-  const cradle_root_stack *stack; /* NULL: no root stack has it */
-} crd_root_at;
-
-/* What a walk calls. Either function may be NULL. Setting stopped ends the walk, and so does an object's function that
- * returns false. An object comes before its slots. */
-typedef struct crd_walker {
-  cradle_walk_function object;
-  /* holder: the object with the slot; NULL for a root. address: of the object that the slot refers to. */
-  void (*slot)(void *data, const cradle_word *holder, const cradle_word *slot, cradle_kind kind, uintptr_t address);
-  void *data;
-  bool stopped;
-  crd_root_at at;
-} crd_walker;
-
-/* what: the public function, for the message if the walk is refused, as in callbacks and on other threads. */
-cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker, const char *what);
-/* The same where the heap is in the state HEAP_WALKING. */
-cradle_walk_result crd_walk_within(cradle_heap *heap, crd_walker *walker);
-/* Visits the roots of visit_roots, then the handles, and says in *at which root it is at. Of a root stack come the
- * shadow stack, the scoped roots from the innermost, and the ranges. */
-void crd_walk_roots(cradle_heap *heap, crd_root_at *at, crd_slot_function visit, void *context);
-/* The name of roots that have no name of their own. */
-const char *crd_holder_name(cradle_holder holder);
-/* Names the root at which a walk is, of which the referrer has the slot: fills in holder, name, index and, for a
- * prebuilt object, object. To be called once for each root that is reported. */
-void crd_root_name(const cradle_heap *heap, crd_root_at *at, cradle_referrer *referrer);
-
-/* --- the search for young objects --- */
-
+/* The search for young objects. */
 typedef struct young_search {
   uintptr_t start;
   uint64_t bytes; /* of the filled nursery */
@@ -108,5 +72,45 @@ static inline void young_search_put_aside(young_search *search, uintptr_t object
 static inline cradle_word *young_search_next(young_search *search) {
   return search->waiting->top > search->waiting_base ? object_at(word_stack_pop(search->waiting)) : NULL;
 }
+
+/* Which root is being visited. */
+typedef struct crd_root_at {
+  cradle_holder holder;           /* CRADLE_HOLDER_OBJECT: none */
+  const char *name;               /* of a root range or a scoped root, if it has one */
+  const cradle_word *base;        /* the index is counted from here; NULL: it is the next field */
+  uint64_t index;                 /* which one of its sort */
+  uint32_t range;                 /* how many root ranges were visited before */
+  int ring;                       /* of the root stack */
+  const cradle_root_stack *stack; /* NULL: no root stack has it */
+} crd_root_at;
+
+/* What a walk calls. Either function may be NULL. Setting stopped ends the walk, and so does an object's function that
+ * returns false. An object comes before its slots. */
+typedef struct crd_walker {
+  cradle_walk_function object;
+  /* holder: the object with the slot; NULL for a root. address: of the object that the slot refers to. */
+  void (*slot)(void *data, const cradle_word *holder, const cradle_word *slot, cradle_kind kind, uintptr_t address);
+  void *data;
+  bool stopped;
+  crd_root_at at;
+  /* the walk's own */
+  cradle_heap *heap;
+  young_search young;
+  const cradle_word *holder; /* NULL: a root; roots come before any object */
+  bool wants_slots;          /* false: nobody asked for slots, and no young object is to be found by them */
+} crd_walker;
+
+/* what: the public function, for the message if the walk is refused, as in callbacks and on other threads. */
+cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker, const char *what);
+/* The same where the heap is in the state HEAP_WALKING. */
+cradle_walk_result crd_walk_within(cradle_heap *heap, crd_walker *walker);
+/* Visits the roots of visit_roots, then the handles, and says in *at which root it is at. Of a root stack come the
+ * shadow stack, the scoped roots from the innermost, and the ranges. */
+void crd_walk_roots(cradle_heap *heap, crd_root_at *at, crd_slot_function visit, void *context);
+/* The name of roots that have no name of their own. */
+const char *crd_holder_name(cradle_holder holder);
+/* Names the root at which a walk is, of which the referrer has the slot: fills in holder, name, index and, for a
+ * prebuilt object, object. To be called once for each root that is reported. */
+void crd_root_name(const cradle_heap *heap, crd_root_at *at, cradle_referrer *referrer);
 
 #endif

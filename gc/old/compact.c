@@ -288,7 +288,7 @@ void crd_compact(crd_marking *marking, bool all) {
   ASSERT(marking->major.phase == MAJOR_IDLE, "[compact.1] a compaction while a major collection runs");
   ASSERT(nursery_filled(marking->space) == 0 && marking->old->young_large == PAGE_NONE,
          "[compact.1] the nursery is not empty");
-  crd_event_simple(marking->space->report, CRADLE_EVENT_COMPACT_BEGIN);
+  crd_event_send(marking->space->report, &(cradle_event){.kind = CRADLE_EVENT_COMPACT_BEGIN});
   PROBE1(compact_begin, marking->space->report);
   crd_old_retire(marking->old);
   crd_closed_open_all(&marking->old->arenas, marking->old->reserve); /* with closed pages, no arena could be emptied */

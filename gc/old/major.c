@@ -175,7 +175,7 @@ void crd_major_step(crd_marking *marking, crd_budget budget) {
   ASSERT(nursery_filled(marking->space) == 0 && marking->old->young_large == PAGE_NONE,
          "[major.2] an increment before a minor collection");
   uint64_t begin = crd_platform_now_ns();
-  crd_event_simple(marking->space->report, CRADLE_EVENT_STEP_BEGIN);
+  crd_event_send(marking->space->report, &(cradle_event){.kind = CRADLE_EVENT_STEP_BEGIN});
   PROBE2(step_begin, marking->space->report, before.phase);
   advance(marking, budget);
   uint64_t duration = crd_platform_now_ns() - begin;

@@ -39,7 +39,7 @@ static crd_caches read_list(char *list, DWORD length) {
 }
 
 /* The list has an entry for each cache of each core. The first call only asks how long it is. */
-static crd_caches find_caches(void) {
+static void read_caches(cradle_hardware *hardware) {
   crd_caches seen = {0, 0};
   DWORD length = 0;
   (void)GetLogicalProcessorInformationEx(RelationCache, NULL, &length);
@@ -48,11 +48,6 @@ static crd_caches find_caches(void) {
       GetLogicalProcessorInformationEx(RelationCache, (SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX *)(void *)list, &length))
     seen = read_list(list, length);
   free(list);
-  return seen;
-}
-
-static void read_caches(cradle_hardware *hardware) {
-  crd_caches seen = find_caches();
   hardware->l2_bytes = seen.l2_bytes != 0 ? seen.l2_bytes : L2_DEFAULT_BYTES;
   hardware->l3_bytes = seen.l3_bytes;
   if (seen.l2_bytes != 0) hardware->l2_source = CRADLE_SOURCE_WINDOWS;

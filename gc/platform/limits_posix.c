@@ -14,11 +14,12 @@
 /* Each attempt to find who refuses asks for so many times as much as the last. */
 #define TRY_FACTOR 4
 
-static bool limit_of(int resource, unsigned long long *bytes) {
+#define NO_LIMIT (~0ull)
+
+static unsigned long long limit_of(int resource) {
   struct rlimit limit;
-  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
-  *bytes = (unsigned long long)limit.rlim_cur;
-  return true;
+  bool limited = getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return limited ? (unsigned long long)limit.rlim_cur : NO_LIMIT;
 }
 
 /* 0, or the error with which the system refuses such a mapping. */
@@ -48,24 +49,12 @@ static size_t find_room(size_t most) {
 size_t crd_limits_share(size_t wanted, unsigned parts, bool refused) {
   KEEP_ERRNO;
 #if defined(RLIMIT_AS)
-  unsigned long long limit;
-  if (limit_of(RLIMIT_AS, &limit)) refused = true;
+  refused |= limit_of(RLIMIT_AS) != NO_LIMIT;
 #endif
   if (!refused) return wanted;
   size_t most = wanted > SIZE_MAX / 2 / parts ? SIZE_MAX / 2 : wanted * parts;
   size_t share = find_room(most + 2 * ROOM_STEP_BYTES) / parts;
   return share < wanted ? share : wanted;
-}
-
-static crd_limit blame(int resource, const char *name, const char *remedy) {
-  crd_limit limit = {name, remedy, 0};
-  (void)limit_of(resource, &limit.bytes);
-  return limit;
-}
-
-static bool is_limited(int resource) {
-  unsigned long long bytes;
-  return limit_of(resource, &bytes);
 }
 
 /* Whether a mapping can be split into three, which takes two more of them. */
@@ -88,10 +77,11 @@ crd_limit crd_limits_blame_addresses(size_t bytes) {
   int error = try_map(bytes, PROT_NONE);
   if (error == 0) return nothing;
 #if defined(RLIMIT_MEMLOCK)
-  if (error == EAGAIN) return blame(RLIMIT_MEMLOCK, "RLIMIT_MEMLOCK", "ulimit -l; mlockall locked all memory");
+  if (error == EAGAIN)
+    return (crd_limit){"RLIMIT_MEMLOCK", "ulimit -l; mlockall locked all memory", limit_of(RLIMIT_MEMLOCK)};
 #endif
 #if defined(RLIMIT_AS)
-  if (is_limited(RLIMIT_AS)) return blame(RLIMIT_AS, "RLIMIT_AS", "ulimit -v");
+  if (limit_of(RLIMIT_AS) != NO_LIMIT) return (crd_limit){"RLIMIT_AS", "ulimit -v", limit_of(RLIMIT_AS)};
 #endif
   if (try_map(page_bytes(), PROT_NONE) != 0) return map_count;
   return (crd_limit){"no free range of addresses is long enough", "CRADLE_GC_RESERVE", 0};
@@ -99,7 +89,7 @@ crd_limit crd_limits_blame_addresses(size_t bytes) {
 
 static crd_limit blame_memory(size_t bytes) {
   if (try_map(bytes < TRY_MOST_BYTES ? bytes : TRY_MOST_BYTES, PROT_READ | PROT_WRITE) == 0) return nothing;
-  if (is_limited(RLIMIT_DATA)) return blame(RLIMIT_DATA, "RLIMIT_DATA", "ulimit -d");
+  if (limit_of(RLIMIT_DATA) != NO_LIMIT) return (crd_limit){"RLIMIT_DATA", "ulimit -d", limit_of(RLIMIT_DATA)};
   return (crd_limit){"the system's commit limit", "vm.overcommit_memory, vm.overcommit_ratio", 0};
 }
 
@@ -110,7 +100,7 @@ static crd_limit blame_more(size_t bytes) {
   while (limit.name == NULL && bytes <= TRY_MOST_BYTES / TRY_FACTOR) {
     bytes *= TRY_FACTOR;
     limit = crd_limits_blame_addresses(bytes);
-    if (limit.name == NULL && is_limited(RLIMIT_DATA)) limit = blame_memory(bytes);
+    if (limit.name == NULL && limit_of(RLIMIT_DATA) != NO_LIMIT) limit = blame_memory(bytes);
   }
   return limit;
 }

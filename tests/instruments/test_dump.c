@@ -295,10 +295,13 @@ static void a_dump_for_which_no_descriptor_is_left(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_FIXTURE(a_dump_that_cannot_be_written),     WITH_FIXTURE(what_takes_many_chunks_is_whole),
+      WITH_FIXTURE(a_dump_that_cannot_be_written),
+      WITH_FIXTURE(what_takes_many_chunks_is_whole),
       WITH_FIXTURE(a_heap_that_spans_more_than_32_gib_is_refused),
-      WITH_FIXTURE(a_dumps_writes_that_use_the_heap),  WITH_FIXTURE(a_dump_that_is_refused),
-      WITH_FIXTURE(a_dump_is_never_a_standard_stream), WITH_FIXTURE(a_dump_for_which_no_descriptor_is_left),
+      WITH_FIXTURE(a_dumps_writes_that_use_the_heap),
+      WITH_FIXTURE(a_dump_that_is_refused),
+      WITH_FIXTURE(a_dump_is_never_a_standard_stream),
+      WITH_FIXTURE(a_dump_for_which_no_descriptor_is_left),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

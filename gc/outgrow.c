@@ -35,12 +35,7 @@ void crd_outgrow_init(cradle_heap *heap) {
     return;
   }
   crd_hardware_init(&heap->hardware);
-  if (needs_all(heap)) {
-    crd_hardware_detect(&heap->hardware);
-    heap->known_hardware = HARDWARE_ALL;
-  } else {
-    learn(heap, HARDWARE_L2);
-  }
+  learn(heap, needs_all(heap) ? HARDWARE_ALL : HARDWARE_L2);
 }
 
 void crd_outgrow(cradle_heap *heap) {

@@ -48,4 +48,10 @@
 #define inside_pacing(heap) (&(heap)->marking.pacing)
 #define inside_mark_stack(heap) (&(heap)->marking.mark_stack)
 
+static inline void inside_hardware(cradle_hardware *hardware) {
+  unsigned known = 0;
+  crd_hardware_init(hardware);
+  crd_hardware_learn(hardware, &known, HARDWARE_ALL);
+}
+
 #endif

@@ -32,7 +32,7 @@
 #include <sanitizer/asan_interface.h>
 #define sanitize_unused(address, size) __asan_poison_memory_region((address), (size))
 #define sanitize_used(address, size) __asan_unpoison_memory_region((address), (size))
-#define sanitize_known(address, size) __asan_unpoison_memory_region((address), (size))
+#define sanitize_known sanitize_used
 #elif defined(CRD_VALGRIND)
 #include <valgrind/memcheck.h>
 #define sanitize_unused(address, size) ((void)VALGRIND_MAKE_MEM_NOACCESS((address), (size)))

@@ -151,72 +151,51 @@ static void add_stale(crd_text *text, const cradle_heap *heap, const crd_quarant
   crd_text_format(text, "), at its word %zu", (address - address_of(was->object)) / sizeof(cradle_word));
 }
 
-/* --- what each part of the heap knows of an address; false: nothing --- */
-
-static bool explain_poison(crd_text *text, uintptr_t address) {
+/* Says what is known of an address; nothing: the text stays empty. Returns the collection that the text is about, or 0.
+ * Poison first: a poison word is an address too, but the sharper answer is which object it was read from. */
+static uint64_t explain(crd_text *text, const cradle_heap *heap, uintptr_t address) {
+  const crd_arenas *arenas = &heap->space.old.arenas;
   const char *cause = crd_poison_cause(address);
-  if (cause == NULL) return false;
-  crd_text_format(text, "poison %#" PRIxPTR " was used as a reference: it was read from %s", address, cause);
-  return true;
-}
-
-static bool explain_old(crd_text *text, const cradle_heap *heap, uintptr_t address, uint64_t *collection) {
-  const crd_closed_run *closed = crd_closed_at(&heap->space.old.arenas, address);
-  if (closed != NULL) {
-    const crd_quarantined was = {.object = object_at(arenas_page_address(&heap->space.old.arenas, closed->page)),
-                                 .collection = closed->collection,
-                                 .type = closed->type};
-    *collection = was.collection;
+  const crd_closed_run *closed = crd_closed_at(arenas, address);
+  crd_quarantined was = {.collection = 0};
+  if (cause != NULL) {
+    crd_text_format(text, "poison %#" PRIxPTR " was used as a reference: it was read from %s", address, cause);
+  } else if (closed != NULL) {
+    was = (crd_quarantined){object_at(arenas_page_address(arenas, closed->page)), 0, closed->collection, closed->type};
     add_stale(text, heap, &was, "large object", closed->swept ? "died; swept after" : "died in", address);
-    return true;
+  } else if (arenas_contain(arenas, address) && !arenas_are_committed(arenas, address)) {
+    crd_text_format(text, "stale reference into the old generation, where no memory is: all that was there, if "
+                          "anything was, has moved or died");
+  } else if (crd_quarantine_find(&heap->quarantine, address, &was)) {
+    if (was.object != NULL)
+      add_stale(text, heap, &was, "object", was.moved_to != 0 ? "moved by" : "died in", address);
+    else
+      crd_text_format(text,
+                      "stale reference into the nursery that minor collection %" PRIu64 " emptied, where no object was",
+                      was.collection);
   }
-  if (!arenas_contain(&heap->space.old.arenas, address) || arenas_are_committed(&heap->space.old.arenas, address))
-    return false;
-  crd_text_format(text, "stale reference into the old generation, where no memory is: all that was there, if anything "
-                        "was, has moved or died");
-  return true;
+  return was.collection;
 }
 
-static bool explain_young(crd_text *text, const cradle_heap *heap, uintptr_t address, uint64_t *collection) {
-  crd_quarantined found;
-  if (!crd_quarantine_find(&heap->quarantine, address, &found)) return false;
-  *collection = found.collection;
-  if (found.object != NULL)
-    add_stale(text, heap, &found, "object", found.moved_to != 0 ? "moved by" : "died in", address);
-  else
-    crd_text_format(text,
-                    "stale reference into the nursery that minor collection %" PRIu64 " emptied, where no object was",
-                    found.collection);
-  return true;
-}
-
-/* Poison first: a poison word is an address too, but the sharper answer is which object it was read from. */
 bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation,
                             size_t size) {
   crd_text text = {.length = 0};
-  cradle_explanation found = {.collection = 0};
-  uintptr_t where = address_of(address);
-  bool known = explain_poison(&text, where) || explain_old(&text, heap, where, &found.collection) ||
-               explain_young(&text, heap, where, &found.collection);
-  memcpy(found.text, text.buffer, sizeof found.text);
+  cradle_explanation found = {.collection = explain(&text, heap, address_of(address))};
+  memcpy(found.text, text.buffer, text.length);
   copy_prefix(explanation, size, &found, sizeof found);
-  return known;
+  return text.length != 0;
 }
-
-/* --- both --- */
 
 void cradle_describe_address(const cradle_heap *heap, const void *address, cradle_address_info *info, size_t size) {
   uintptr_t where = address_of(address);
-  cradle_address_info found = {.kind = CRADLE_ADDRESS_OUTSIDE};
+  crd_text text = {.length = 0};
+  cradle_address_info found = {.kind = CRADLE_ADDRESS_OUTSIDE, .collection = explain(&text, heap, where)};
+  memcpy(found.text, text.buffer, text.length);
   if (space_is_young(&heap->space, where))
     found.kind = where - address_of(heap->space.nursery.start) < nursery_filled(&heap->space)
                      ? CRADLE_ADDRESS_NURSERY
                      : CRADLE_ADDRESS_NURSERY_FREE;
   else if (arenas_contain(&heap->space.old.arenas, where))
     describe_old(heap, where, &found);
-  cradle_explanation why;
-  (void)cradle_explain_address(heap, address, &why, sizeof why);
-  memcpy(found.text, why.text, sizeof found.text);
-  found.collection = why.collection;
   copy_prefix(info, size, &found, sizeof found);
 }

@@ -154,7 +154,7 @@ static cradle_walk_result dump(dump_context *context) {
   crd_state before = crd_state_enter(&context->heap->report, HEAP_WALKING);
   put(context, &context->header, sizeof context->header);
   put_names(context);
-  cradle_walk_result result = crd_walk_within(context->heap, &context->walker);
+  cradle_walk_result result = crd_walk(context->heap, &context->walker);
   end_object(context);
   flush(context, &context->roots);
   flush(context, &context->objects);

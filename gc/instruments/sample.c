@@ -54,12 +54,6 @@ void crd_sample_rewind(crd_sampling *sampling, size_t bytes) {
   if (sampling->interval != 0) sampling->point -= bytes;
 }
 
-static bool keep_open(crd_sampling *sampling, const cradle_sample *sample) {
-  if (!GROW(sampling->open, sampling->open_count, sampling->open_capacity)) return false;
-  sampling->open[sampling->open_count++] = *sample;
-  return true;
-}
-
 static void settle(const crd_sampling *sampling, const cradle_sample *sample, cradle_fate fate) {
   const cradle_sampler *sampler = &sampling->space->options->sampler;
   if (sampler->settled != NULL) sampler->settled(sampler->data, sample, fate);
@@ -72,7 +66,10 @@ static void take(crd_sampling *sampling, cradle_mutator *mutator, cradle_sample 
   PROBE3(sample, mutator->heap, sample->type, sample->weight_bytes);
   crd_state before = crd_state_enter(sampling->space->report, HEAP_SAMPLING);
   sample->tag = sampler->sampled(sampler->data, mutator, sample);
-  if (sample->type == CRADLE_TYPE_ID_END || !keep_open(sampling, sample)) settle(sampling, sample, CRADLE_FATE_UNKNOWN);
+  if (sample->type != CRADLE_TYPE_ID_END && GROW(sampling->open, sampling->open_count, sampling->open_capacity))
+    sampling->open[sampling->open_count++] = *sample;
+  else
+    settle(sampling, sample, CRADLE_FATE_UNKNOWN);
   crd_state_leave(sampling->space->report, before);
 }
 

@@ -179,7 +179,7 @@ static void forget_found(const crd_old *old) {
   }
 }
 
-cradle_walk_result crd_walk_within(cradle_heap *heap, crd_walker *walker) {
+cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker) {
   bool prepared = young_search_init(&walker->young, heap);
   ASSERT(heap->report.state == HEAP_WALKING, "a walk that was not begun");
   walker->heap = heap;
@@ -190,17 +190,18 @@ cradle_walk_result crd_walk_within(cradle_heap *heap, crd_walker *walker) {
   return prepared && !walker->young.incomplete ? CRADLE_WALK_COMPLETE : CRADLE_WALK_NO_MEMORY;
 }
 
-cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker, const char *what) {
+/* what: the public function, for the message if the walk is refused, as in callbacks and on other threads. */
+static cradle_walk_result walk(cradle_heap *heap, crd_walker *walker, const char *what) {
   crd_heap_check_thread(heap, what);
   crd_state before = crd_state_enter(&heap->report, HEAP_WALKING);
-  cradle_walk_result result = crd_walk_within(heap, walker);
+  cradle_walk_result result = crd_walk(heap, walker);
   crd_state_leave(&heap->report, before);
   return result;
 }
 
 cradle_walk_result cradle_heap_walk(cradle_heap *heap, cradle_walk_function function, void *data) {
   crd_walker walker = {.object = function, .data = data};
-  return crd_walk(heap, &walker, "cradle_heap_walk");
+  return walk(heap, &walker, "cradle_heap_walk");
 }
 
 const char *crd_holder_name(cradle_holder holder) {
@@ -260,5 +261,5 @@ cradle_walk_result cradle_referrers(cradle_heap *heap, const void *object, cradl
                               .wanted = address_of(object),
                               .function = function,
                               .data = data};
-  return crd_walk(heap, &context.walker, "cradle_referrers");
+  return walk(heap, &context.walker, "cradle_referrers");
 }

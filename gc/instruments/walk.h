@@ -100,10 +100,8 @@ typedef struct crd_walker {
   bool wants_slots;          /* false: nobody asked for slots, and no young object is to be found by them */
 } crd_walker;
 
-/* what: the public function, for the message if the walk is refused, as in callbacks and on other threads. */
-cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker, const char *what);
-/* The same where the heap is in the state HEAP_WALKING. */
-cradle_walk_result crd_walk_within(cradle_heap *heap, crd_walker *walker);
+/* Walks a heap that is in the state HEAP_WALKING. */
+cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker);
 /* Visits the roots of visit_roots, then the handles, and says in *at which root it is at. Of a root stack come the
  * shadow stack, the scoped roots from the innermost, and the ranges. */
 void crd_walk_roots(cradle_heap *heap, crd_root_at *at, crd_slot_function visit, void *context);

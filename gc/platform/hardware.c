@@ -341,8 +341,3 @@ void crd_hardware_learn(cradle_hardware *hardware, unsigned *known, unsigned par
   crd_hardware_read_under(hardware, "/", parts);
   *known |= parts;
 }
-
-void crd_hardware_detect(cradle_hardware *hardware) {
-  crd_hardware_init(hardware);
-  crd_hardware_read_under(hardware, "/", HARDWARE_ALL);
-}

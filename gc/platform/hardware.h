@@ -38,8 +38,6 @@ void crd_hardware_learn(cradle_hardware *hardware, unsigned *known, unsigned par
 /* The memory in bytes: what the description says or, if that part was not read, what the machine has. Opens no file. 0:
  * unknown. */
 size_t crd_hardware_memory(const cradle_hardware *hardware);
-/* Begins a description and reads all parts. */
-void crd_hardware_detect(cradle_hardware *hardware);
 /* For tests: reads the parts from the files under root, which ends with a slash, in place of "/". sysconf and prctl
  * still answer for the real machine, so even the L2 is looked for in sysfs first. Not on Windows. */
 void crd_hardware_read_under(cradle_hardware *hardware, const char *root, unsigned parts);

@@ -1,9 +1,12 @@
-/* Hardware of macOS and FreeBSD, whose kernels answer questions by name (sysctl). Of other systems nothing is known but
- * that they have no transparent huge pages. */
+/* Hardware of macOS and FreeBSD, whose kernels answer questions by name (sysctl). What a kernel has no name for is not
+ * known. Of other systems nothing is known but that they have no transparent huge pages. */
 #include "gc/platform/hardware.h"
 
-#if defined(__APPLE__) || defined(__FreeBSD__)
+#ifndef __linux__
+
 #include <stdint.h>
+
+#if defined(__APPLE__) || defined(__FreeBSD__)
 #include <sys/types.h>
 
 #include <sys/sysctl.h>
@@ -18,40 +21,18 @@ static size_t number_of(const char *name) {
   if (sysctlbyname(name, &value, &bytes, NULL, 0) != 0) return 0;
   return bytes == sizeof value.narrow ? value.narrow : (size_t)value.wide;
 }
+#else
+static size_t number_of(const char *name) {
+  (void)name;
+  return 0;
+}
 #endif
-
-#if defined(__APPLE__)
-
-static void take(size_t bytes, size_t *to, cradle_source *source) {
-  if (bytes == 0 || *to != 0) return;
-  *to = bytes;
-  *source = CRADLE_SOURCE_SYSCTL;
-}
-
-/* Apple's processors have two kinds of cores ("performance levels"), each with caches of its own. The smaller one
- * counts [hardware.2]. Other Macs have one kind, under other names. */
-static void read_caches(cradle_hardware *hardware) {
-  size_t l2 = 0, l3 = 0;
-  crd_hardware_lower(&l2, number_of("hw.perflevel0.l2cachesize"));
-  crd_hardware_lower(&l2, number_of("hw.perflevel1.l2cachesize"));
-  crd_hardware_lower(&l3, number_of("hw.perflevel0.l3cachesize"));
-  crd_hardware_lower(&l3, number_of("hw.perflevel1.l3cachesize"));
-  take(l2 != 0 ? l2 : number_of("hw.l2cachesize"), &hardware->l2_bytes, &hardware->l2_source);
-  take(l3 != 0 ? l3 : number_of("hw.l3cachesize"), &hardware->l3_bytes, &hardware->l3_source);
-}
-
-void crd_hardware_read_sysctl(cradle_hardware *hardware, unsigned parts) {
-  if (parts & (HARDWARE_L2 | HARDWARE_CACHES)) read_caches(hardware);
-  if (parts & HARDWARE_THP) hardware->thp_mode = CRADLE_THP_ABSENT;
-  if (parts & HARDWARE_MEMORY && number_of("hw.memsize") != 0) hardware->memory_bytes = number_of("hw.memsize");
-}
-
-#elif defined(__FreeBSD__)
-
-#include <sys/mman.h>
 
 /* The size of the superpages that one entry of the last level but one of the page table maps, if the system has them:
  * 2 MiB where base pages have 4 KiB. */
+#if defined(__FreeBSD__)
+#include <sys/mman.h>
+
 static size_t superpage_bytes(size_t page_bytes) {
   size_t sizes[8], wanted = page_bytes / 8 * page_bytes;
   int count = getpagesizes(sizes, 8);
@@ -59,26 +40,39 @@ static size_t superpage_bytes(size_t page_bytes) {
     if (sizes[i] == wanted) return wanted;
   return 0;
 }
+#else
+#define superpage_bytes(page_bytes) ((void)(page_bytes), (size_t)0)
+#endif
+
+/* Apple's processors have two kinds of cores ("performance levels"), each with caches of its own. The smaller one
+ * counts [hardware.2]. Other Macs have one kind, under other names. */
+static void read_cache(const char *const names[3], size_t *bytes, cradle_source *source) {
+  size_t seen = 0;
+  crd_hardware_lower(&seen, number_of(names[0]));
+  crd_hardware_lower(&seen, number_of(names[1]));
+  if (seen == 0) seen = number_of(names[2]);
+  if (seen == 0 || *bytes != 0) return;
+  *bytes = seen;
+  *source = CRADLE_SOURCE_SYSCTL;
+}
 
 static void read_superpages(cradle_hardware *hardware) {
-  hardware->thp_page_bytes = superpage_bytes(hardware->page_bytes);
   bool enabled = number_of("vm.pmap.superpages_enabled") != 0 || number_of("vm.pmap.pg_ps_enabled") != 0;
-  if (hardware->thp_page_bytes == 0)
-    hardware->thp_mode = CRADLE_THP_ABSENT;
-  else
-    hardware->thp_mode = enabled ? CRADLE_THP_ALWAYS : CRADLE_THP_NEVER;
+  hardware->thp_page_bytes = superpage_bytes(hardware->page_bytes);
+  hardware->thp_mode = hardware->thp_page_bytes == 0 ? CRADLE_THP_ABSENT
+                       : enabled                     ? CRADLE_THP_ALWAYS
+                                                     : CRADLE_THP_NEVER;
 }
 
-/* The kernel has no names for cache sizes. */
 void crd_hardware_read_sysctl(cradle_hardware *hardware, unsigned parts) {
+  static const char *const l2[] = {"hw.perflevel0.l2cachesize", "hw.perflevel1.l2cachesize", "hw.l2cachesize"};
+  static const char *const l3[] = {"hw.perflevel0.l3cachesize", "hw.perflevel1.l3cachesize", "hw.l3cachesize"};
+  size_t memory = number_of("hw.memsize"); /* macOS; FreeBSD has the other name */
+  if (memory == 0) memory = number_of("hw.physmem");
+  if (parts & (HARDWARE_L2 | HARDWARE_CACHES)) read_cache(l2, &hardware->l2_bytes, &hardware->l2_source);
+  if (parts & (HARDWARE_L2 | HARDWARE_CACHES)) read_cache(l3, &hardware->l3_bytes, &hardware->l3_source);
   if (parts & HARDWARE_THP) read_superpages(hardware);
-  if (parts & HARDWARE_MEMORY && number_of("hw.physmem") != 0) hardware->memory_bytes = number_of("hw.physmem");
-}
-
-#elif !defined(__linux__)
-
-void crd_hardware_read_sysctl(cradle_hardware *hardware, unsigned parts) {
-  if (parts & HARDWARE_THP) hardware->thp_mode = CRADLE_THP_ABSENT;
+  if (parts & HARDWARE_MEMORY && memory != 0) hardware->memory_bytes = memory;
 }
 
 #endif

@@ -109,9 +109,3 @@ void crd_hardware_learn(cradle_hardware *hardware, unsigned *known, unsigned par
   if (parts & HARDWARE_PROCESSORS) hardware->processors = processors();
   *known |= parts;
 }
-
-void crd_hardware_detect(cradle_hardware *hardware) {
-  unsigned known = 0;
-  crd_hardware_init(hardware);
-  crd_hardware_learn(hardware, &known, HARDWARE_ALL);
-}

@@ -24,7 +24,8 @@ void cradle_call_end(const char *const *outer) {
   crd_running_call.place = outer == NULL ? NULL : *outer;
 }
 
-void crd_leave_call(crd_text *text) {
+/* Adds the place to a message, and forgets it, because a handler may leave the call by longjmp. */
+static void leave_call(crd_text *text) {
   const char *place = crd_running_call.place;
   crd_running_call.place = NULL;
   if (place == NULL) return;
@@ -38,7 +39,7 @@ crd_message crd_message_of(const crd_text *first, const crd_text *second, const 
   const crd_text *const parts[] = {first, second, third, &place};
   crd_message message;
   size_t length = 0;
-  crd_leave_call(&place);
+  leave_call(&place);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     if (parts[i] == NULL) continue;
     memcpy(message.words + length, parts[i]->buffer, parts[i]->length);

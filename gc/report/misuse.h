@@ -30,8 +30,6 @@ typedef struct crd_call {
   const void *frame;
 } crd_call;
 extern CRD_THREAD_LOCAL crd_call crd_running_call;
-/* Adds its place to a message, and forgets it, because a handler may leave the call by longjmp. */
-void crd_leave_call(crd_text *text);
 
 /* Appends which limit refuses so many bytes of memory or addresses, and what moves it (gc/platform/limits.h). */
 void crd_text_limit(crd_text *text, size_t bytes);

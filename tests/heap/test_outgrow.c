@@ -423,7 +423,7 @@ static void a_listener_is_told_all_of_it(void **state) {
   plain_options(&options);
   options.listener = (cradle_listener){listen, &told};
   open_heap(&f, &options);
-  crd_hardware_detect(&all);
+  inside_hardware(&all);
   all.pool_pages_free = told.pool_pages_free; /* which may change */
   assert_memory_equal(&told, &all, sizeof all);
   assert_true(f.heap->small); /* its pages are those of any small heap */

@@ -28,7 +28,7 @@ static void open_arenas(crd_arenas *arenas, size_t reserve) {
   cradle_hardware hardware;
   cradle_options_init(&options);
   options.reserve_bytes = reserve;
-  crd_hardware_detect(&hardware);
+  inside_hardware(&hardware);
   assert_true(crd_arenas_init(arenas, &options, &hardware));
 }
 
@@ -621,7 +621,7 @@ static int arenas_under_a_limit(size_t bytes) {
   cradle_hardware hardware;
   struct rlimit limit = {bytes, bytes};
   cradle_options_init(&options);
-  crd_hardware_detect(&hardware);
+  inside_hardware(&hardware);
   if (setrlimit(RLIMIT_AS, &limit) != 0) return 2;
   if (!crd_arenas_init(&arenas, &options, &hardware)) return 3;
   size_t left = bytes - arenas.bytes;

@@ -182,7 +182,7 @@ static void open_arenas(size_t page_bytes, size_t reserved) {
   prepare();
   options.quarantine = 1;
   options.reserve_bytes = reserved * ARENA_BYTES;
-  crd_hardware_detect(&hardware);
+  inside_hardware(&hardware);
   hardware.page_bytes = page_bytes;
   assert_true(crd_arenas_init(&arenas, &options, &hardware));
   assert_true(crd_closed_init(&arenas, page_bytes));

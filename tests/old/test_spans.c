@@ -19,7 +19,7 @@ static int open_old(void **state) {
   cradle_hardware hardware;
   cradle_options_init(&options);
   options.reserve_bytes = (size_t)64 << 20;
-  crd_hardware_detect(&hardware);
+  inside_hardware(&hardware);
   old = calloc(1, sizeof *old);
   return old != NULL && crd_old_init(old, &options, &hardware) ? 0 : 1;
 }

@@ -23,7 +23,7 @@ static void open_arenas_with(crd_arenas *arenas, cradle_hugepages policy) {
   cradle_options_init(&options);
   options.reserve_bytes = 64 * ARENA_BYTES;
   options.hugepages_arenas = policy;
-  crd_hardware_detect(&hardware);
+  inside_hardware(&hardware);
   hardware.pool_page_bytes = 0;
   assert_true(crd_arenas_init(arenas, &options, &hardware));
 }

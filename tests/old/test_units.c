@@ -49,7 +49,7 @@ static crd_old *new_old(size_t reserve) {
   cradle_hardware hardware;
   cradle_options_init(&options);
   options.reserve_bytes = reserve;
-  crd_hardware_detect(&hardware);
+  inside_hardware(&hardware);
   crd_old *old = calloc(1, sizeof *old);
   assert_non_null(old);
   assert_true(crd_old_init(old, &options, &hardware));

@@ -760,7 +760,7 @@ static void parts_are_learnt_one_by_one(void **state) {
   cradle_hardware all, hardware;
   unsigned known = 0;
   machine.thp_disabled = 3;
-  crd_hardware_detect(&all);
+  inside_hardware(&all);
   crd_hardware_init(&hardware);
   cradle_hardware expected = hardware;
   crd_hardware_learn(&hardware, &known, 0);
@@ -801,7 +801,7 @@ static void parts_are_learnt_one_by_one(void **state) {
 static void this_machine_is_plausible(void **state) {
   (void)state;
   cradle_hardware hardware;
-  crd_hardware_detect(&hardware);
+  inside_hardware(&hardware);
   assert_int_equal(hardware.page_bytes, sysconf(_SC_PAGESIZE));
   assert_in_range(hardware.l2_bytes, 32 << 10, (size_t)1 << 30);
   assert_true(hardware.memory_bytes > 0 && hardware.memory_bytes <= physical_bytes());

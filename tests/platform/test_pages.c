@@ -341,7 +341,7 @@ static size_t huge_bytes_obtained(void) {
 
 static bool has_thp(void) {
   cradle_hardware hardware;
-  crd_hardware_detect(&hardware);
+  inside_hardware(&hardware);
   return hardware.thp_page_bytes == HUGE_BYTES && hardware.thp_mode >= CRADLE_THP_MADVISE;
 }
 

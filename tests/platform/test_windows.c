@@ -121,7 +121,7 @@ static void the_clock_goes_on(void **state) {
 static void the_machine_is_described(void **state) {
   (void)state;
   cradle_hardware hardware;
-  crd_hardware_detect(&hardware);
+  inside_hardware(&hardware);
   assert_int_equal(hardware.page_bytes, 4096);
   assert_in_range(hardware.l2_bytes, (size_t)64 << 10, 256 * MIB);
   assert_in_range(hardware.memory_bytes, 256 * MIB, (size_t)1 << 50);

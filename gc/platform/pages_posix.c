@@ -5,7 +5,6 @@
 #include "gc/platform/pages.h"
 
 #include <stdint.h>
-#include <unistd.h>
 
 #include "gc/platform/calls.h"
 
@@ -35,6 +34,7 @@ void crd_pages_name(void *address, size_t size, const char *name) {
 }
 
 #if defined(MINCORE_INCORE)
+#include <unistd.h>
 
 #ifndef MINCORE_SUPER
 #define MINCORE_SUPER 0

@@ -73,6 +73,16 @@ static const char *thp_word(uint32_t mode) {
 #define STATISTICS(member) offsetof(crd_figures, statistics.member)
 #define PAUSES(member) offsetof(crd_figures, pauses.member)
 #define FIGURE(member) offsetof(crd_figures, member)
+#define HEAD(member) offsetof(crd_head, member)
+
+static const crd_field head_fields[] = {
+    {FIELD("format", NULL, LETTERS, HEAD(form))},
+    {FIELD("version", "Cradle log, format ", NUMBER, HEAD(version)), .in_line = ": format "},
+    {FIELD("clock", "1 tick = 1 ns of ", LETTERS, HEAD(clock))},
+    {FIELD("tick_ns", NULL, NUMBER, HEAD(tick_ns))},
+    {FIELD("unix_ns", "seconds since 1970: ", NS, HEAD(unix_ns))},
+    {FIELD("process", "process ", NUMBER, HEAD(process)), .in_line = ", process "},
+};
 
 static const crd_field hardware_fields[] = {
     {FIELD("l2_bytes", "L2cache = ", BYTES, HARDWARE(l2_bytes))},
@@ -94,9 +104,9 @@ static const crd_field heap_fields[] = {
 };
 
 static const crd_field nursery_fields[] = {
-    {FIELD("nursery_bytes", "nursery size: ", BYTES, AT(nursery.bytes))},
-    {FIELD("previous_nursery_bytes", "previous nursery size: ", BYTES, AT(nursery.previous))},
-    {FIELD("reason", "reason: ", LETTERS, AT(nursery.reason))},
+    {FIELD("nursery_bytes", "nursery size: ", BYTES, AT(nursery.bytes)), .in_line = ": "},
+    {FIELD("previous_nursery_bytes", "previous nursery size: ", BYTES, AT(nursery.previous)), .in_line = ", before "},
+    {FIELD("reason", "reason: ", LETTERS, AT(nursery.reason)), .in_line = ", "},
 };
 
 static const crd_field minor_begin_fields[] = {
@@ -108,8 +118,10 @@ static const crd_field roots_fields[] = {
     {FIELD("root_words", "root words: ", NUMBER, AT(roots.words))},
 };
 
-/* Tools for RPython's logs read the first three of these lines. */
+/* Tools for RPython's logs read the first three lines of the text. */
 static const crd_field minor_fields[] = {
+    {FIELD(NULL, NULL, NUMBER, AT(minor.number)), .in_line = " "},
+    {FIELD(NULL, NULL, WORD, AT(minor.cause)), .word = cause_word, .in_line = ": "},
     {FIELD(NULL, "minor collect, total memory used: ", NUMBER, AT(minor.used_after))},
     {FIELD("pinned_objects", "number of pinned objects: ", NUMBER, AT(minor.pinned_objects))},
     {FIELD("promoted_bytes", "total size of surviving objects: ", BYTES, AT(minor.promoted_bytes))},
@@ -118,9 +130,10 @@ static const crd_field minor_fields[] = {
     {FIELD("recorded_slots", "recorded slots: ", NUMBER, AT(minor.recorded))},
     {FIELD("nursery_used_bytes", "nursery used: ", BYTES, AT(minor.nursery_bytes))},
     {FIELD("large_freed_bytes", "large objects freed, bytes: ", BYTES, AT(minor.large_freed_bytes))},
-    {FIELD("used_before_bytes", "memory before: ", BYTES, AT(minor.used_before))},
-    {FIELD("used_after_bytes", ", after: ", BYTES, AT(minor.used_after))},
-    {FIELD("time_ns", "time taken: ", NS, AT(minor.duration_ns))},
+    {FIELD("used_before_bytes", "memory before: ", BYTES, AT(minor.used_before)), .in_line = ", "},
+    {FIELD("used_after_bytes", ", after: ", BYTES, AT(minor.used_after)), .in_line = " => "},
+    {FIELD(NULL, NULL, BYTES, AT(minor.promoted_bytes)), .in_line = ", survived "},
+    {FIELD("time_ns", "time taken: ", NS, AT(minor.duration_ns)), .in_line = ", took "},
 };
 
 static const crd_field major_begin_fields[] = {
@@ -143,26 +156,29 @@ static const crd_field step_fields[] = {
 
 static const crd_field compact_fields[] = {
     {FIELD("moved_objects", "moved objects: ", NUMBER, AT(compact.objects))},
-    {FIELD("moved_bytes", "moved bytes: ", BYTES, AT(compact.bytes))},
-    {FIELD("arenas_emptied", "arenas emptied: ", NUMBER, AT(compact.arenas_emptied))},
-    {FIELD("arenas_before", " of ", NUMBER, AT(compact.arenas_in_use))},
-    {FIELD("time_ns", "time taken: ", NS, AT(compact.duration_ns))},
+    {FIELD("moved_bytes", "moved bytes: ", BYTES, AT(compact.bytes)), .in_line = ": moved "},
+    {FIELD("arenas_emptied", "arenas emptied: ", NUMBER, AT(compact.arenas_emptied)), .in_line = ", arenas emptied "},
+    {FIELD("arenas_before", " of ", NUMBER, AT(compact.arenas_in_use)), .in_line = " of "},
+    {FIELD("time_ns", "time taken: ", NS, AT(compact.duration_ns)), .in_line = ", took "},
 };
 
 static const crd_field pause_fields[] = {
-    {FIELD("cause", "cause: ", WORD, AT(pause.cause)), .word = cause_word},
-    {FIELD("time_ns", "time taken: ", NS, AT(pause.duration_ns))},
-    {FIELD("processor_ns", "processor time: ", NS, AT(pause.processor_ns)), .only_with = AT(pause.processor_ns)},
+    {FIELD("cause", "cause: ", WORD, AT(pause.cause)), .word = cause_word, .in_line = ": "},
+    {FIELD("time_ns", "time taken: ", NS, AT(pause.duration_ns)), .in_line = ", took "},
+    {FIELD("processor_ns", "processor time: ", NS, AT(pause.processor_ns)), .only_with = AT(pause.processor_ns),
+     .in_line = ", ran "},
     {FIELD("preemptions", "other work ran, times: ", NUMBER, AT(pause.preemptions)),
-     .only_with = AT(pause.preemptions_known)},
+     .only_with = AT(pause.preemptions_known), .in_line = ", other work ran, times "},
 };
 
 static const crd_field major_fields[] = {
-    {FIELD("cause", "cause: ", WORD, AT(major.cause)), .word = cause_word},
-    {FIELD("used_before_bytes", "used: ", BYTES, AT(major.used_before))},
-    {FIELD("used_after_bytes", " => ", BYTES, AT(major.used_after))},
-    {FIELD("threshold_bytes", "next major collection threshold: ", BYTES, AT(major.threshold_bytes))},
-    {FIELD("time_ns", "time taken: ", NS, AT(major.duration_ns))},
+    {FIELD(NULL, NULL, NUMBER, AT(major.number)), .in_line = " "},
+    {FIELD("cause", "cause: ", WORD, AT(major.cause)), .word = cause_word, .in_line = ": "},
+    {FIELD("used_before_bytes", "used: ", BYTES, AT(major.used_before)), .in_line = ", "},
+    {FIELD("used_after_bytes", " => ", BYTES, AT(major.used_after)), .in_line = " => "},
+    {FIELD("threshold_bytes", "next major collection threshold: ", BYTES, AT(major.threshold_bytes)),
+     .in_line = ", next at "},
+    {FIELD("time_ns", "time taken: ", NS, AT(major.duration_ns)), .in_line = ", took "},
 };
 
 static const crd_field arenas_fields[] = {
@@ -188,9 +204,9 @@ static const crd_field spans_fields[] = {
 };
 
 static const crd_field note_fields[] = {
-    {FIELD("text", "", LETTERS, AT(note.text))},
-    {FIELD("wanted", "wanted: ", NUMBER, AT(note.wanted)), .only_with = AT(note.wanted)},
-    {FIELD("got", ", got: ", NUMBER, AT(note.got)), .only_with = AT(note.wanted)},
+    {FIELD("text", "", LETTERS, AT(note.text)), .in_line = ": "},
+    {FIELD("wanted", "wanted: ", NUMBER, AT(note.wanted)), .only_with = AT(note.wanted), .in_line = ", wanted "},
+    {FIELD("got", ", got: ", NUMBER, AT(note.got)), .only_with = AT(note.wanted), .in_line = ", got "},
 };
 
 static const crd_field beside_fields[] = {
@@ -221,9 +237,6 @@ static const crd_field heap_end_fields[] = {
     {FIELD("pause_p9999_ns", "pause p99.99: ", NS, PAUSES(p9999_ns))},
     {FIELD("pause_max_ns", "longest pause: ", NS, STATISTICS(pause_max_ns))},
     {FIELD("gc_share", "share of time in pauses: ", SHARE, STATISTICS(gc_share))},
-    {FIELD("mmu_1ms", "mutator utilisation in 1 ms: ", SHARE, PAUSES(mmu_1ms))},
-    {FIELD("mmu_10ms", "mutator utilisation in 10 ms: ", SHARE, PAUSES(mmu_10ms))},
-    {FIELD("mmu_100ms", "mutator utilisation in 100 ms: ", SHARE, PAUSES(mmu_100ms))},
     {FIELD("allocated_bytes", "allocated bytes: ", BYTES, STATISTICS(allocated_bytes))},
     {FIELD("promoted_objects", "promoted objects: ", NUMBER, STATISTICS(promoted_objects))},
     {FIELD("promoted_bytes", "promoted bytes: ", BYTES, STATISTICS(promoted_bytes))},
@@ -270,6 +283,8 @@ static const crd_field heap_end_fields[] = {
 #define END CRD_PHASE_END
 #define INSTANT CRD_PHASE_INSTANT
 
+const crd_event_row crd_head_row = {.phase = INSTANT, CRD_SECTION_LOG, CRD_BASE_HEAD, FIELDS(head_fields)};
+
 const crd_event_row crd_event_rows[] = {
     {CRADLE_EVENT_HEAP_CREATED, BEGIN, CRD_SECTION_HARDWARE, CRD_BASE_HARDWARE, FIELDS(hardware_fields)},
     {CRADLE_EVENT_HEAP_CREATED, END, CRD_SECTION_HARDWARE, CRD_BASE_EVENT, FIELDS(heap_fields)},
@@ -310,6 +325,7 @@ static const void *field_at(const void *base, size_t offset) {
 }
 
 bool crd_field_is_left_out(const crd_field *field, const void *base) {
+  if (base == NULL) return true;
   if (field->only_with != 0 && *(const uint64_t *)field_at(base, field->only_with) == 0) return true;
   return field->type == CRD_FIELD_TEXT && crd_field_text(field, base) == NULL;
 }

@@ -55,8 +55,18 @@ typedef struct crd_field {
   crd_field_type type;
   size_t offset; /* in what the row's base is */
   const char *(*word)(uint32_t value);
-  size_t only_with; /* offset of a uint64_t: if that number is 0, the field is left out. 0: it is never left out */
+  size_t only_with;    /* offset of a uint64_t: if that number is 0, the field is left out. 0: it is never left out */
+  const char *in_line; /* what stands before the value in the line log; NULL: the field is not written there */
 } crd_field;
+
+/* What each log says first. */
+typedef struct crd_head {
+  uint64_t version; /* of the forms; grows if one of them changes in a way that breaks readers */
+  uint64_t tick_ns; /* the unit of timestamps */
+  uint64_t unix_ns; /* the time of day at the head's timestamp, nanoseconds since 1970 */
+  uint64_t process;
+  const char *form, *clock;
+} crd_head;
 
 /* The figures of a heap at its end. */
 typedef struct crd_figures {
@@ -72,6 +82,7 @@ typedef enum crd_base {
   CRD_BASE_EVENT,    /* the cradle_event */
   CRD_BASE_HARDWARE, /* the cradle_hardware that the event points to; if there is none, no field is written */
   CRD_BASE_FIGURES,  /* the heap's crd_figures */
+  CRD_BASE_HEAD,     /* a crd_head */
 } crd_base;
 
 typedef struct crd_event_row {
@@ -83,10 +94,11 @@ typedef struct crd_event_row {
   size_t field_count;
 } crd_event_row;
 
+extern const crd_event_row crd_head_row;
 extern const crd_event_row crd_event_rows[];
 extern const size_t crd_event_row_count;
 
-/* A field's value, and whether the field is left out; base is not NULL. */
+/* Whether the field is left out, as every field is if base is NULL; and a field's value. */
 bool crd_field_is_left_out(const crd_field *field, const void *base);
 uint64_t crd_field_number(const crd_field *field, const void *base);
 double crd_field_share(const crd_field *field, const void *base);

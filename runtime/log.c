@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define FORMAT_VERSION 1
+
 static const crd_sink *const sinks[] = {&crd_sink_text, &crd_sink_json, &crd_sink_line};
 enum { SINK_COUNT = sizeof sinks / sizeof sinks[0] };
 
@@ -26,12 +28,17 @@ static const struct {
   const char *variable, *noun;
 } kinds[KINDS] = {{"CRADLE_LOG", "log"}, {"CRADLE_PROFILE", "profile"}, {"CRADLE_STATS", "statistics"}};
 
+/* What is written, and how. */
+typedef struct selection {
+  const crd_sink *sink;
+  uint32_t sections; /* bit s: section s is written */
+} selection;
+
 struct crd_log {
   crd_exit_entry at_exit; /* first: [log.2] */
   crd_link link;
   crd_lock lock; /* [log.1] */
-  const crd_sink *sink;
-  uint32_t selected;        /* bit s: section s is written */
+  selection chosen;
   uint32_t depth;           /* selected sections that are open */
   cradle_statistics latest; /* of totals: after the latest pause */
   crd_pauses pauses;        /* for the section at the heap's end */
@@ -41,14 +48,14 @@ struct crd_log {
 /* --- sections --- */
 
 static bool is_selected(const crd_log *log, crd_section section) {
-  return log->selected >> section & 1;
+  return log->chosen.sections >> section & 1;
 }
 
-static void write_entry(crd_log *log, const crd_log_entry *entry) {
-  if (entry->phase == CRD_PHASE_END && log->depth != 0) log->depth--;
+static void write_row(crd_log *log, const crd_event_row *row, const void *base) {
+  if (row->phase == CRD_PHASE_END && log->depth != 0) log->depth--;
   log->writer.outermost = log->depth == 0;
-  log->sink->entry(&log->writer, entry);
-  if (entry->phase == CRD_PHASE_BEGIN)
+  log->chosen.sink->entry(&log->writer, row, base);
+  if (row->phase == CRD_PHASE_BEGIN)
     log->depth++;
   else
     crd_log_file_section_end(&log->writer.file, log->depth == 0);
@@ -56,42 +63,25 @@ static void write_entry(crd_log *log, const crd_log_entry *entry) {
 
 /* --- events --- */
 
-static const void *base_of(crd_log *log, const crd_event_row *row, const cradle_event *event, crd_figures *figures) {
-  switch (row->base) {
-  case CRD_BASE_EVENT: return event;
-  case CRD_BASE_HARDWARE: return event->u.heap.hardware;
-  case CRD_BASE_FIGURES:
-    figures->statistics = *event->u.destroyed.statistics;
-    figures->pauses = crd_pauses_read(&log->pauses);
-    crd_figures_held(figures);
-    return figures;
-  }
-  return NULL;
-}
-
-static void write_row(crd_log *log, const crd_event_row *row, const cradle_event *event) {
-  crd_figures figures;
-  crd_log_entry entry = {.section = row->section, .phase = row->phase, .base = base_of(log, row, event, &figures)};
-  if (entry.base != NULL) entry.fields = row->fields, entry.field_count = row->field_count;
-  write_entry(log, &entry);
+static void write_figures(crd_log *log, const crd_event_row *row, const cradle_event *event) {
+  crd_figures figures = {.statistics = *event->u.destroyed.statistics, .pauses = crd_pauses_read(&log->pauses)};
+  crd_figures_held(&figures);
+  write_row(log, row, &figures);
 }
 
 /* A heap that is freed in the middle of its work leaves sections open. */
-static void write_sections(crd_log *log, const cradle_event *event) {
-  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED) log->depth = 0;
-  for (size_t i = 0; i < crd_event_row_count; i++)
-    if (crd_event_rows[i].kind == event->kind && is_selected(log, crd_event_rows[i].section))
-      write_row(log, &crd_event_rows[i], event);
-}
-
 static void write_event(crd_log *log, const cradle_event *event) {
-  if (log->sink->event != NULL)
-    log->sink->event(&log->writer, event);
-  else
-    write_sections(log, event);
+  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED) log->depth = 0;
+  for (const crd_event_row *row = crd_event_rows; row < crd_event_rows + crd_event_row_count; row++) {
+    if (row->kind != event->kind || !is_selected(log, row->section)) continue;
+    if (row->base == CRD_BASE_FIGURES)
+      write_figures(log, row, event);
+    else
+      write_row(log, row, row->base == CRD_BASE_HARDWARE ? (const void *)event->u.heap.hardware : event);
+  }
 }
 
-/* --- the head --- */
+/* --- the head: always written, because without the unit that it gives, timestamps mean nothing --- */
 
 /* The time of the process's first head; now, if this is the first. */
 static uint64_t time_of_first_head(uint64_t now) {
@@ -111,10 +101,9 @@ static void write_head(crd_log *log) {
   writer->start_ns = time_of_first_head(now);
   writer->process = (uint64_t)crd_process_number();
   snprintf(writer->label, sizeof writer->label, "%ju.%ju", (uintmax_t)writer->process, (uintmax_t)writer->heap);
-  writer->head_as_section = is_selected(log, CRD_SECTION_LOG);
-  writer->outermost = true;
-  log->sink->head(log->sink, writer, unix_ns);
-  crd_log_file_section_end(&writer->file, true);
+  if (log->chosen.sink->is_for_reading) writer->file.unbuffered |= !writer->file.regular;
+  write_row(log, &crd_head_row,
+            &(crd_head){FORMAT_VERSION, 1, unix_ns, writer->process, "cradle-json", "CLOCK_MONOTONIC"});
 }
 
 static void adopt_if_forked(crd_log *log) {
@@ -123,7 +112,7 @@ static void adopt_if_forked(crd_log *log) {
 }
 
 static bool is_totals(const crd_log *log) {
-  return log->sink == &crd_sink_totals;
+  return log->chosen.sink == &crd_sink_totals;
 }
 
 /* false: there is nothing to write, now and ever: the heap could not be made, or is the parent's, which writes them. */
@@ -159,7 +148,7 @@ static void end(void *part) {
 static void write_latest(crd_log *log) {
   const cradle_event end = {.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed = {&log->latest}};
   handle(log, &end);
-  log->selected = 0;
+  log->chosen.sections = 0;
 }
 
 static void begin(void *part) {
@@ -202,40 +191,25 @@ static void report_word(const char *word, size_t length) {
 
 /* The words end at the colon. Each word is a form or the beginning of section names; an empty word, or no word, selects
  * all sections. */
-static void parse_words(crd_log *log, const char *words) {
+static selection parse_words(const char *words) {
+  selection chosen = {&crd_sink_text, 0};
   bool all = true;
   for (;; words++) {
     size_t length = strcspn(words, ",:");
     const crd_sink *sink = sink_named(words, length);
     if (sink != NULL) {
-      log->sink = sink;
+      chosen.sink = sink;
     } else {
       uint32_t sections = sections_with_prefix(words, length);
-      log->selected |= sections;
+      chosen.sections |= sections;
       all = false;
       if (sections == 0) report_word(words, length);
     }
     words += length;
     if (*words == ':') break;
   }
-  if (all) log->selected = sections_with_prefix("", 0);
-}
-
-static void choose_lines(crd_log *log) {
-  crd_log_lines *lines = &log->writer.lines;
-  lines->wants_minor = is_selected(log, CRD_SECTION_MINOR);
-  lines->wants_major = is_selected(log, CRD_SECTION_DONE);
-  if (log->sink->event != NULL && !lines->wants_minor && !lines->wants_major)
-    crd_report("CRADLE_LOG: a line log has the sections gc-minor and gc-collect-done, and neither is selected");
-}
-
-/* Stores the selection and the form, and returns the file's name. */
-static const char *parse_selection(crd_log *log, const char *text) {
-  const char *colon = crd_begins_with_drive(text) ? NULL : strchr(text, ':');
-  log->sink = &crd_sink_text;
-  parse_words(log, colon != NULL ? text : ":");
-  choose_lines(log);
-  return colon != NULL ? colon + 1 : text;
+  if (all) chosen.sections = sections_with_prefix("", 0);
+  return chosen;
 }
 
 /* The process's n-th heap that has a log of the kind has the number n. */
@@ -244,22 +218,17 @@ static uint64_t next_heap(crd_log_kind kind) {
   return __atomic_add_fetch(&heaps[kind], 1, __ATOMIC_RELAXED);
 }
 
-static crd_log *log_new(crd_log_kind kind) {
+/* Opens the file and begins the log. NULL: that failed, and was reported. */
+static crd_log *start(crd_log_kind kind, const char *name, selection chosen, cradle_options *options) {
   crd_log *log = calloc(1, sizeof *log);
   if (log == NULL) crd_report("%s: no memory for the %s", kinds[kind].variable, kinds[kind].noun);
-  return log;
-}
-
-/* Opens the file of a log whose form and sections are chosen, and begins it. NULL: that failed, was reported, and log
- * is freed. */
-static crd_log *start(crd_log *log, crd_log_kind kind, const char *name, cradle_options *options) {
-  if (!crd_log_file_open(&log->writer.file, name, kinds[kind].variable, kinds[kind].noun)) {
+  if (log == NULL || !crd_log_file_open(&log->writer.file, name, kinds[kind].variable, kinds[kind].noun)) {
     free(log);
     return NULL;
   }
+  log->chosen = chosen;
   log->link = (crd_link){listen, end, begin, .part = log};
   log->at_exit.run = write_at_exit;
-  crd_pauses_init(&log->pauses);
   log->writer.heap = next_heap(kind);
   write_head(log);
   crd_exit_list_add(&log->at_exit);
@@ -269,35 +238,25 @@ static crd_log *start(crd_log *log, crd_log_kind kind, const char *name, cradle_
 
 crd_link *crd_log_open(const char *text, cradle_options *options) {
   if (text == NULL || *text == '\0') return NULL;
-  crd_log *log = log_new(KIND_LOG);
-  if (log == NULL) return NULL;
-  const char *name = parse_selection(log, text);
+  const char *colon = crd_begins_with_drive(text) ? NULL : strchr(text, ':');
+  selection chosen = parse_words(colon != NULL ? text : ":");
+  const char *name = colon != NULL ? colon + 1 : text;
   if (*name == '\0') {
     crd_report("CRADLE_LOG=%.200s: names no file; there will be no log; wants FILE or WORD,WORD:FILE (such as "
                "line:gc.log)",
                text);
-    free(log);
     return NULL;
   }
-  log = start(log, KIND_LOG, name, options);
+  crd_log *log = start(KIND_LOG, name, chosen, options);
   return log != NULL ? &log->link : NULL;
 }
 
-static crd_log *open_with(crd_log_kind kind, const char *name, const crd_sink *sink, crd_section section,
-                          cradle_options *options) {
-  crd_log *log = log_new(kind);
-  if (log == NULL) return NULL;
-  log->sink = sink;
-  log->selected = (uint32_t)1 << section;
-  return start(log, kind, name, options);
-}
-
 crd_log *crd_log_open_profile(const char *name, cradle_options *options) {
-  return open_with(KIND_PROFILE, name, &crd_sink_json, CRD_SECTION_LOG, options);
+  return start(KIND_PROFILE, name, (selection){&crd_sink_json, 0}, options);
 }
 
 crd_log *crd_log_open_totals(cradle_options *options) {
-  return open_with(KIND_TOTALS, "-", &crd_sink_totals, CRD_SECTION_HEAP_END, options);
+  return start(KIND_TOTALS, "-", (selection){&crd_sink_totals, 1u << CRD_SECTION_HEAP_END}, options);
 }
 
 /* --- lines that are no event's --- */

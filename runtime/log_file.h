@@ -8,7 +8,7 @@
  * [log_file.4] The buffer is written when the log's writer says that an outermost section ended, or when it is full. So
  *              standard error, and files that several heaps share (they are opened for appending), hold whole sections,
  *              unless a section is larger than the buffer. A pipe takes at most PIPE_BUF bytes as a whole, so a line
- *              log is written to a pipe line by line.
+ *              log is written to a pipe section by section.
  */
 #ifndef CRADLE_RUNTIME_LOG_FILE_H
 #define CRADLE_RUNTIME_LOG_FILE_H
@@ -72,11 +72,19 @@ static inline void put(crd_log_file *file, const char *text) {
   crd_log_file_put(file, text, strlen(text));
 }
 
+/* parts / 10^decimals, right-aligned in width columns, at most 24. */
+static inline void put_scaled(crd_log_file *file, uint64_t parts, int decimals, int width) {
+  char text[24], *end = text + sizeof text, *first = end;
+  for (int i = 0; i < decimals; i++, parts /= 10) *--first = (char)('0' + parts % 10);
+  if (decimals != 0) *--first = '.';
+  do *--first = (char)('0' + parts % 10);
+  while ((parts /= 10) != 0);
+  while (end - first < width) *--first = ' ';
+  crd_log_file_put(file, first, (size_t)(end - first));
+}
+
 static inline void put_number(crd_log_file *file, uint64_t number) {
-  char digits[20], *first = digits + sizeof digits;
-  do *--first = (char)('0' + number % 10);
-  while ((number /= 10) != 0);
-  crd_log_file_put(file, first, (size_t)(digits + sizeof digits - first));
+  put_scaled(file, number, 0, 0);
 }
 
 static inline void put_hex(crd_log_file *file, uint64_t number) {
@@ -86,23 +94,14 @@ static inline void put_hex(crd_log_file *file, uint64_t number) {
   crd_log_file_put(file, first, (size_t)(digits + sizeof digits - first));
 }
 
-/* whole.decimals, where decimals has count digits and is below 10 to the count. */
-static inline void put_decimals(crd_log_file *file, uint64_t whole, uint64_t decimals, int count) {
-  char text[20] = {'.'};
-  for (int i = count; i > 0; i--, decimals /= 10) text[i] = (char)('0' + decimals % 10);
-  put_number(file, whole);
-  crd_log_file_put(file, text, (size_t)count + 1);
-}
-
 /* Seconds, to the nanosecond. */
 static inline void put_seconds(crd_log_file *file, uint64_t ns) {
-  put_decimals(file, ns / 1000000000u, ns % 1000000000u, 9);
+  put_scaled(file, ns, 9, 0);
 }
 
 /* A number from 0 to 1. */
 static inline void put_share(crd_log_file *file, double share) {
-  uint64_t parts = (uint64_t)(share * 1e6 + 0.5);
-  put_decimals(file, parts / 1000000u, parts % 1000000u, 6);
+  put_scaled(file, (uint64_t)(share * 1e6 + 0.5), 6, 0);
 }
 
 #endif

@@ -31,17 +31,6 @@ static void put_value(crd_log_file *file, const crd_field *field, const void *ba
   }
 }
 
-static void put_members(crd_log_file *file, const crd_log_entry *entry) {
-  for (size_t i = 0; i < entry->field_count; i++) {
-    const crd_field *field = &entry->fields[i];
-    if (field->name == NULL || crd_field_is_left_out(field, entry->base)) continue;
-    put(file, ",\"");
-    put(file, field->name);
-    put(file, "\":");
-    put_value(file, field, entry->base);
-  }
-}
-
 void crd_json_begin(crd_log_writer *writer, const char *event) {
   crd_log_file *file = &writer->file;
   put(file, "{\"t\":");
@@ -53,25 +42,20 @@ void crd_json_begin(crd_log_writer *writer, const char *event) {
   put(file, "\"");
 }
 
-static void write_entry(crd_log_writer *writer, const crd_log_entry *entry) {
+static void write_entry(crd_log_writer *writer, const crd_event_row *row, const void *base) {
+  static const char *const phases[] = {",\"phase\":\"begin\"", ",\"phase\":\"end\"", ""};
   crd_log_file *file = &writer->file;
-  crd_json_begin(writer, crd_section_names[entry->section]);
-  if (entry->phase == CRD_PHASE_BEGIN) put(file, ",\"phase\":\"begin\"");
-  if (entry->phase == CRD_PHASE_END) put(file, ",\"phase\":\"end\"");
-  put_members(file, entry);
+  crd_json_begin(writer, crd_section_names[row->section]);
+  put(file, phases[row->phase]);
+  for (size_t i = 0; i < row->field_count; i++) {
+    const crd_field *field = &row->fields[i];
+    if (field->name == NULL || crd_field_is_left_out(field, base)) continue;
+    put(file, ",\"");
+    put(file, field->name);
+    put(file, "\":");
+    put_value(file, field, base);
+  }
   put(file, "}\n");
 }
 
-static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t unix_ns) {
-  crd_log_file *file = &writer->file;
-  crd_json_begin(writer, crd_section_names[CRD_SECTION_LOG]);
-  put(file, ",\"format\":\"cradle-json\",\"version\":");
-  put_number(file, sink->version);
-  put(file, ",\"clock\":\"CLOCK_MONOTONIC\",\"tick_ns\":1,\"unix_ns\":");
-  put_number(file, unix_ns);
-  put(file, ",\"process\":");
-  put_number(file, writer->process);
-  put(file, "}\n");
-}
-
-const crd_sink crd_sink_json = {"json", 1, write_head, write_entry, NULL};
+const crd_sink crd_sink_json = {"json", false, write_entry};

@@ -30,54 +30,30 @@ static bool goes_on(const crd_field *field) {
   return field->label[0] == ',' || field->label[0] == ' ';
 }
 
-static void put_lines(crd_log_file *file, const crd_log_entry *entry) {
+static void put_lines(crd_log_file *file, const crd_event_row *row, const void *base) {
   bool in_line = false;
-  for (size_t i = 0; i < entry->field_count; i++) {
-    const crd_field *field = &entry->fields[i];
-    if (field->label == NULL || crd_field_is_left_out(field, entry->base)) continue;
+  for (size_t i = 0; i < row->field_count; i++) {
+    const crd_field *field = &row->fields[i];
+    if (field->label == NULL || crd_field_is_left_out(field, base)) continue;
     if (in_line && !goes_on(field)) put(file, "\n");
     put(file, field->label);
-    put_value(file, field, entry->base);
+    put_value(file, field, base);
     in_line = true;
   }
   if (in_line) put(file, "\n");
 }
 
-static void write_entry(crd_log_writer *writer, const crd_log_entry *entry) {
-  if (entry->phase != CRD_PHASE_END) {
-    put_marker(writer, "] {", entry->section, "\n");
+static void write_entry(crd_log_writer *writer, const crd_event_row *row, const void *base) {
+  if (row->phase != CRD_PHASE_END) {
+    put_marker(writer, "] {", row->section, "\n");
     if (writer->outermost) {
       put(&writer->file, "heap: ");
       put(&writer->file, writer->label);
       put(&writer->file, "\n");
     }
   }
-  put_lines(&writer->file, entry);
-  if (entry->phase != CRD_PHASE_BEGIN) put_marker(writer, "] ", entry->section, "}\n");
+  put_lines(&writer->file, row, base);
+  if (row->phase != CRD_PHASE_BEGIN) put_marker(writer, "] ", row->section, "}\n");
 }
 
-static void head_lines(const crd_sink *sink, crd_log_writer *writer, uint64_t unix_ns) {
-  crd_log_file *file = &writer->file;
-  put(file, "Cradle log, format ");
-  put_number(file, sink->version);
-  put(file, "\n1 tick = 1 ns of CLOCK_MONOTONIC\ntick ");
-  put_hex(file, writer->time_ns);
-  put(file, " = ");
-  put_seconds(file, unix_ns);
-  put(file, " seconds since 1970\nprocess ");
-  put_number(file, writer->process);
-  put(file, "\n");
-}
-
-/* Writes the head as a section if that section is selected. Otherwise the head's lines stand outside of all sections,
- * where readers of sections skip them. They are never left out: without the unit that they give, the timestamps mean
- * nothing. */
-static void write_head(const crd_sink *sink, crd_log_writer *writer, uint64_t unix_ns) {
-  crd_log_entry begin = {.section = CRD_SECTION_LOG, .phase = CRD_PHASE_BEGIN};
-  crd_log_entry end = {.section = CRD_SECTION_LOG, .phase = CRD_PHASE_END};
-  if (writer->head_as_section) write_entry(writer, &begin);
-  head_lines(sink, writer, unix_ns);
-  if (writer->head_as_section) write_entry(writer, &end);
-}
-
-const crd_sink crd_sink_text = {"text", 1, write_head, write_entry, NULL};
+const crd_sink crd_sink_text = {"text", false, write_entry};

@@ -1,4 +1,4 @@
-/* Tests the statistics: compares the histogram with sorted values, utilisation with every window, and a heap's own
+/* Tests the statistics: compares the histogram with sorted values, and a heap's own
  * counts with its events. Also tests pauses and the summary. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,51 +103,6 @@ static void values_are_read_back_as_the_end_of_their_bucket(void **state) {
   }
 }
 
-/* --- utilisation --- */
-
-/* Finds the pause time of the worst window by trying all windows. */
-static uint64_t worst_window(const unsigned char *busy, size_t length, size_t window) {
-  uint64_t sum = 0, worst = 0;
-  for (size_t i = 0; i < length; i++) {
-    sum += busy[i];
-    if (i >= window) sum -= busy[i - window];
-    if (sum > worst) worst = sum;
-  }
-  return worst;
-}
-
-static void utilisation_is_at_most_a_slot_too_low(void **state) {
-  enum { LENGTH = 400000, WINDOW = 128 * 20 };
-  static unsigned char busy[LENGTH];
-  (void)state;
-  for (int round = 0; round < 20; round++) {
-    crd_utilisation utilisation;
-    crd_utilisation_init(&utilisation, WINDOW);
-    memset(busy, 0, sizeof busy);
-    uint64_t longest_gap = (uint64_t)1 << (4 + round % 12), longest = (uint64_t)1 << (1 + next_random() % 11);
-    for (uint64_t time = 5000;;) {
-      uint64_t begin = time + 1 + next_random() % longest_gap, end = begin + 1 + next_random() % longest;
-      if (end >= LENGTH) break;
-      memset(busy + begin, 1, end - begin);
-      crd_utilisation_add(&utilisation, begin, end);
-      time = end;
-    }
-    double exact = 1 - (double)worst_window(busy, LENGTH, WINDOW) / WINDOW,
-           found = crd_utilisation_minimum(&utilisation);
-    if (found > exact + 1e-9 || found < exact - 1.0 / CRD_UTILISATION_PARTS - 1e-9)
-      fail_msg("round %d: %f, exactly %f", round, found, exact);
-  }
-}
-
-static void a_pause_as_long_as_the_window_leaves_nothing(void **state) {
-  crd_utilisation utilisation;
-  (void)state;
-  crd_utilisation_init(&utilisation, 1000000);
-  assert_true(crd_utilisation_minimum(&utilisation) == 1);
-  crd_utilisation_add(&utilisation, UINT64_MAX - 5000000000u, UINT64_MAX - 5);
-  assert_true(crd_utilisation_minimum(&utilisation) == 0);
-}
-
 /* --- pauses --- */
 
 static void send_pause_to(cradle_listener listener, uint64_t begin, uint64_t end) {
@@ -173,7 +128,6 @@ static void send_stop(cradle_listener listener, uint64_t time, uint64_t length) 
 static crd_pauses *new_pauses(void) {
   crd_pauses *pauses = calloc(1, sizeof *pauses);
   assert_non_null(pauses);
-  crd_pauses_init(pauses);
   return pauses;
 }
 
@@ -183,7 +137,6 @@ static void pauses_are_what_their_events_say(void **state) {
   crd_pause_summary summary;
   summary = crd_pauses_read(pauses);
   assert_int_equal(summary.p9999_ns, 0);
-  assert_true(summary.mmu_1ms == 1 && summary.mmu_100ms == 1);
   send_pause(pauses, 1000000, 1061000);
   send_pause(pauses, 2000000, 2039000);
   send_pause(pauses, 2038000, 2040000); /* begins a little before the last pause's end, as a clock may report */
@@ -191,8 +144,6 @@ static void pauses_are_what_their_events_say(void **state) {
   assert_in_range(summary.p50_ns, 39000, 39000 + 39000 / 32);
   assert_int_equal(summary.p90_ns, 61000);
   assert_int_equal(summary.p9999_ns, 61000);
-  assert_true(summary.mmu_1ms > 0.92 && summary.mmu_1ms <= 0.939);
-  assert_true(summary.mmu_10ms > summary.mmu_1ms && summary.mmu_100ms > summary.mmu_10ms);
   free(pauses);
 }
 
@@ -234,34 +185,6 @@ static void each_quantile_is_that_of_its_name(void **state) {
   assert_int_equal(summary.stop_p50_ns, 11);
   assert_int_equal(summary.stop_p99_ns, 13);
   assert_int_equal(summary.stop_p999_ns, 14);
-  free(pauses);
-}
-
-/* A window has 128 slots of whole nanoseconds. */
-static void each_utilisation_is_that_of_its_window(void **state) {
-  (void)state;
-  crd_pauses *pauses = new_pauses();
-  crd_pause_summary summary;
-  send_pause(pauses, 1000000000, 1000500000);
-  summary = crd_pauses_read(pauses);
-  assert_true(summary.mmu_1ms == 1 - 500000.0 / (128 * 7812));
-  assert_true(summary.mmu_10ms == 1 - 500000.0 / (128 * 78125));
-  assert_true(summary.mmu_100ms == 1 - 500000.0 / (128 * 781250));
-  send_pause(pauses, 1000600000, 1001300000); /* no more than 0.9 ms of a millisecond */
-  summary = crd_pauses_read(pauses);
-  assert_true(summary.mmu_1ms > 0.09 && summary.mmu_1ms < 0.101);
-  free(pauses);
-}
-
-/* Nothing before the end of the last pause counts again, whatever a pause says of its length. */
-static void no_time_is_in_two_pauses(void **state) {
-  (void)state;
-  crd_pauses *pauses = new_pauses();
-  crd_pause_summary summary;
-  send_pause(pauses, 1000000000, 1000400000);
-  send_pause(pauses, 1000000000, 1000500000);
-  summary = crd_pauses_read(pauses);
-  assert_true(summary.mmu_1ms == 1 - 500000.0 / (128 * 7812));
   free(pauses);
 }
 
@@ -579,7 +502,6 @@ static void the_summary_of_nothing(void **state) {
   assert_int_equal(strncmp(text, begin, strlen(begin)), 0);
   assert_says(text, "wall time: ", "0 ns");
   assert_says(text, "pauses: ", "0");
-  assert_says(text, "mutator utilisation in 1 ms: ", "100.00 %");
   assert_says(text, "most memory used: ", "0 B");
   assert_null(strstr(text, "live")); /* not known before a major collection */
   assert_null(strstr(text, "resident"));
@@ -723,7 +645,6 @@ static void the_summary_is_printed_once(void **state) {
     const char *text = errors_of_run("1", end);
     if (summaries_in(text) != 1) fail_msg("end %d: %s", end, text);
     assert_non_null(strstr(text, "p99.99"));
-    assert_non_null(strstr(text, "utilisation"));
   }
 }
 
@@ -853,12 +774,8 @@ int main(void) {
       cmocka_unit_test(the_ends_of_the_histogram),
       cmocka_unit_test(quantiles_of_small_values_are_exact),
       cmocka_unit_test(values_are_read_back_as_the_end_of_their_bucket),
-      cmocka_unit_test(utilisation_is_at_most_a_slot_too_low),
-      cmocka_unit_test(a_pause_as_long_as_the_window_leaves_nothing),
       cmocka_unit_test(pauses_are_what_their_events_say),
       cmocka_unit_test(each_quantile_is_that_of_its_name),
-      cmocka_unit_test(each_utilisation_is_that_of_its_window),
-      cmocka_unit_test(no_time_is_in_two_pauses),
       cmocka_unit_test(the_statistics_are_what_the_events_come_to),
       cmocka_unit_test(a_heap_that_nobody_listens_to_is_counted_too),
       cmocka_unit_test(the_last_class_has_the_largest_small_objects),

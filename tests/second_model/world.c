@@ -168,7 +168,6 @@ void world_open(world *w, uint64_t seed, uint32_t number) {
   draw_sizes(w, &options);
   draw_instruments(w, &options);
   memset(&w->pauses, 0, sizeof w->pauses);
-  crd_pauses_init(&w->pauses);
   options.listener = (cradle_listener){listen, w};
   options.on_misuse = misuse;
   options.on_out_of_memory = out_of_memory;

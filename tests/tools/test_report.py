@@ -103,8 +103,6 @@ class SameRun(unittest.TestCase):
         self.assertEqual(mine.longest, told["pause_max_ns"])
         for key, value in (("pause_p50_ns", mine.p50), ("pause_p90_ns", mine.p90), ("pause_p99_ns", mine.p99)):
             self.assertTrue(value <= told[key] <= value * 33 / 32 + 1, (key, value, told[key]))
-        for ms, value in mine.mmu.items():
-            self.assertTrue(value - 0.0081 <= told[f"mmu_{ms}ms"] <= value + 1e-6, (ms, value, told[f"mmu_{ms}ms"]))
 
     def test_the_size_classes_are_told(self):
         heap = measures.heaps_of(self.log["text"])[0]
@@ -157,7 +155,7 @@ class SameRun(unittest.TestCase):
         head = json.loads(self.path["json"].read_text().splitlines()[0])
         self.assertEqual((head["clock"], head["tick_ns"]), ("CLOCK_MONOTONIC", 1))
         self.assertGreater(head["unix_ns"], 1_600_000_000 * SECOND)
-        self.assertIn(" seconds since 1970", self.path["text"].read_text())
+        self.assertIn("\nseconds since 1970: ", self.path["text"].read_text())
 
     def test_the_summary_is_printed(self):
         for form in FORMS:
@@ -312,11 +310,11 @@ class Samples(unittest.TestCase):
         self.assertIn("memory used 9.28 KiB at most", told)
 
     def test_a_line_log_is_refused_in_a_sentence(self):
-        head = "# Cradle's line log, format 1; heap 4711.1; second 0 is 1795261407.066833702 seconds since 1970\n"
+        head = "        0.000000  4711.1  cradle-log: format 1, process 4711\n"
         words = ("a line log (CRADLE_LOG=line:FILE), whose rounded figures are for people; cradle-report reads what "
                  "CRADLE_LOG=json:FILE or text:FILE writes")
         self.refused(head, f"1: {words}")
-        self.refused("the program's\n" + head + "#      seconds  heap\n", f"2: {words}")
+        self.refused("the program's\n" + head, f"2: {words}")
 
     def test_foreign_files_are_refused(self):
         self.refused("", " the file is empty")

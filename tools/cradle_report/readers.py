@@ -100,9 +100,6 @@ KEYS = {
     "pause p99.99": "pause_p9999_ns",
     "longest pause": "pause_max_ns",
     "share of time in pauses": "gc_share",
-    "mutator utilisation in 1 ms": "mmu_1ms",
-    "mutator utilisation in 10 ms": "mmu_10ms",
-    "mutator utilisation in 100 ms": "mmu_100ms",
     "share of the nursery that survived": "survival",
     "most memory used": "used_peak_bytes",
     "memory used in the end": "used_bytes",
@@ -405,7 +402,7 @@ def read(path):
         lines.pop()
     first = lines[0]
     for number, line in enumerate(lines[:HEAD_LINES], 1):
-        if line.startswith("# Cradle's line log"):
+        if "  cradle-log: format " in line:
             raise LogError(f"{path}:{number}: a line log (CRADLE_LOG=line:FILE), whose rounded figures are for people; "
                            "cradle-report reads what CRADLE_LOG=json:FILE or text:FILE writes")
     if first.startswith("{"):

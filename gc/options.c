@@ -7,13 +7,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "gc/base/option_table.h"
 #include "gc/report/misuse.h"
 #include "gc/object/type_table.h"
 #include "gc/object/value.h"
 #include "gc/old/arena.h"
 
 #define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)
-#define SHADOW_STACK_MIN_BYTES ((size_t)4 << 10)
 #define PAUSE_DEFAULT_NS UINT64_C(2000000)
 #define AGE_DEFAULT_NS UINT64_C(10000000000)
 #define PAGE_MIN_BYTES ((size_t)4 << 10)
@@ -61,64 +61,21 @@ static fault version_fault(const cradle_options *options) {
   return NONE;
 }
 
-#define FIELD(name) #name, offsetof(cradle_options, name)
-
-#define FACTOR_WHY "accepted are numbers above 1, at most 1000"
-
-/* A NUMBER is a size_t or a uint64_t, a CHOICE an enumeration, a FACTOR a double that must be above the least. */
-static const struct {
-  const char *option;
-  size_t offset;
-  enum { NUMBER, NUMBER_OR_ZERO, CHOICE, FACTOR } type;
-  uint64_t least, most;
-  const char *why;
-} fields[] = {
-    {FIELD(nursery_bytes), NUMBER_OR_ZERO, CRADLE_NURSERY_MIN_BYTES, CRADLE_NURSERY_MAX_BYTES,
-     "accepted are 4 KiB to 1 GiB, or 0 for a size from the L2 cache"},
-    {FIELD(reserve_bytes), NUMBER_OR_ZERO, CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES,
-     "accepted are 16 MiB to 8 TiB, or 0 for a size from the memory"},
-    {FIELD(shadow_stack_bytes), NUMBER, SHADOW_STACK_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES,
-     "accepted are 4 KiB to 8 TiB"},
-    {FIELD(stress_times), NUMBER_OR_ZERO, 2, 1000, "accepted are 2 to 1000, or 0 for no bound"},
-    {FIELD(quarantine), NUMBER_OR_ZERO, 1, CRADLE_QUARANTINE_MAX, "accepted are 1 to 4096 nurseries, or 0 for none"},
-    {FIELD(gc), CHOICE, 0, CRADLE_GC_OFF, "not a value of cradle_gc"},
-    {FIELD(gc_threads), CHOICE, 0, CRADLE_GC_THREADS_AUTO, "not a value of cradle_gc_threads"},
-    {FIELD(hugepages_nursery), CHOICE, 0, CRADLE_HUGEPAGES_HUGETLB_STRICT, "not a value of cradle_hugepages"},
-    {FIELD(hugepages_arenas), CHOICE, 0, CRADLE_HUGEPAGES_HUGETLB_STRICT, "not a value of cradle_hugepages"},
-    {FIELD(shadow_stack), CHOICE, 0, CRADLE_KIND_VALUE, "not a value of cradle_kind"},
-    {FIELD(fault_report), CHOICE, 0, CRADLE_FAULTS_OWN_STACK, "not a value of cradle_fault_report"},
-    {FIELD(stress_at), CHOICE, 0, CRADLE_STRESS_SAFEPOINTS, "not a value of cradle_stress"},
-    {FIELD(major_factor), FACTOR, 1, CRADLE_FACTOR_MAX, FACTOR_WHY},
-    {FIELD(major_growth), FACTOR, 1, CRADLE_FACTOR_MAX, FACTOR_WHY},
-};
-
 static fault field_fault(const cradle_options *options) {
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-    const char *at = (const char *)options + fields[i].offset;
-    uint64_t number, least = fields[i].least, most = fields[i].most;
-    bool is_whole = fields[i].type == NUMBER || fields[i].type == NUMBER_OR_ZERO;
-    unsigned choice;
-    double factor;
-    memcpy(&choice, at, sizeof choice);
-    number = choice;
-    if (fields[i].type != CHOICE) memcpy(&number, at, sizeof number); /* a choice has four bytes, the others eight */
-    memcpy(&factor, &number, sizeof factor);
-    bool accepted =
-        fields[i].type == FACTOR ? factor > (double)least && factor <= (double)most : number >= least && number <= most;
-    if (accepted || (fields[i].type == NUMBER_OR_ZERO && number == 0)) continue;
-    return (fault){fields[i].option, fields[i].why, !is_whole ? 0 : number < least ? least : most, NULL, NULL};
+  for (const crd_option *row = crd_options; row < crd_options + crd_option_count; row++) {
+    uint64_t number = crd_option_number(row, options);
+    if (row->field == NULL || crd_option_accepts(row, number)) continue;
+    uint64_t nearest = number < row->least ? row->least : row->most;
+    return (fault){row->field, row->wants, row->type == CRD_OPTION_FACTOR || row->names != NULL ? 0 : nearest, NULL,
+                   NULL};
   }
   return NONE;
 }
 
 static fault sampler_fault(const cradle_options *options) {
   const cradle_sampler *sampler = &options->sampler;
-  if (sampler->sampled == NULL && sampler->settled != NULL)
-    return (fault){"sampler", "settled, but no sampled function", 0, NULL, NULL};
-  if (sampler->sampled != NULL &&
-      (sampler->interval_bytes < CRADLE_SAMPLE_MIN_BYTES || sampler->interval_bytes > CRADLE_SAMPLE_MAX_BYTES))
-    return (fault){"sampler.interval_bytes", "accepted are 64 bytes to 1 TiB", 0, NULL, NULL};
-  return NONE;
+  if (sampler->sampled != NULL || sampler->settled == NULL) return NONE;
+  return (fault){"sampler", "settled, but no sampled function", 0, NULL, NULL};
 }
 
 /* 0 is none. */
@@ -173,15 +130,10 @@ static fault collection_fault(const cradle_options *options) {
 }
 
 static fault stress_fault(const cradle_options *options) {
-  static const char why[] = "does nothing without";
-  if (options->stress_period == 0) {
-    if (options->stress_major != 0) return (fault){"stress_major", why, 0, NULL, "stress_period"};
-    if (options->stress_seed != 0) return (fault){"stress_seed", why, 0, NULL, "stress_period"};
-    if (options->stress_first != 0) return (fault){"stress_first", why, 0, NULL, "stress_period"};
-    if (options->stress_last != 0) return (fault){"stress_last", why, 0, NULL, "stress_period"};
-    if (options->stress_at != CRADLE_STRESS_ANYWHERE) return (fault){"stress_at", why, 0, NULL, "stress_period"};
-    if (options->stress_times != 0) return (fault){"stress_times", why, 0, NULL, "stress_period"};
-    if (options->stress_strict) return (fault){"stress_strict", why, 0, NULL, "stress_period"};
+  for (size_t i = 0; i < crd_option_count && options->stress_period == 0; i++) {
+    const char *field = crd_options[i].field;
+    if (field != NULL && strncmp(field, "stress_", 7) == 0 && crd_option_number(&crd_options[i], options) != 0)
+      return (fault){field, "does nothing without", 0, NULL, "stress_period"};
   }
   if (options->stress_last != 0 && options->stress_first > options->stress_last)
     return (fault){"stress_last", "no collection would take place, because it is below", 0, NULL, "stress_first"};

@@ -6,7 +6,7 @@
  * to the default. If the program's own options contradict each other, they stay, and heap creation fails.
  */
 
-#include "runtime/option_table.h"
+#include "runtime/environment.h"
 #include "runtime/platform/process.h"
 #include "runtime/report.h"
 
@@ -19,10 +19,8 @@
 #define KEY_BYTES 64
 
 static int report_value(const crd_option *option, const char *text) {
-  char accepted[CRD_ACCEPTED_BYTES];
-  crd_option_accepted(option, accepted);
-  if (option->example == NULL) return crd_report("%s=%.80s: not accepted; wants %s", option->name, text, accepted);
-  return crd_report("%s=%.80s: not accepted; wants %s (such as %s)", option->name, text, accepted, option->example);
+  if (option->example == NULL) return crd_report("%s=%.80s: not accepted; %s", option->variable, text, option->wants);
+  return crd_report("%s=%.80s: not accepted; %s (such as %s)", option->variable, text, option->wants, option->example);
 }
 
 const char *crd_environment(const char *name) {
@@ -37,12 +35,12 @@ static const char *text_of(const char *name) {
 
 /* --- variables with keys --- */
 
-static bool has_keys(const crd_option *option) {
-  return option->type == CRD_OPTION_STRESS;
+static bool names_key(const crd_option *option) {
+  return option->variable != NULL && strchr(option->variable, ',') != NULL;
 }
 
-static bool names_key(const crd_option *option) {
-  return strchr(option->name, ',') != NULL;
+static bool has_keys(const crd_option *option) {
+  return !names_key(option) && option + 1 < crd_options + crd_option_count && names_key(option + 1);
 }
 
 typedef struct value {
@@ -56,8 +54,8 @@ static const char *cut(const char *text, size_t length, value *into) {
 
 /* What the variable says for a key, "NAME,key"; a switch may stand alone. NULL: nothing. */
 static const char *value_of_key(const crd_option *option, value *into) {
-  const char *comma = strchr(option->name, ',');
-  const char *text = text_of(cut(option->name, (size_t)(comma - option->name), into));
+  const char *comma = strchr(option->variable, ',');
+  const char *text = text_of(cut(option->variable, (size_t)(comma - option->variable), into));
   size_t length = strlen(comma);
   if (text == NULL) return NULL;
   for (text = strchr(text, ','); text != NULL; text = strchr(text + 1, ',')) {
@@ -70,25 +68,25 @@ static const char *value_of_key(const crd_option *option, value *into) {
 
 /* The text that the environment has for a row, NULL: none. */
 static const char *value_of(const crd_option *option, value *into) {
-  if (names_key(option)) return value_of_key(option, into);
-  const char *text = text_of(option->name);
+  const char *text = names_key(option) ? value_of_key(option, into) : text_of(option->variable);
+  if (text == NULL && option->inherits) return value_of(option - 1, into);
   if (text == NULL || !has_keys(option) || strchr(text, ',') == NULL) return text;
   return *text == ',' ? NULL : cut(text, strcspn(text, ","), into);
 }
 
 /* Reports the keys that the variable does not have. */
 static int report_keys(const crd_option *option) {
-  const char *text = text_of(option->name);
+  const char *text = text_of(option->variable);
   int reports = 0;
   if (text == NULL) return 0;
   for (text = strchr(text, ','); text != NULL; text = strchr(text + 1, ',')) {
     char name[KEY_BYTES];
     int key = (int)strcspn(text + 1, ",=");
-    size_t length = (size_t)snprintf(name, sizeof name, "%s,%.*s", option->name, key, text + 1);
+    size_t length = (size_t)snprintf(name, sizeof name, "%s,%.*s", option->variable, key, text + 1);
     if (length >= sizeof name) length = sizeof name - 1;
     if (crd_option_find(name, length) != NULL) continue;
     const crd_option *nearest = crd_option_nearest(name, length);
-    const char *hint = nearest != NULL && names_key(nearest) ? strchr(nearest->name, ',') + 1 : "";
+    const char *hint = nearest != NULL && names_key(nearest) ? strchr(nearest->variable, ',') + 1 : "";
     reports += crd_report("%s: unknown%s%s%s (docs/environment.md lists the keys)", name,
                           *hint ? "; did you mean " : "", hint, *hint ? "?" : "");
   }
@@ -100,6 +98,7 @@ static int overlay(const crd_option *option, cradle_options *options) {
   const char *text = value_of(option, &value);
   int reports = has_keys(option) ? report_keys(option) : 0;
   if (text == NULL || crd_option_set(option, text, options)) return reports;
+  if (option->inherits && value_of_key(option, &value) == NULL) return reports; /* it is the row before that says so */
   return reports + report_value(option, text);
 }
 
@@ -111,8 +110,8 @@ static void look_at_name(void *reports, const char *entry) {
     return;
   const crd_option *nearest = crd_option_nearest(entry, length);
   if (nearest == NULL) return;
-  *(int *)reports +=
-      crd_report("%.*s: unknown; did you mean %s? (docs/environment.md lists all)", (int)length, entry, nearest->name);
+  *(int *)reports += crd_report("%.*s: unknown; did you mean %s? (docs/environment.md lists all)", (int)length, entry,
+                                nearest->variable);
 }
 
 static int report_slips(void) {
@@ -130,58 +129,59 @@ typedef struct overlaid {
   cradle_options defaults; /* the values that nobody chose */
 } overlaid;
 
-static bool is_same(const crd_option *option, const crd_option_field *field, const cradle_options *a,
-                    const cradle_options *b) {
-  return memcmp((const char *)a + field->offset, (const char *)b + field->offset, crd_option_bytes(option)) == 0;
+/* The row of the field with this name; NULL: the environment cannot set it. */
+static const crd_option *row_of(const char *field) {
+  for (const crd_option *row = crd_options; row < crd_options + crd_option_count; row++)
+    if (row->variable != NULL && row->field != NULL && strcmp(row->field, field) == 0) return row;
+  return NULL;
+}
+
+static bool is_same(const crd_option *option, const cradle_options *a, const cradle_options *b) {
+  return crd_option_number(option, a) == crd_option_number(option, b);
 }
 
 /* The user's name for a field: its variable, if one sets it. */
-static void put_name(const overlaid *all, char words[NAME_BYTES], const char *name) {
-  const crd_option_field *field;
-  const crd_option *option = crd_option_of(name, &field);
+static void put_name(const overlaid *all, char words[NAME_BYTES], const char *field) {
+  const crd_option *option = row_of(field);
   value value;
-  bool programs =
-      option != NULL && value_of(option, &value) == NULL && !is_same(option, field, &all->before, &all->defaults);
+  bool programs = option != NULL && value_of(option, &value) == NULL && !is_same(option, &all->before, &all->defaults);
   if (programs)
-    snprintf(words, NAME_BYTES, "the program's %s (%s)", name, option->name);
+    snprintf(words, NAME_BYTES, "the program's %s (%s)", field, option->variable);
   else
-    snprintf(words, NAME_BYTES, "%s", option == NULL ? name : option->name);
+    snprintf(words, NAME_BYTES, "%s", option == NULL ? field : option->variable);
 }
 
 /* then: the end of the message, which says how the field is changed. */
-static int report_fault(const overlaid *all, const crd_option *option, const crd_option_field *field,
-                        const cradle_error *fault, const char *then) {
+static int report_fault(const overlaid *all, const crd_option *option, const cradle_error *fault, const char *then) {
   char other[NAME_BYTES] = "", limit[NAME_BYTES] = "";
   value value;
   const char *text = value_of(option, &value), *space = fault->other != NULL ? " " : "";
   if (fault->other != NULL) put_name(all, other, fault->other);
   if (fault->limit != NULL) snprintf(limit, sizeof limit, "; %s %ju", fault->limit, (uintmax_t)fault->accepted);
   if (text == NULL)
-    return crd_report("the program's %s: %s%s%s%s%s", field->name, fault->reason, space, other, limit, then);
-  return crd_report("%s=%.80s: %s%s%s%s%s", option->name, text, fault->reason, space, other, limit, then);
+    return crd_report("the program's %s: %s%s%s%s%s", option->field, fault->reason, space, other, limit, then);
+  return crd_report("%s=%.80s: %s%s%s%s%s", option->variable, text, fault->reason, space, other, limit, then);
 }
 
 /* Changes the field at fault. false: there is no other value for it. */
 static bool settle_one(overlaid *all, const cradle_error *fault, int *reports) {
-  const crd_option_field *field;
-  const crd_option *option = crd_option_of(fault->option, &field);
+  const crd_option *option = row_of(fault->option);
   if (option == NULL) return false;
-  const cradle_options *from = is_same(option, field, all->options, &all->before) ? &all->defaults : &all->before;
+  const cradle_options *from = is_same(option, all->options, &all->before) ? &all->defaults : &all->before;
   bool adjusts = fault->accepted != 0;
-  if (!adjusts && is_same(option, field, all->options, from)) return false;
-  *reports += report_fault(all, option, field, fault, adjusts ? "; that is used" : "; put aside");
-  memcpy((char *)all->options + field->offset,
-         adjusts ? (const void *)&fault->accepted : (const char *)from + field->offset, crd_option_bytes(option));
+  if (!adjusts && is_same(option, all->options, from)) return false;
+  uint64_t number = adjusts ? fault->accepted : crd_option_number(option, from);
+  *reports += report_fault(all, option, fault, adjusts ? "; that is used" : "; put aside");
+  memcpy((char *)all->options + option->offset, &number, crd_option_bytes(option));
   return true;
 }
 
 /* Reports a value that is accepted but cannot be granted in full; it is kept. (For a value of the program's own, the
  * log says so.) */
 static int report_doubt(const overlaid *all, const cradle_error *before, const cradle_error *now) {
-  const crd_option_field *field;
   if (now->message[0] == '\0' || strcmp(now->message, before->message) == 0) return 0;
-  const crd_option *option = crd_option_of(now->option, &field);
-  return option == NULL ? 0 : report_fault(all, option, field, now, "");
+  const crd_option *option = row_of(now->option);
+  return option == NULL ? 0 : report_fault(all, option, now, "");
 }
 
 static int settle(overlaid *all) {
@@ -196,9 +196,7 @@ static int settle(overlaid *all) {
 /* If the user asks for a quarantine, faults are reported too. */
 static void report_faults_of_quarantine(const cradle_options *before, cradle_options *options) {
   bool asked = text_of("CRADLE_QUARANTINE") != NULL || before->quarantine == 0;
-  if (options->quarantine != 0 && asked && text_of("CRADLE_FAULTS") == NULL &&
-      before->fault_report == CRADLE_FAULTS_LEFT)
-    options->fault_report = CRADLE_FAULTS_REPORTED;
+  if (options->quarantine != 0 && asked && text_of("CRADLE_FAULTS") == NULL) options->fault_report = true;
 }
 
 int crd_options_from_environment(cradle_options *options) {
@@ -207,7 +205,8 @@ int crd_options_from_environment(cradle_options *options) {
   overlaid all = {.options = options, .before = *options};
   int reports = 0;
   cradle_options_init(&all.defaults);
-  for (size_t i = 0; i < crd_option_count; i++) reports += overlay(&crd_options[i], options);
+  for (size_t i = 0; i < crd_option_count; i++)
+    if (crd_options[i].variable != NULL) reports += overlay(&crd_options[i], options);
   reports += settle(&all);
   report_faults_of_quarantine(&all.before, options);
   return reports + report_slips();

@@ -18,7 +18,6 @@
 #define HEAPS_MOST 64
 /* For how many of the last collections the place that triggered them is kept. */
 #define TRIGGERS 64
-#define OWN_STACK_BYTES ((size_t)64 << 10)
 /* How much stack backtrace() uses (4 KiB with glibc 2.36 on x86-64), and a quarter more. */
 #define UNWINDER_BYTES 5120
 /* How long other threads wait for a report; a report that itself faults may never end. */
@@ -32,8 +31,6 @@ typedef struct trigger {
 
 typedef struct crd_faults {
   crd_link link;
-  cradle_fault_report how;
-  char *stack;          /* the signal stack made for the thread that started the heap; NULL: the thread needed none */
   uint64_t collections; /* minor collections that began */
   trigger triggers[TRIGGERS];
 } crd_faults;
@@ -237,32 +234,6 @@ static void warm_up(cradle_heap *heap) {
   errno = error;
 }
 
-/* --- the signal stack --- */
-
-static bool is_stack_of_others(const char *stack, const crd_faults *but) {
-  for (size_t i = 0; i < HEAPS_MOST; i++)
-    if (heaps[i] != NULL && heaps[i] != but && heaps[i]->stack == stack) return true;
-  return false;
-}
-
-/* Each thread has its own, because several may fault at a time; the heaps of one thread share it. */
-static void take_stack(crd_faults *faults) {
-  char *stack = crd_fault_stack();
-  if (stack == NULL) {
-    stack = malloc(OWN_STACK_BYTES);
-    if (stack != NULL && !crd_fault_stack_set(stack, OWN_STACK_BYTES)) free(stack), stack = NULL;
-  } else if (!is_stack_of_others(stack, faults)) {
-    stack = NULL; /* the program has one */
-  }
-  faults->stack = stack;
-}
-
-/* If the heap ends on another thread than it began on, the stack is not freed: the first thread may still run on it. */
-static void give_stack_back(crd_faults *faults) {
-  if (faults->stack == NULL || is_stack_of_others(faults->stack, faults) || crd_fault_stack() != faults->stack) return;
-  if (crd_fault_stack_set(NULL, 0)) free(faults->stack);
-}
-
 /* --- the heaps --- */
 
 static void put_in_list(crd_faults *from, crd_faults *to) {
@@ -284,7 +255,6 @@ static void end(void *part) {
   }
   crd_lock_take(&lock);
   put_in_list(faults, NULL);
-  give_stack_back(faults);
   if (heap_count == 0) crd_fault_signals_remove(); /* [faults.2] */
   crd_lock_release(&lock);
   wait_for_report();
@@ -299,21 +269,19 @@ static void listen(void *data, const cradle_event *event) {
 static void begin(void *part) {
   crd_faults *faults = part;
   crd_lock_take(&lock);
-  if (faults->how == CRADLE_FAULTS_OWN_STACK) take_stack(faults);
   warm_up(faults->link.heap);
-  crd_fault_signals_install(on_fault, faults->how == CRADLE_FAULTS_OWN_STACK);
+  crd_fault_signals_install(on_fault);
   put_in_list(NULL, faults);
   crd_lock_release(&lock);
 }
 
 crd_link *crd_faults_open(cradle_options *options) {
-  if (options->fault_report == CRADLE_FAULTS_LEFT) return NULL;
+  if (!options->fault_report) return NULL;
   crd_faults *faults = calloc(1, sizeof *faults);
   if (faults == NULL) {
     crd_report("CRADLE_FAULTS: no memory for reports of faults");
     return NULL;
   }
   faults->link = (crd_link){listen, end, begin, .part = faults};
-  faults->how = options->fault_report;
   return crd_link_add(&faults->link, options);
 }

@@ -1,27 +1,22 @@
 /* Start-up: makes a heap as the environment asks, with its log, statistics and profile. */
 #include <cradle/runtime.h>
 
+#include "runtime/environment.h"
 #include "runtime/faults.h"
 #include "runtime/log.h"
-#include "runtime/option_table.h"
 #include "runtime/profile.h"
 #include "runtime/stress_report.h"
 
-#include <stddef.h>
-
-/* Any value other than 0 or 1 was reported with the other options. */
-static bool statistics_wanted(void) {
-  const char *text = crd_environment(CRD_STATS_VARIABLE);
-  uint64_t wanted;
-  return text != NULL && crd_parse_whole(&text, &wanted) && *text == '\0' && wanted == 1;
-}
+#include <string.h>
 
 static void listen(cradle_options *options) {
-  (void)crd_log_open(crd_environment(CRD_LOG_VARIABLE), options);
-  if (statistics_wanted()) (void)crd_log_open_totals(options);
+  const char *stats = crd_environment("CRADLE_STATS"); /* any value other than 0 or 1 was reported with the options */
+  bool wants_statistics = stats != NULL && strcmp(stats + strspn(stats, "0"), "1") == 0;
+  (void)crd_log_open(crd_environment("CRADLE_LOG"), options);
+  if (wants_statistics) (void)crd_log_open_totals(options);
   if (options->stress_period != 0 || options->quarantine != 0 || options->verify)
-    (void)crd_stress_report_open(options, statistics_wanted());
-  (void)crd_profile_open(crd_environment(CRD_PROFILE_VARIABLE), options);
+    (void)crd_stress_report_open(options, wants_statistics);
+  (void)crd_profile_open(crd_environment("CRADLE_PROFILE"), options);
   (void)crd_faults_open(options);
 }
 

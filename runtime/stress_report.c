@@ -1,37 +1,16 @@
 #include "runtime/stress_report.h"
 
-#include "gc/platform/pages.h"
-#include "runtime/platform/files.h"
 #include "runtime/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* When the first line of progress comes; the next one comes after twice as long, and so on. */
-#define FIRST_PROGRESS_S 2
-
 typedef struct crd_stress_report {
   crd_link link;
-  uint64_t collections;
-  uint64_t begin, progress_due;   /* seconds of the monotonic clock */
   uint64_t verified_of, verified; /* as the note said; 0: all collections were verified, or none */
   bool is_wanted;                 /* a line also when all collections took place */
-  bool on_terminal;
 } crd_stress_report;
-
-static uint64_t seconds_now(void) {
-  return crd_platform_now_ns() / 1000000000u;
-}
-
-static void count_collection(crd_stress_report *report) {
-  report->collections++;
-  if (!report->on_terminal) return;
-  uint64_t now = seconds_now();
-  if (now < report->progress_due) return;
-  crd_report("stress: %" PRIu64 " collections in %" PRIu64 " s", report->collections, now - report->begin);
-  report->progress_due = now + (now - report->begin);
-}
 
 /* How many collections took place: said when they were not all, or when the user asks for statistics. */
 static void tell(const crd_stress_report *report, uint64_t wanted, uint64_t took_place) {
@@ -61,7 +40,6 @@ static void hear_note(crd_stress_report *report, const cradle_event *event) {
 
 static void hear(void *data, const cradle_event *event) {
   crd_stress_report *report = data;
-  if (event->kind == CRADLE_EVENT_PAUSE && event->u.pause.cause == CRADLE_CAUSE_STRESS) count_collection(report);
   if (event->kind == CRADLE_EVENT_NOTE) hear_note(report, event);
 }
 
@@ -73,8 +51,5 @@ crd_link *crd_stress_report_open(cradle_options *options, bool is_wanted) {
   }
   report->link = (crd_link){.hear = hear, .end = free, .part = report};
   report->is_wanted = is_wanted;
-  report->begin = seconds_now();
-  report->progress_due = report->begin + FIRST_PROGRESS_S;
-  report->on_terminal = crd_file_is_terminal(CRD_STANDARD_ERROR);
   return crd_link_add(&report->link, options);
 }

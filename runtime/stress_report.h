@@ -1,6 +1,5 @@
 /* What the user of stress, quarantine and the verifier sees on standard error: how many collections took place if they
- * were not all, that a run proved nothing, that pages could not be protected or the heap not be verified whole and, on
- * a terminal, that a long run goes on. */
+ * were not all, that a run proved nothing, and that pages could not be protected or the heap not be verified whole. */
 #ifndef CRADLE_RUNTIME_STRESS_REPORT_H
 #define CRADLE_RUNTIME_STRESS_REPORT_H
 

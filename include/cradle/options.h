@@ -1,9 +1,9 @@
 /* Options: everything that a program can choose when it makes a heap. cradle_options_init sets the defaults; the
  * runtime's cradle_heap_new_from_environment (cradle/runtime.h) overlays the CRADLE_ variables.
  *
- * Sizes are bytes. If options contradict each other or make no sense (a minimum above the maximum, a meaningless
- * encoding, an impossible machine), heap creation fails with a message that names the field. If there is less address
- * space than the options ask for, the heap uses what there is and sends a note (cradle/event.h).
+ * Sizes are bytes. If options contradict each other or make no sense, heap creation fails with a message that names the
+ * field. If there is less address space than the options ask for, the heap uses what there is and sends a note
+ * (cradle/event.h).
  */
 #ifndef CRADLE_OPTIONS_H
 #define CRADLE_OPTIONS_H
@@ -16,22 +16,17 @@
 
 CRADLE_BEGIN_DECLS
 
-/* The sizes that a nursery may have. */
+/* The sizes that a nursery may have, and the largest that is chosen if the options give no size. */
 #define CRADLE_NURSERY_MIN_BYTES ((size_t)4 << 10)
 #define CRADLE_NURSERY_MAX_BYTES ((size_t)1 << 30)
-/* The largest nursery that is chosen if the options give no size. */
 #define CRADLE_NURSERY_CHOSEN_MAX_BYTES ((size_t)32 << 20)
-
 /* The address space that the old generation may have. */
 #define CRADLE_RESERVE_MIN_BYTES ((size_t)16 << 20)
 #define CRADLE_ADDRESS_MAX_BYTES ((size_t)8 << 40)
-
 /* The most that major_factor and major_growth may be. */
 #define CRADLE_FACTOR_MAX 1000
-
-/* The most emptied nurseries that a quarantine can keep. */
+/* The most emptied nurseries that a quarantine can keep, and the most bytes that all its nurseries have together. */
 #define CRADLE_QUARANTINE_MAX ((size_t)4096)
-/* The most bytes that all nurseries of a quarantine have together. */
 #define CRADLE_QUARANTINE_MAX_BYTES ((size_t)64 << 30)
 
 /* The machine: sizes and where they come from. It is detected when the heap is made, unless the options give it. */
@@ -103,20 +98,10 @@ typedef enum cradle_gc_threads {
   CRADLE_GC_THREADS_AUTO,
 } cradle_gc_threads;
 
-/* Whether cradle_heap_new_from_environment reports faults at stale references and poison
- * (docs/debugging-a-missing-root.md). */
-typedef enum cradle_fault_report {
-  CRADLE_FAULTS_LEFT = 0, /* no signal handler is installed */
-  CRADLE_FAULTS_REPORTED, /* a signal handler is installed; it passes every fault on to the earlier handler */
-  /* also, the thread that starts the heap gets a signal stack, unless it has one; its 64 KiB are not freed if another
-   * thread frees the heap */
-  CRADLE_FAULTS_OWN_STACK,
-} cradle_fault_report;
-
 /* Called when the embedder misuses the library. message says what was done and to what. The default writes it to
  * standard error and aborts. A handler may longjmp out; the refused call did nothing, unless its documentation says
- * otherwise. If the handler returns, the library prints the calls that are under way and aborts. A longjmp out of a
- * callback (cradle/base.h) leaves a heap that refuses every later use. */
+ * otherwise. If it returns, the library prints the calls that are under way and aborts. A longjmp out of a callback
+ * (cradle/base.h) leaves a heap that refuses every later use. */
 typedef void (*cradle_misuse_function)(void *user, const char *message);
 /* Called when memory runs out: after a full collection, for an object of size bytes (SIZE_MAX: its length overflows
  * every size); or, with size 0, for something beside the objects, such as a pin or a type. message names the function,
@@ -153,26 +138,24 @@ typedef struct cradle_options {
    * and the addresses are free. NULL: anywhere */
   void *base_address;
 
-  /* a major collection should be complete when old and external bytes reach the threshold. The threshold is this factor
-   * times the bytes that survived the last major collection; above 1, at most 1000 */
+  /* a major collection should be complete when old and external bytes reach the threshold: this factor times the bytes
+   * that survived the last major collection; above 1, at most 1000 */
   double major_factor;
-  /* the threshold grows at most by this factor from one major collection to the next. It may grow more if the last
-   * collection freed less than an eighth, or if so much survived that the next one would begin immediately; above 1, at
-   * most 1000 */
+  /* the threshold grows at most by this factor from one major collection to the next, unless the last one freed less
+   * than an eighth, or the next one would begin immediately; above 1, at most 1000 */
   double major_growth;
   size_t major_min_bytes; /* the threshold is at least this; 0: 8 base nurseries */
   size_t major_max_delta; /* the threshold is at most this far above what survived; 0: an eighth of the memory */
-  /* a major collection also begins when the last one is so old, which is looked at when the nursery is full: 10 s by
-   * default. Then memory goes back that a spike took, although the program has become idle (docs/tuning.md). A
-   * collection that frees little makes the next ones rarer. 0: never by age */
+  /* a major collection also begins when the last one is so old, which is looked at when the nursery is full, so that the
+   * memory of a spike goes back (docs/tuning.md): 10 s by default, and more where little is freed. 0: never by age */
   uint64_t major_age_ns;
   /* the maximum heap: arenas, large objects, the nursery and its promotion reserve together. 0: three quarters of
    * hardware.group_bytes, because a full cgroup kills its processes; without such a cgroup, no maximum */
   size_t heap_max_bytes;
 
-  /* pause target: major collections run in increments, and a nursery without a fixed size shrinks, so that pauses stay
-   * below the target. If a smaller nursery would promote many objects that soon die, it shrinks only where pauses
-   * exceed twice the target. 0: no target, a major collection runs in one go */
+  /* pause target, at most 1 s: major collections run in increments, and a nursery without a fixed size shrinks, so that
+   * pauses stay below the target. If a smaller nursery would promote many objects that soon die, it shrinks only where
+   * pauses exceed twice the target. 0: no target, a major collection runs in one go */
   uint64_t pause_ns;
 
   cradle_hugepages hugepages_nursery;
@@ -201,7 +184,9 @@ typedef struct cradle_options {
    * objects until the heap needs the memory. 0: off */
   size_t quarantine;
 
-  cradle_fault_report fault_report; /* for cradle_heap_new_from_environment */
+  /* cradle_heap_new_from_environment installs a signal handler that reports faults at stale references and poison, and
+   * passes every fault on (docs/fault-reports.md) */
+  bool fault_report;
 
   const cradle_hardware *hardware; /* the machine, if the program knows it, with all its fields; NULL: detect it */
   cradle_listener listener;        /* receives the events; function NULL: nobody does */

@@ -33,18 +33,12 @@ typedef struct crd_fault_signal {
 typedef void crd_fault_reporter(const crd_fault_signal *fault);
 
 /* From now on report is called for each fault, until removal. There is one reporter. If the program installed a handler
- * later, that handler stays in front. own_stack: the handler runs on the thread's signal stack, if the thread has
- * one. */
-void crd_fault_signals_install(crd_fault_reporter *report, bool own_stack);
+ * later, that handler stays in front. */
+void crd_fault_signals_install(crd_fault_reporter *report);
 /* Removes the handler, unless a later handler stands in front, which may call this one. */
 void crd_fault_signals_remove(void);
 
 /* A number for the calling thread that no other thread has while this one lives. */
 uintptr_t crd_fault_thread(void);
-
-/* The calling thread's signal stack. NULL: it has none. */
-char *crd_fault_stack(void);
-/* Sets the calling thread's signal stack; NULL takes it away. false: the system refuses, or runs handlers elsewhere. */
-bool crd_fault_stack_set(char *stack, size_t bytes);
 
 #endif

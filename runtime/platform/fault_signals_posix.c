@@ -76,11 +76,10 @@ static bool is_same(const struct sigaction *a, const struct sigaction *b) {
 }
 
 /* The flags and the mask are those of the handler before this one, so that it runs as it asked to. */
-static void install_in_front(size_t i, const struct sigaction *current, bool own_stack_wanted) {
+static void install_in_front(size_t i, const struct sigaction *current) {
   struct sigaction action = {.sa_sigaction = on_fault, .sa_mask = current->sa_mask};
-  bool none_before = !(current->sa_flags & SA_SIGINFO) && current->sa_handler == SIG_DFL;
   action.sa_flags = SA_SIGINFO | (current->sa_flags & (SA_NODEFER | SA_ONSTACK | SA_RESTART));
-  if (none_before || own_stack_wanted) action.sa_flags |= SA_ONSTACK;
+  if (!(current->sa_flags & SA_SIGINFO) && current->sa_handler == SIG_DFL) action.sa_flags |= SA_ONSTACK;
   before[i] = *current;
   installed[i] = true;
   sigaction(signals[i], &action, NULL);
@@ -89,18 +88,13 @@ static void install_in_front(size_t i, const struct sigaction *current, bool own
 /* If the program installed a handler after ours, ours stays behind it, because that handler may call ours. If the
  * default, ignoring or the handler that ours calls is in place, nobody calls ours, and it is installed again. (That
  * handler does not call ours, or the two would call each other without end.) */
-void crd_fault_signals_install(crd_fault_reporter *report, bool own_stack) {
+void crd_fault_signals_install(crd_fault_reporter *report) {
   reporter = report;
   for (size_t i = 0; i < SIGNALS; i++) {
     struct sigaction current;
     sigaction(signals[i], NULL, &current);
-    if (is_ours(&current)) {
-      if (!own_stack || (current.sa_flags & SA_ONSTACK)) continue;
-      current.sa_flags |= SA_ONSTACK;
-      sigaction(signals[i], &current, NULL);
-    } else if (!installed[i] || !is_handler(&current) || is_same(&current, &before[i])) {
-      install_in_front(i, &current, own_stack);
-    }
+    if (is_ours(&current)) continue;
+    if (!installed[i] || !is_handler(&current) || is_same(&current, &before[i])) install_in_front(i, &current);
   }
 }
 
@@ -112,17 +106,4 @@ void crd_fault_signals_remove(void) {
     sigaction(signals[i], &before[i], NULL);
     installed[i] = false;
   }
-}
-
-/* --- the signal stack --- */
-
-char *crd_fault_stack(void) {
-  stack_t current;
-  if (sigaltstack(NULL, &current) != 0 || (current.ss_flags & SS_DISABLE)) return NULL;
-  return current.ss_sp;
-}
-
-bool crd_fault_stack_set(char *stack, size_t bytes) {
-  stack_t wanted = {.ss_sp = stack, .ss_size = bytes, .ss_flags = stack == NULL ? SS_DISABLE : 0};
-  return sigaltstack(&wanted, NULL) == 0;
 }

@@ -43,8 +43,7 @@ static LONG CALLBACK on_exception(EXCEPTION_POINTERS *exception) {
   return EXCEPTION_CONTINUE_SEARCH;
 }
 
-void crd_fault_signals_install(crd_fault_reporter *report, bool own_stack) {
-  (void)own_stack;
+void crd_fault_signals_install(crd_fault_reporter *report) {
   reporter = report;
   if (installed == NULL) installed = AddVectoredExceptionHandler(1, on_exception);
 }
@@ -52,15 +51,4 @@ void crd_fault_signals_install(crd_fault_reporter *report, bool own_stack) {
 void crd_fault_signals_remove(void) {
   if (installed != NULL) RemoveVectoredExceptionHandler(installed);
   installed = NULL;
-}
-
-/* --- a stack of its own: there is none --- */
-
-char *crd_fault_stack(void) {
-  return NULL;
-}
-
-bool crd_fault_stack_set(char *stack, size_t bytes) {
-  (void)stack, (void)bytes;
-  return false;
 }

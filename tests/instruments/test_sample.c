@@ -431,8 +431,7 @@ static void assert_refused(cradle_sampler sampler, const char *words) {
 
 static void bad_samplers_are_refused(void **state) {
   (void)state;
-  assert_refused((cradle_sampler){0, 0, on_sampled, NULL, NULL},
-                 "sampler.interval_bytes: accepted are 64 bytes to 1 TiB");
+  assert_refused((cradle_sampler){0, 0, on_sampled, NULL, NULL}, "sampler.interval_bytes: wants a size from 64 to 1T");
   assert_refused((cradle_sampler){63, 0, on_sampled, NULL, NULL}, "sampler.interval_bytes");
   assert_refused((cradle_sampler){CRADLE_SAMPLE_MAX_BYTES + 1, 0, on_sampled, NULL, NULL}, "sampler.interval_bytes");
   assert_refused((cradle_sampler){KIB, 0, NULL, on_settled, NULL}, "no sampled function");

@@ -233,7 +233,7 @@ static int use_what_moved(void) {
   options.types = fixture_types;
   options.type_count = T_COUNT;
   options.quarantine = 2;
-  options.fault_report = CRADLE_FAULTS_REPORTED;
+  options.fault_report = true;
   cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   cradle_mutator *m = heap != NULL ? cradle_mutator_new(heap) : NULL;
   if (m == NULL) return 3;

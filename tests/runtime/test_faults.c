@@ -27,7 +27,7 @@ static void put(const char *words) {
 
 /* --- children --- */
 
-static void start(cradle_fault_report report, uint64_t stress_period, size_t quarantine) {
+static void start(bool report, uint64_t stress_period, size_t quarantine) {
   cradle_options options;
   cradle_error error;
   cradle_options_init(&options);
@@ -43,7 +43,7 @@ static void start(cradle_fault_report report, uint64_t stress_period, size_t qua
 }
 
 static void start_default(void) {
-  start(CRADLE_FAULTS_REPORTED, 0, 2);
+  start(true, 0, 2);
 }
 
 /* AddressSanitizer would stop the program before the fault happens. */
@@ -327,7 +327,7 @@ static cradle_heap *start_small(void) {
   cradle_options_init(&options);
   options.nursery_bytes = (size_t)64 << 10;
   options.reserve_bytes = (size_t)16 << 20;
-  options.fault_report = CRADLE_FAULTS_REPORTED;
+  options.fault_report = true;
   cradle_heap *made = cradle_heap_new_from_environment(&options, NULL);
   if (made == NULL) _exit(98);
   return made;
@@ -412,60 +412,15 @@ static void taken_away_with_the_last_heap(void) {
 
 static void nothing_unless_asked_for(void) {
   struct sigaction now;
-  stack_t stack;
-  start(CRADLE_FAULTS_LEFT, 0, 2);
+  start(false, 0, 2);
   sigaction(SIGSEGV, NULL, &now);
-  sigaltstack(NULL, &stack);
-  _exit(now.sa_handler == SIG_DFL && (stack.ss_flags & SS_DISABLE) ? 7 : 9);
-}
-
-static bool has_own_stack(void) {
-  stack_t stack;
-  sigaltstack(NULL, &stack);
-  return !(stack.ss_flags & SS_DISABLE);
-}
-
-static void own_stack_if_asked_for(void) {
-  start(CRADLE_FAULTS_REPORTED, 0, 2);
-  if (has_own_stack()) _exit(8);
-  cradle_mutator_free(m);
-  cradle_heap_free(heap);
-  start(CRADLE_FAULTS_OWN_STACK, 0, 2);
-  if (!has_own_stack()) _exit(9);
-  use(stale());
-}
-
-static char host_stack[65536];
-static void hosts_own_stack_stays(void) {
-  stack_t stack = {.ss_sp = host_stack, .ss_size = sizeof host_stack}, now;
-  sigaltstack(&stack, NULL);
-  start(CRADLE_FAULTS_OWN_STACK, 0, 2);
-  sigaltstack(NULL, &now);
-  if (now.ss_sp != (void *)host_stack) _exit(8);
-  cradle_mutator_free(m);
-  cradle_heap_free(heap);
-  sigaltstack(NULL, &now);
-  _exit(now.ss_sp == (void *)host_stack ? 7 : 9);
+  _exit(now.sa_handler == SIG_DFL ? 7 : 9);
 }
 
 static struct sigaction handler_now(void) {
   struct sigaction now;
   sigaction(SIGSEGV, NULL, &now);
   return now;
-}
-
-static bool is_on_stack(void) {
-  return handler_now().sa_flags & SA_ONSTACK;
-}
-
-/* The handler in front of which ours stands did not ask for the stack; a later heap does. */
-static void own_stack_asked_for_by_a_later_heap(void) {
-  signal(SIGSEGV, on_fault);
-  start(CRADLE_FAULTS_REPORTED, 0, 2);
-  if (is_on_stack()) _exit(8);
-  start(CRADLE_FAULTS_OWN_STACK, 0, 2);
-  if (!is_on_stack()) _exit(9);
-  use(stale());
 }
 
 static void program_goes_back_to(void (*handler)(int)) {
@@ -514,84 +469,9 @@ static void and_to_one_that_calls_ours(void) {
   use(stale());
 }
 
-static char *stack_now(void) {
-  stack_t stack;
-  sigaltstack(NULL, &stack);
-  return stack.ss_flags & SS_DISABLE ? NULL : stack.ss_sp;
-}
-
-static cradle_heap *start_alone(void) {
-  cradle_options options;
-  cradle_options_init(&options);
-  options.nursery_bytes = (size_t)64 << 10;
-  options.fault_report = CRADLE_FAULTS_OWN_STACK;
-  cradle_heap *made = cradle_heap_new_from_environment(&options, NULL);
-  if (made == NULL) _exit(98);
-  return made;
-}
-
-static void set_no_stack(void) {
-  stack_t none = {.ss_flags = SS_DISABLE};
-  sigaltstack(&none, NULL);
-}
-
-static pthread_barrier_t meeting;
-static char *stacks[2];
-static void *have_a_heap(void *number) {
-  set_no_stack(); /* the sanitizers' */
-  cradle_heap *mine = start_alone();
-  char **stack = &stacks[(uintptr_t)number];
-  *stack = stack_now();
-  pthread_barrier_wait(&meeting);
-  if (stack_now() != *stack) _exit(6);
-  cradle_heap_free(mine);
-  if (stack_now() != NULL) _exit(5);
-  return NULL;
-}
-
-/* They may fault at the same time. */
-static void each_thread_has_its_own_stack(void) {
-  pthread_t threads[2];
-  pthread_barrier_init(&meeting, NULL, 2);
-  for (uintptr_t i = 0; i < 2; i++) pthread_create(&threads[i], NULL, have_a_heap, (void *)i);
-  for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-  _exit(stacks[0] != NULL && stacks[1] != NULL && stacks[0] != stacks[1] ? 7 : 9);
-}
-
-static void heaps_of_a_thread_share_its_stack(void) {
-  cradle_heap *first = start_alone();
-  char *stack = stack_now();
-  cradle_heap *second = start_alone();
-  if (stack == NULL || stack_now() != stack) _exit(8);
-  cradle_heap_free(first);
-  if (stack_now() != stack) _exit(9);
-  memset(stack, 1, 4096);
-  cradle_heap_free(second);
-  _exit(stack_now() == NULL ? 7 : 10);
-}
-
-static void *free_it(void *of) {
-  set_no_stack();
-  cradle_heap_free(of);
-  return NULL;
-}
-
-/* The stack of a heap that ends on another thread can be used on. */
-static void the_stack_outlives_a_heap_that_ends_elsewhere(void) {
-  pthread_t thread;
-  cradle_heap *first = start_alone();
-  char *stack = stack_now();
-  pthread_create(&thread, NULL, free_it, first);
-  pthread_join(thread, NULL);
-  if (stack == NULL || stack_now() != stack) _exit(8);
-  memset(stack, 1, 4096);
-  cradle_heap_free(start_alone());
-  _exit(stack_now() == stack ? 7 : 9);
-}
-
 /* The reference is read from an object that has gone, and so is poison; the processor tells no address. */
 CRADLE_UNCHECKED_COLLECTION static void die_of_poison(void) {
-  start(CRADLE_FAULTS_REPORTED, 1, 0);
+  start(true, 1, 0);
   cradle_push(m, cradle_new(m, T_PAIR, sizeof(pair)));
   cradle_collect(m, CRADLE_COLLECT_MINOR);
   const pair *old = cradle_pop(m);
@@ -635,6 +515,12 @@ CRADLE_UNCHECKED_COLLECTION static void die_without_a_history(void) {
 }
 
 /* --- the cases --- */
+
+/* The sanitizers give each thread a stack for signals. */
+static void set_no_stack(void) {
+  stack_t none = {.ss_flags = SS_DISABLE};
+  sigaltstack(&none, NULL);
+}
 
 /* Runs the function in a child; returns the child's status as waitpid reports it. */
 static int end_of(void (*child)(void)) {
@@ -862,22 +748,6 @@ static void the_handler_comes_and_goes(void **state) {
   assert_said("the host's handler\n", 2);
 }
 
-static void a_signal_stack_only_if_asked_for(void **state) {
-  (void)state;
-  assert_died_by(end_of(own_stack_if_asked_for), SIGSEGV);
-  assert_said(REPORT, 1);
-  assert_exit(end_of(hosts_own_stack_stays), 7);
-  assert_exit(end_of(own_stack_asked_for_by_a_later_heap), 7);
-  assert_said(REPORT, 1);
-}
-
-static void signal_stacks_are_the_threads(void **state) {
-  (void)state;
-  assert_exit(end_of(each_thread_has_its_own_stack), 7);
-  assert_exit(end_of(heaps_of_a_thread_share_its_stack), 7);
-  assert_exit(end_of(the_stack_outlives_a_heap_that_ends_elsewhere), 7);
-}
-
 static void poison_is_decoded(void **state) {
   (void)state;
 #if CRD_REGISTERS_KNOWN
@@ -920,8 +790,6 @@ int main(void) {
       cmocka_unit_test(reports_of_threads_are_whole),
       cmocka_unit_test(signals_that_were_sent),
       cmocka_unit_test(the_handler_comes_and_goes),
-      cmocka_unit_test(a_signal_stack_only_if_asked_for),
-      cmocka_unit_test(signal_stacks_are_the_threads),
       cmocka_unit_test(poison_is_decoded),
       cmocka_unit_test(a_verification_tells_when_the_heap_was_right),
   };

@@ -9,7 +9,7 @@
 #include <cradle/options.h>
 #include <cradle/runtime.h>
 
-#include "runtime/option_table.h"
+#include "runtime/environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>

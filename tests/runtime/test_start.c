@@ -321,29 +321,6 @@ static void a_heap_that_is_refused_does_so_too(void **state) {
 
 /* --- what a stress run says --- */
 
-/* Replace the C library's functions. The clock is asked by the reports, and by cmocka. */
-static uint64_t pretended_ns;
-static bool pretends_terminal;
-
-int clock_gettime(clockid_t clock, struct timespec *now) {
-  if (pretended_ns == 0) return (int)syscall(SYS_clock_gettime, clock, now);
-  *now = (struct timespec){(time_t)(pretended_ns / 1000000000u), (long)(pretended_ns % 1000000000u)};
-  return 0;
-}
-
-int isatty(int fd) {
-  (void)fd;
-  return pretends_terminal;
-}
-
-enum { BEGIN_S = 5000 };
-
-static void pause_at(crd_link *report, cradle_cause cause, double seconds) {
-  const cradle_event event = {.kind = CRADLE_EVENT_PAUSE, .u.pause = {.cause = cause, .duration_ns = 1000}};
-  pretended_ns = BEGIN_S * UINT64_C(1000000000) + (uint64_t)(seconds * 1e9);
-  crd_link_hear(report, &event);
-}
-
 static void count_note(crd_link *report, cradle_note about, const char *text, uint64_t wanted, uint64_t got) {
   const cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text, wanted, got, about}};
   crd_link_hear(report, &event);
@@ -353,19 +330,12 @@ static void note(crd_link *report, cradle_note about, const char *text) {
   count_note(report, about, text, 1, 2);
 }
 
-static crd_link *begin_report_for(bool on_terminal, bool is_wanted) {
+static crd_link *begin_report(bool is_wanted) {
   events = 0;
-  pretended_ns = BEGIN_S * UINT64_C(1000000000);
-  pretends_terminal = on_terminal;
   cradle_options options = {.listener = {count_event, NULL}};
   crd_link *report = crd_stress_report_open(&options, is_wanted);
-  pretends_terminal = false;
   assert_non_null(report);
   return report;
-}
-
-static crd_link *begin_report(bool on_terminal) {
-  return begin_report_for(on_terminal, false);
 }
 
 /* A run that was cut short says so always; a whole one where the user asks for statistics. */
@@ -379,8 +349,7 @@ static void a_stress_run_says_how_much_took_place(void **state) {
                                     "all\n"};
   for (int is_wanted = 0; is_wanted <= 1; is_wanted++) {
     catch_errors();
-    crd_link *report = begin_report_for(false, is_wanted);
-    pretended_ns = 0;
+    crd_link *report = begin_report(is_wanted);
     count_note(report, CRADLE_NOTE_STRESS_COLLECTIONS, "stress: collections", 868, 868);
     if (!is_wanted) count_note(report, CRADLE_NOTE_STRESS_VERIFIED, "stress: verified collections", 481, 100);
     count_note(report, CRADLE_NOTE_STRESS_COLLECTIONS, "stress: collections", 868, is_wanted ? 482 : 481);
@@ -400,7 +369,6 @@ static void an_instrument_that_does_less_says_so(void **state) {
   (void)state;
   catch_errors();
   crd_link *report = begin_report(false);
-  pretended_ns = 0;
   for (int i = 0; i < 3; i++) {
     note(report, CRADLE_NOTE_LESS_CHECKED,
          "quarantine: the system refuses to protect pages; what moved stays accessible");
@@ -413,42 +381,10 @@ static void an_instrument_that_does_less_says_so(void **state) {
                       "cradle: the heap was verified in part: no memory for all of it\n");
 }
 
-/* The first line comes after two seconds, the next one always after twice as long. */
-static void a_terminal_shows_how_far_a_stress_run_is(void **state) {
-  (void)state;
-  catch_errors();
-  crd_link *report = begin_report(true);
-  pause_at(report, CRADLE_CAUSE_STRESS, 0);
-  pause_at(report, CRADLE_CAUSE_STRESS, 1.999999999);
-  pause_at(report, CRADLE_CAUSE_NURSERY_FULL, 2);
-  pause_at(report, CRADLE_CAUSE_STRESS, 2);
-  pause_at(report, CRADLE_CAUSE_STRESS, 3.999);
-  pause_at(report, CRADLE_CAUSE_STRESS, 5);
-  pause_at(report, CRADLE_CAUSE_STRESS, 9.999);
-  pause_at(report, CRADLE_CAUSE_STRESS, 10);
-  pretended_ns = 0;
-  report->end(report->part);
-  assert_string_equal(caught_errors(), "cradle: stress: 3 collections in 2 s\n"
-                                       "cradle: stress: 5 collections in 5 s\n"
-                                       "cradle: stress: 7 collections in 10 s\n");
-  assert_int_equal(events, 8);
-}
-
-static void a_file_gets_no_progress(void **state) {
-  (void)state;
-  catch_errors();
-  crd_link *report = begin_report(false);
-  for (int i = 1; i < 10; i++) pause_at(report, CRADLE_CAUSE_STRESS, 100 * i);
-  pretended_ns = 0;
-  report->end(report->part);
-  assert_string_equal(caught_errors(), "");
-}
-
 static void notes_of_no_instrument_are_not_reported(void **state) {
   (void)state;
   catch_errors();
   crd_link *report = begin_report(false);
-  pretended_ns = 0;
   note(report, CRADLE_NOTE_OTHER, "stress: a sentence decides nothing");
   note(report, CRADLE_NOTE_STRESS, "stress: a note of a stress run");
   report->end(report->part);
@@ -469,8 +405,6 @@ int main(void) {
       cmocka_unit_test_setup_teardown(what_there_is_no_memory_for_is_reported, make_folder, remove_folder),
       cmocka_unit_test(a_stress_run_says_how_much_took_place),
       cmocka_unit_test(an_instrument_that_does_less_says_so),
-      cmocka_unit_test(a_terminal_shows_how_far_a_stress_run_is),
-      cmocka_unit_test(a_file_gets_no_progress),
       cmocka_unit_test(notes_of_no_instrument_are_not_reported),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
 
 #include <cradle/cradle.h>
 
-#include "runtime/option_table.h"
+#include "runtime/environment.h"
 
 enum { T_PAIR, T_STRING, T_VECTOR, T_VALUES, T_COUNT };
 typedef struct pair {

@@ -1,15 +1,12 @@
 /* The write barrier: after every store of a reference or value into an object that is not provably just allocated (no
  * call that may collect since), call it. It tests one flag byte of the object and branches rarely. Nothing here
- * collects.
- *
- * An object that was just allocated takes plain stores, whatever its size, until the next call that may collect. Only
- * objects that are pinned from the start and prebuilt ones need the barrier from the start.
+ * collects. Objects that are pinned from the start and prebuilt ones need it from the start.
  *
  * Callbacks must not store: the collection that called them may have looked at the object already. Once the collection
  * has visited an old object, its flag is set and a store into it is refused. (cradle_copy_slots refuses after copying.)
- * Two stores get past the inline test. One into an object that the collection has not visited yet does no harm. One
- * into an object that has moved, which the callback knows by its old address, is lost or overwrites what the collector
- * keeps there. With CRADLE_CHECKED every store from a callback is refused.
+ * Two stores get past the inline test: one into an object that the collection has not visited yet, which does no harm,
+ * and one into an object that has moved, which is lost or overwrites what the collector keeps there. With CRADLE_CHECKED
+ * every store from a callback is refused.
  */
 #ifndef CRADLE_BARRIER_H
 #define CRADLE_BARRIER_H
@@ -47,14 +44,12 @@ CRADLE_INLINE void cradle_store(cradle_mutator *mutator, void *object, void *slo
 
 /* --- many slots at once --- */
 
-/* Copies count neighbouring slots to slots of object, with one barrier for all. to is the address of the first slot of
- * object to be written, from the address of the first word to be read. from may point into any object, into object
- * itself (the ranges may overlap, as with memmove), or to words that the program holds. Both sides hold references, or
- * both hold values. If items are structures, the raw words in them are copied and counted too, and both sides must be
- * items of the same structure. Weak slots and ephemerons may be written but not read here: a weak slot may hold a dead
- * object, which only cradle_weak_get finds out. Costs the memmove and one test of the object's flag. If the flag is set
- * and object is an array above 1 KiB, each copied word is looked at too: slots that the next minor collection must look
- * at are recorded one by one, unless they are more than half of the array. */
+/* Copies count neighbouring words, of which the first is at from, to the slots of object from to on, with one barrier
+ * for all. from may point into any object, into object itself (the ranges may overlap), or to words that the program
+ * holds. Both sides hold references, or both hold values. If items are structures, the raw words in them are copied and
+ * counted too, and both sides must be items of the same structure. Weak slots and ephemerons may be written but not read
+ * here: a weak slot may hold a dead object, which only cradle_weak_get finds out. Costs the memmove and one test of the
+ * object's flag; if that is set, and object is an array above 1 KiB, a look at each copied word. */
 CRADLE_INLINE void cradle_copy_slots(cradle_mutator *mutator, void *object, void *to, const void *from, size_t count) {
   if (CRADLE_CHECKED) cradle_check_slots(mutator, object, to, from, count);
   if (count == 0) return;

@@ -2,9 +2,7 @@
  * functions may collect.
  *
  * No macro changes the layout of a structure: an embedder's debug build and a release build of the library fit
- * together.
- *
- * Structures grow at their end, from one version to the next:
+ * together. Structures grow at their end, from one version to the next:
  *   - A structure that the library fills is passed with its sizeof. The library writes the fields that both sides know,
  *     and zeros after them.
  *   - A structure that the library shows to a callback (cradle_event, cradle_hardware, cradle_referrer, cradle_sample)
@@ -50,14 +48,13 @@
 #define CRADLE_CHECKED 0
 #endif
 
-/* Words of the heap, and halves of them. May alias, so reading and writing memory through them is defined whatever
- * types the embedder gives that memory. */
+/* Words of the heap, and halves of them. May alias: they read and write memory of whatever type. */
 typedef uint64_t __attribute__((__may_alias__)) cradle_word;
 typedef uint32_t __attribute__((__may_alias__)) cradle_half_word;
 
-/* Annotations for clang's -Wthread-safety, in plain C; for other compilers they are empty. The permission to collect is
- * modelled as a capability. cradle_mutator_new grants it, a function marked CRADLE_MAY_COLLECT can only be called with
- * it, and a no-collection region (cradle_no_collect_begin) takes it away. Mark your own functions that allocate. */
+/* Annotations for clang's -Wthread-safety; for other compilers they are empty. The permission to collect is a
+ * capability: cradle_mutator_new grants it, a function marked CRADLE_MAY_COLLECT can only be called with it, and a
+ * no-collection region (cradle_no_collect_begin) takes it away. Mark your own functions that allocate. */
 
 /* The function may collect: objects may move, and every reference that is not rooted is stale after it. */
 #ifdef CRADLE_ROOTCHECK /* tools/cradle-rootcheck reads the sources and must see the mark itself */

@@ -1,10 +1,8 @@
-/* Events: what the collector reports while it works, to a listener that the program gives in the options. The log, for
- * instance, is a listener. (Figures that need no listener are in cradle/statistics.h.)
+/* Events: what the collector reports while it works, to a listener that the program gives in the options, such as the
+ * log. (Figures that need no listener are in cradle/statistics.h.)
  *
  * Events are sent on the mutator's thread, in the order in which things happen. Some come in pairs (BEGIN and END).
- * Ignore unknown kinds: later versions may add some.
- *
- * A listener is a callback (cradle/base.h); objects may move between one event and the next.
+ * Ignore unknown kinds: later versions may add some. A listener is a callback (cradle/base.h).
  */
 #ifndef CRADLE_EVENT_H
 #define CRADLE_EVENT_H

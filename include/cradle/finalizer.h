@@ -1,32 +1,28 @@
 /* Finalizers, destructors and external sizes: what happens when objects die, and what they cost outside the heap.
+ * docs/order-of-death.md has the order of all of it.
  *
  * Finalizers give dead objects back to the VM. cradle_type.finalizer gives the objects of a type a finalizer, and
  * cradle_finalizer_register gives one to a single object. Both name a queue. When nothing leads to such an object any
  * more, the collector puts it into its queue, alive, with everything that it leads to. The VM takes it out with
  * cradle_finalizer_next and does what it likes: allocate, longjmp, make the object reachable again. Each registration
  * gives the object back once; register it again to see it die again.
- *   Order: all objects that one collection finds dead appear in their queues at once, also if the collection runs in
- *   increments. In a queue, an object comes before those that it leads to. Otherwise they come in the order of
- *   registration, also if they lead to each other. The key of an ephemeron leads to its value if the object that holds
- *   the pair is alive, or comes back in the same collection. Use several queues for priorities. Nothing runs by itself:
- *   drain the queues where your VM's state allows it, such as at safepoints.
+ *   Order: all objects that one collection finds dead appear in their queues at once. In a queue, an object comes before
+ *   those that it leads to, else in the order of registration. The key of an ephemeron leads to its value if the object
+ *   that holds the pair is alive or comes back, too. Use several queues for priorities. Nothing runs by itself: drain
+ *   the queues where your VM's state allows it, such as at safepoints.
  *   Cost: 8 bytes for each object, and a look at it in each major collection and in its first minor collection.
- *   At the end: when the heap is freed, these objects do not come back. cradle_finalizer_queue_all before that lets a
- *   VM run all finalizers.
+ *   When the heap is freed, these objects do not come back; call cradle_finalizer_queue_all before that.
  *
  * Destructors (cradle_type.destructor) free what a dead object owns outside the heap: a malloc'ed buffer, a FILE. They
- * run within collections, and for all objects that are left when the heap is freed. A destructor may read and write its
- * object's own raw words and nothing else of the heap, because the objects that it refers to may be gone. It is a
- * callback (cradle/base.h).
- *   Order: after all finalizers' objects are queued, in no particular order. An object that a finalizer brought back is
- *   alive.
+ * run within collections, after all finalizers' objects are queued, in no particular order, and for all objects that are
+ * left when the heap is freed. A destructor is a callback (cradle/base.h). It may read and write its object's own raw
+ * words and nothing else of the heap, because the objects that it refers to may be gone.
  *   Cost: 8 bytes for each object, and the call.
  *
  * External sizes (cradle_type.external_size) say what live objects own outside the heap, so that major collections come
  * soon enough. The collector asks for the size of each object when it becomes old, and again in each major collection.
- * It does not ask for the sizes of young objects. Report a buffer that was just allocated with
- * cradle_external_pressure; otherwise many large buffers pile up before the nursery is full. Each of the two sums
- * counts as 1 EiB at most.
+ * Report a buffer of a young object with cradle_external_pressure; otherwise many large buffers pile up before the
+ * nursery is full. Each of the two sums counts as 1 EiB at most.
  *
  * No function here collects unless it says so.
  */

@@ -1,24 +1,11 @@
-/* Handles: numbers for objects, for foreign code that keeps a reference where no collector can see it.
+/* Handles: numbers for objects, for foreign code that keeps a reference where no collector can see it (docs/handles.md).
  *
- * A handle holds its object alive and finds it wherever it has moved to. It is a 64-bit number that can be stored
- * anywhere and passed through other languages. In C it is a structure of its own, so that an object or an integer in
- * its place does not compile. Two handles are the same handle if their numbers are equal. The number 0 means no handle,
- * so a zeroed structure holds none. The number of a freed handle is not given out again, so the use of a freed handle
- * is found.
- *
- * Through a void pointer, such as the user_data of a callback, pass the handle's number:
- *
- *     register_with_loop(fd, (void *)(uintptr_t)handle.number);
- *     cradle_handle handle = {(uintptr_t)user_data};
+ * A handle holds its object alive and finds it wherever it has moved to. In C it is a structure of its own, so an object
+ * or an integer in its place does not compile. Number 0 means no handle, so a zeroed structure holds none. The number of
+ * a freed handle is not given out again: its use is misuse in every function here, and so is a handle of another heap.
  *
  * Up to 2^31 handles can be open; each costs 16 bytes. A minor collection looks at the handles that were set to young
- * objects since the last one. Marking looks at all handles, in increments.
- *
- * The destruction of the heap closes the handles that are still open. A note (cradle/event.h) says so and gives their
- * number.
- *
- * Every function that is given a handle reports misuse for a freed handle or one from another heap. Nothing here
- * collects.
+ * objects since the last one, marking at all, in increments. Nothing here collects.
  */
 #ifndef CRADLE_HANDLE_H
 #define CRADLE_HANDLE_H

@@ -12,10 +12,9 @@
 
 CRADLE_BEGIN_DECLS
 
-/* Makes a heap. options must have been set up by cradle_options_init. Returns NULL if an option is wrong or if memory
- * or address space runs out; error, unless NULL, then says which. Reads nothing from the environment
- * (cradle_heap_new_from_environment in cradle/runtime.h does). No page of the heap is touched before the first
- * allocation, except for a huge-page pool or a quarantine. */
+/* Makes a heap from options that were set up by cradle_options_init. NULL: an option is wrong, or memory or address space
+ * ran out; error, unless NULL, says which. No page of the heap is touched before the first allocation, except for a
+ * huge-page pool or a quarantine. (cradle_heap_new_from_environment in cradle/runtime.h also obeys the environment.) */
 CRADLE_API cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error);
 /* Frees the heap and all its objects, and removes its prebuilt objects. Objects that are still pinned or have open
  * handles are freed too, and the log says so. Free the heap's mutator first. NULL is ignored. */
@@ -33,9 +32,8 @@ typedef enum cradle_collection_kind {
   CRADLE_COLLECT_MAJOR,
   CRADLE_COLLECT_FULL, /* and empty arenas are given back to the system at once */
   /* And the objects of sparse arenas are moved together, so that the memory between scattered survivors goes back. The
-   * pages of empty memory that stays committed, the nursery included, are dropped as well; their next use costs page
-   * faults again. (With a quarantine the old generation's empty pages are kept: they hold poison.) This takes time for
-   * every live object, as marking does, but all in one pause. */
+   * pages of empty memory that stays committed, the nursery included, are dropped as well (with a quarantine only the
+   * nursery's). This takes time for every live object, as marking does, but all in one pause. */
   CRADLE_COLLECT_COMPACTING,
 } cradle_collection_kind;
 /* Collects now. Any other kind is misuse. */
@@ -56,10 +54,9 @@ CRADLE_API void cradle_external_memory(cradle_mutator *mutator, int64_t bytes);
  * callback is misuse. Does not collect. */
 CRADLE_API bool cradle_heap_verify(cradle_heap *heap, cradle_error *error);
 
-/* Reports misuse as the functions of this library do, for libraries that are built on it. Calls options.on_misuse;
- * without a handler, or if heap is NULL because the heap is not known, it prints the message and aborts. Begin the
- * message with the name of the function that was misused; the place of the call is added (CRADLE_CHECKED). Does not
- * collect. */
+/* Reports misuse as the functions of this library do, for libraries that are built on it. heap NULL: the heap is not
+ * known, so no handler is called. Begin the message with the name of the function that was misused; the place of the
+ * call is added (CRADLE_CHECKED). Does not collect. */
 CRADLE_API CRADLE_COLD __attribute__((__noreturn__)) void cradle_misuse(cradle_heap *heap, const char *message);
 
 /* For programs whose child process goes on to use the heap: call prepare, then fork(), then done in both processes, and

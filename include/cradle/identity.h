@@ -1,11 +1,8 @@
-/* Identity: how a program tells one object from another while objects move.
+/* Identity: how a program tells one object from another while objects move (docs/identity.md).
  *
- * The identity hash is for hash tables that are keyed by the object itself: 24 bits that the object keeps for life, in
- * spare bits of its header. The id is a number that no other object of the heap ever has, for a language's id() and for
- * tools; it is kept beside the object. An object whose hash and id nobody asks for costs nothing more. Nothing here
- * collects.
- *
- * Hashes and ids end with the heap.
+ * The identity hash, 24 bits in the object's header, is for hash tables that are keyed by the object itself. The id, kept
+ * beside the object, is a number that no other object of the heap ever has. An object that is asked for neither costs
+ * nothing more. Both end with the heap. Nothing here collects.
  */
 #ifndef CRADLE_IDENTITY_H
 #define CRADLE_IDENTITY_H
@@ -21,19 +18,18 @@ CRADLE_BEGIN_DECLS
 
 /* The object's identity hash, from 1 to CRADLE_HASH_MASK, the same at every call. The first 16,777,215 objects that a
  * heap is asked about have different hashes, in an order that is the same in every run; after that they repeat. All
- * bits are mixed, so a table may use the low bits. Costs a load and a shift; the first time, a call that stores the
- * hash into the header. Takes no memory, and no time in collections. object: any object of the heap, young, old or
- * prebuilt. */
+ * bits are mixed, so a table may use the low bits. Costs a load and a shift, the first time a call; nothing in
+ * collections. object: any object of the heap, prebuilt ones included. */
 CRADLE_INLINE uint32_t cradle_identity_hash(cradle_mutator *mutator, void *object) {
   uint32_t hash = (uint32_t)(*(const cradle_word *)object >> CRADLE_HASH_SHIFT) & CRADLE_HASH_MASK;
   if (CRADLE_UNLIKELY(hash == 0)) return cradle_identity_hash_slow(mutator, object);
   return hash;
 }
 
-/* Returns the object's id: the same number at every call, which no other object of this heap has or will have. Ids
- * count up from small numbers. An id costs about 50 bytes beside the heap until the object dies. A minor collection
- * looks at each id that was given to a young object since the last one; a major collection looks at all ids, in
- * increments. 0: memory ran out. A NULL object is misuse. */
+/* Returns the object's id: the same number at every call, which no other object of this heap has or will have, counting
+ * up from small ones. It costs about 50 bytes beside the heap until the object dies. A minor collection looks at each id
+ * that was given to a young object since the last one, a major collection at all ids, in increments. 0: memory ran out.
+ * A NULL object is misuse. */
 CRADLE_API uint64_t cradle_id(cradle_mutator *mutator, void *object);
 
 /* Returns the object that has the id. NULL: the object is dead, or a finalizer is about to bring it back, or no object

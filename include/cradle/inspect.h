@@ -1,24 +1,17 @@
 /* Looking into the heap: every live object, who refers to an object, what lies at an address, and a dump for
- * tools/cradle-heap.
+ * tools/cradle-heap (docs/inspecting.md).
  *
  * Nothing here collects or moves an object, so the pointers that a debugger or a VM's own memory tool holds stay valid.
- * Prepare for a walk as for a collection: root your references, and write every slot of each object. A walk reports
- * live objects:
+ * Prepare for a walk as for a collection: root your references, and write every slot of each object. The functions that
+ * a walk calls are callbacks (cradle/base.h). A walk reports live objects: young ones that a minor collection would keep
+ * now, and old ones that are not known to be dead.
  *
- *   live    young objects that a minor collection would keep now, and old objects that are not known to be dead
- *   dead    old objects that the running major collection did not reach, from the end of its marking on
- *
- * Weak slots are not reported as references. The value of an ephemeron is reported as a reference of its holder,
- * whatever its key. An object that a finalizer brings back counts as dead until everything that it leads to is brought
- * back, too. From then on its queue keeps it, as a root. Prebuilt objects are roots, not objects of the heap, and
- * references to them are not reported.
- *
- * Old objects that died since the last marking count as live until the next marking. After a collection of the kind
- * CRADLE_COLLECT_FULL there are no such objects. Young objects are found by following references. (The nursery has
- * holes where reservations were not filled, which hold the headers of earlier objects.) So a young object is not found
- * if only a C variable refers to it, or if only a finalizer would bring it back.
- *
- * The functions that a walk calls are callbacks (cradle/base.h).
+ * - Old objects that died since the last marking count as live; after CRADLE_COLLECT_FULL there are none.
+ * - Young objects are found by following references, so not if only a C variable or a finalizer leads to one.
+ * - Weak slots are no references. The value of an ephemeron is a reference of its holder, whatever its key.
+ * - An object that a finalizer brings back is dead until everything that it leads to is brought back, too. From then on
+ *   its queue keeps it, as a root.
+ * - Prebuilt objects are roots, not objects of the heap, and references to them are not reported.
  */
 #ifndef CRADLE_INSPECT_H
 #define CRADLE_INSPECT_H

@@ -1,16 +1,15 @@
-/* The runtime kit: strings, growable lists, ordered hash maps and symbols, which every language runtime needs. It uses
- * only the public interface, so runtime/kit_*.c is also an example of its use. docs/kit.md is the user's page.
+/* The runtime kit: strings, growable lists, ordered hash maps and symbols, which every language runtime needs
+ * (docs/kit.md). It uses only the public interface, so runtime/kit_*.c is also an example of its use.
  *
- * The kit's objects are objects of the heap like the program's own: slots and roots hold them, and they move. Their
- * contents are values in the heap's encoding (cradle_options.encoding), whatever that is; with plain references a list
- * is a list of references. The structures are public so that reading is inline. Write to them only through the
- * functions. The exceptions are a symbol's value and an array's items, which are stored with cradle_store_value.
+ * The kit's objects are objects of the heap like the program's own. Their contents are values in the heap's encoding,
+ * whatever that is; with plain references a list is a list of references. The structures are public so that reading is
+ * inline. Write to them only through the functions, but to a symbol's value and an array's items with
+ * cradle_store_value.
  *
- *   [kit.1] A function that may collect says so. It roots its own arguments; the caller's variables are stale after it,
- *           as after any call that may collect. Everything else here does not collect and needs nothing rooted.
- *   [kit.2] A function that may collect gets all the memory it needs before it changes an object. When memory runs
- *           out, an out-of-memory handler that longjmps finds the object as it was; if the handler returns, so does the
- *           function, with NULL or false and the object as it was.
+ *   [kit.1] A function that may collect says so, and roots its own arguments. Nothing else here collects, or needs
+ *           anything rooted.
+ *   [kit.2] A function that may collect gets all the memory it needs before it changes an object. When memory runs out,
+ *           the object is as it was, and the function returns NULL or false if the out-of-memory handler returns.
  *   [kit.3] No bit of a value is reserved: every word can be a key, a value or an item, the zero word included.
  */
 #ifndef CRADLE_KIT_H
@@ -63,8 +62,8 @@ CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_kit_add_types(cradle_heap *heap
 
 /* A hash of bytes, never 0. It does not defend against keys that are chosen to collide. */
 CRADLE_API uint64_t cradle_kit_hash_bytes(const void *bytes, size_t length);
-/* The hash for comparison by identity, for hash functions of the program's own: it stays the same when the object
- * moves. Strings and symbols are hashed by their bytes, other objects by cradle_identity_hash. */
+/* The hash for comparison by identity, for hash functions of the program's own. Strings and symbols are hashed by their
+ * bytes, other objects by cradle_identity_hash. */
 CRADLE_API uint64_t cradle_kit_hash_identity(const cradle_kit *kit, cradle_value value);
 
 /* --- strings: immutable bytes --- */
@@ -141,6 +140,7 @@ CRADLE_API bool cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *l
     CRADLE_MAY_COLLECT;
 /* Removes the item at index and returns it; later items move down. It is misuse unless index < list->length. */
 CRADLE_API cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index);
+
 /* --- maps: from values to values, in the order of insertion --- */
 
 /* How a map compares keys. Equal keys must always have equal hashes. The functions must not collect and must not change
@@ -169,8 +169,8 @@ typedef struct cradle_kit_entries {
 
 /* A map's index: open addressing, at most half full, a colliding key in the next slot. A slot is CRADLE_KIT_MAP_FREE,
  * CRADLE_KIT_MAP_REMOVED, or hash ^ entry: a key's hash, exclusive or the number of its entry. A lookup computes slot ^
- * hash, with the hash of the key that it looks for. The result is at most the mask only if the two hashes agree in the
- * bits above the mask. If the keys differ, the result is meaningless; check it against `used`. */
+ * hash, with the hash of the key that it looks for. If the keys differ, the result is meaningless; check it against
+ * `used`. */
 typedef struct cradle_kit_index {
   uint64_t header;
   uint64_t length;  /* of the words */
@@ -242,19 +242,18 @@ typedef struct cradle_kit_symbol {
   cradle_value value; /* for the program to use, for instance as a global variable; zero at first */
 } cradle_kit_symbol;
 
-/* A table of symbols is a weak set (cradle/weak_set.h) that holds only symbols: cradle_weak_set_new makes it,
- * cradle_weak_set_free frees it. A symbol to which only its table refers dies, and its value with it; the same name
- * later gives a new symbol. A program that finds its variables by name must hold the symbols to which it gave
- * values. To look a name up without making a symbol, call cradle_weak_set_find with cradle_kit_hash_bytes of the name
- * and an equality of your own. */
+/* A table of symbols is a weak set (cradle/weak_set.h) that holds only symbols. A symbol to which only its table refers
+ * dies, and its value with it: a program that finds its variables by name must hold the symbols to which it gave values.
+ * To look a name up without making a symbol, call cradle_weak_set_find with cradle_kit_hash_bytes of the name and an
+ * equality of your own. */
 
 /* Returns the symbol with that name, and makes it if there is none. The bytes of the name lie outside the heap. */
 CRADLE_API cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,
                                                 size_t length) CRADLE_MAY_COLLECT;
-/* As cradle_kit_intern, with a string, which becomes the name of a new symbol. A program that wants to compare strings
- * by address uses the symbol's name: there is only one such string for each content. */
+/* As cradle_kit_intern, with a string, which becomes the name of a new symbol: the only such string for its content. */
 CRADLE_API cradle_kit_symbol *cradle_kit_intern_string(const cradle_kit *kit, cradle_weak_set *symbols,
                                                        cradle_kit_string *name) CRADLE_MAY_COLLECT;
+
 /* --- the rows of the type table --- */
 
 /* clang-format off */ /* it takes the rows for Objective-C */

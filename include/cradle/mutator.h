@@ -4,25 +4,23 @@
  * write only free, top, shadow_top, shadow_watermark, scoped_top, registered and reserved_end, and only as these
  * headers do.
  *
- * Allocation moves free up to top. The collector lowers top to be called at the next allocation. The shadow stack and
+ * Allocation moves free up to top, which the collector lowers to be called at the next allocation. The shadow stack and
  * the stack of scoped roots are arrays of words; the watermark says how much of the shadow stack has not changed since
  * the last collection. Exactly:
  *   [mutator.1] free <= end of the nursery. The last object may lie in the slack behind the nursery; then free <= end
  *               of the slack. Both are 8-byte aligned; [free, end) is unused.
- *   [mutator.2] top <= end. It is lower, down to 0, while the next allocation must take the slow path: because of a
- *               request from another thread, a stress mode, a no-collection region, or a callback that must not
- *               allocate. It is also at most the next sample point, and at most the point where the collector next
- *               compares an allocation's size with its descriptor. Only calls into the library by the mutator's own
- *               thread raise it.
+ *   [mutator.2] top <= end, the next sample point, and the point where the collector next compares an allocation's size
+ *               with its descriptor. It is lower, down to 0, while the next allocation must take the slow path: because
+ *               of a request from another thread, a stress mode, a no-collection region, or a callback. Only calls into
+ *               the library by the mutator's own thread raise it.
  *   [mutator.3] shadow_base <= shadow_watermark <= shadow_top <= shadow_limit; [shadow_base, shadow_top) are roots.
  *   [mutator.4] registered <= registered_end. Up to registered_end, objects can be registered without overflowing any
  *               list of the collector when the next minor collection looks at them.
  *   [mutator.5] A mutator is used by the thread it is attached to. When that thread ends, it is attached to none.
- *   [mutator.6] No word below shadow_watermark refers to a young object. A minor collection has looked at each of these
- *               words and promoted what it refers to, and none was written since. So minor collections skip these
- *               words, and deep recursion costs only what changed. A collection raises the watermark to the top; code
- *               that pops or may write a word below it lowers it first. Scoped roots have no watermark, because any
- *               function that has their address may write them.
+ *   [mutator.6] No word below shadow_watermark refers to a young object, because none was written since a minor
+ *               collection looked at them. So minor collections skip these words, and deep recursion costs only what
+ *               changed. A collection raises the watermark to the top; code that pops or may write a word below it
+ *               lowers it first. Scoped roots have no watermark: any function that has their address may write them.
  *   [mutator.7] scoped_base <= scoped_top <= scoped_limit. [scoped_base, scoped_top) are the open scoped roots, the
  *               innermost last. Each is a word with the address of its variable and flags in the low bits
  *               (CRADLE_SCOPED_VALUE and CRADLE_SCOPED_NAMED). With CRADLE_SCOPED_NAMED the words below it are the
@@ -72,15 +70,13 @@ typedef struct cradle_reservation {
 #define CRADLE_MUTATOR_SHADOW_WATERMARK_OFFSET 32
 
 /* Makes the heap's mutator, attached to the calling thread. In this version a heap has one mutator at a time; asking
- * for a second one is misuse. Returns NULL when memory runs out: the system refused the first pages of the shadow stack
- * or of the scoped roots; a note to the listener and in the log names the limit. Does not collect. */
+ * for a second one is misuse. NULL: memory ran out; a note (cradle/event.h) names the limit. Does not collect. */
 CRADLE_API cradle_mutator *cradle_mutator_new(cradle_heap *heap) CRADLE_GRANTS_COLLECTION;
-/* Ends the mutator. First empties the nursery with a minor collection; objects that only this mutator's roots held are
- * dropped. Its shadow stack must be empty, and its own root stack must run. Scoped roots may be open, as the ones in
- * main are. They are no longer roots, and their scopes may end later, even after the heap is freed. (About 500 bytes of
- * the mutator stay allocated until the last of these scopes ends.) Root stacks of coroutines are emptied; free them
- * before or after. A mutator that is attached to no thread is attached to the calling thread first; if its thread
- * ended, its shadow stack need not be empty. NULL is ignored. */
+/* Ends the mutator, after a minor collection that drops what only its roots held. Its shadow stack must be empty (unless
+ * its thread ended), and its own root stack must run. Scoped roots may be open, as the ones in main are. They are no
+ * longer roots, and their scopes may end later, even after the heap is freed; until then about 500 bytes stay. Root
+ * stacks of coroutines are emptied; free them before or after. A mutator that is attached to no thread is attached to the
+ * calling thread first. NULL is ignored. */
 CRADLE_API void cradle_mutator_free(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 /* Hands a mutator to another thread: detach on the old thread, then attach on the new thread. The program must order
  * the two calls with a lock, a join or the like. Does not collect.
@@ -97,14 +93,12 @@ CRADLE_API void cradle_mutator_attach(cradle_mutator *mutator) CRADLE_GRANTS_COL
 CRADLE_INLINE void cradle_safepoint(cradle_mutator *mutator) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(__atomic_load_n(&mutator->top, __ATOMIC_RELAXED) == NULL)) cradle_safepoint_slow(mutator);
 }
-/* Asks for a minor collection at the mutator's next safepoint (allocation slow path or poll). It is the only function
- * in this header that any thread may call; the mutator must not be freed meanwhile. Several requests may be served by
- * one collection, but no request is lost. Does not collect itself. */
+/* Asks for a minor collection at the mutator's next safepoint (allocation slow path or poll). Any thread may call it; the
+ * mutator must not be freed meanwhile. One collection may serve several requests; none is lost. Does not collect. */
 CRADLE_API void cradle_safepoint_request(cradle_mutator *mutator);
 
 /* A region in which nothing may collect: allocation, polls and explicit collections are misuse until the matching end.
- * Regions nest. In the outermost region of a function, clang's -Wthread-safety finds calls that may collect, and early
- * returns. The two functions do not collect. */
+ * Regions nest. In a function's outermost one, clang's -Wthread-safety finds calls that may collect, and early returns. */
 CRADLE_API void cradle_no_collect_begin(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 CRADLE_API void cradle_no_collect_end(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
 

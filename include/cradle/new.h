@@ -1,13 +1,11 @@
 /* Allocation by type and size: cradle_new inline, cradle_new_with for all else, and reservations. Programs written by
  * hand use the macros of cradle/typed.h; programs whose types are made at run time have no C structures and call these
- * functions. docs/jit.md shows what generated code does. Every function here may collect.
+ * functions. docs/jit.md shows what generated code does, docs/design/fast-path.md the machine code and its cost. Every
+ * function here may collect.
  *
- * In a loop, CRADLE_NEW_UNINITIALIZED compiles to: load free, add, compare with top, branch, store the header, store
- * free. docs/design/fast-path.md shows the machine code and its cost; a test counts its instructions.
- *
- * Sizes are bytes, rounded up to a multiple of 8 and to at least CRADLE_OBJECT_MIN_BYTES. The type's descriptor must
- * give the same size. The slow path compares type and size with the descriptor: the first 1,000 allocations of a heap
- * take it, and one in each MiB after them. Compile with CRADLE_CHECKED=1 to check every allocation.
+ * Sizes are bytes, rounded up to a multiple of 8 and to at least CRADLE_OBJECT_MIN_BYTES. The slow path compares type and
+ * size with the type's descriptor: the first 1,000 allocations of a heap take it, and one in each MiB after them. With
+ * CRADLE_CHECKED=1 every allocation is compared.
  */
 #ifndef CRADLE_NEW_H
 #define CRADLE_NEW_H
@@ -43,20 +41,17 @@ typedef struct cradle_array_layout {
 #define CRADLE_PINNED UINT32_C(1)
 
 /* Allocates an object of any type, with or without items, young or old from the start; out of line. flags: 0 or
- * CRADLE_PINNED. If the type has services (weak slots, ephemerons, a finalizer, a destructor, an external size), the
- * object is registered, so that the collector knows when it dies. CRADLE_PINNED for such a type is misuse. The object
- * comes zeroed, with its length stored. A count whose size overflows counts as out of memory.
- *
- * layout: the structure's, in bytes. It is compared with the type's descriptor in every build. For a type without
- * items, item_size, length_offset and count are 0. A layout of zeros stands for the descriptor's own. */
+ * CRADLE_PINNED, which is misuse for a type with services (weak slots, ephemerons, a finalizer, a destructor, an external
+ * size). The object comes zeroed, with its length stored. A count whose size overflows counts as out of memory. layout:
+ * compared with the type's descriptor in every build; zeros stand for the descriptor's own. For a type without items,
+ * item_size, length_offset and count are 0. */
 CRADLE_API void *cradle_new_with(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
                                  uint32_t flags) CRADLE_MAY_COLLECT;
 
-/* Reserves room for objects of size bytes in all, with one check. size is at most CRADLE_NURSERY_OBJECT_MAX_BYTES; more
- * is misuse. Carve the objects with CRADLE_NEW_RESERVED and CRADLE_NEW_RESERVED_ARRAY (cradle/typed.h). The next call
- * that may collect ends the reservation. You need not use all of it: the rest is lost until the nursery is emptied.
- * Keep the reservation in a local variable: the compiler then holds it in registers. If memory ran out, its free is
- * NULL. */
+/* Reserves room for objects of size bytes in all, with one check; more than CRADLE_NURSERY_OBJECT_MAX_BYTES is misuse.
+ * Carve the objects with CRADLE_NEW_RESERVED and CRADLE_NEW_RESERVED_ARRAY (cradle/typed.h). The next call that may
+ * collect ends the reservation; what is left of it is lost until the nursery is emptied. In a local variable it lies in
+ * registers. If memory ran out, its free is NULL. */
 CRADLE_INLINE cradle_reservation cradle_reserve(cradle_mutator *mutator, size_t size) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_reserve_slow(mutator, size);
   cradle_reservation reservation = {mutator->free, mutator->free + ((size + 7) & ~(size_t)7), mutator};

@@ -3,10 +3,7 @@
  * An object is a run of 8-byte words. Its first word is the header. The low 32 bits of the header are the type id: an
  * index into the heap's type table, usually a constant of an enum of the embedder's. The high 32 bits are flags of the
  * collector.
- *
- * Invariants
- *   [object.1] Sizes are multiples of 8, at least CRADLE_OBJECT_MIN_BYTES. Allocation rounds a size up to a multiple of
- *              8.
+ *   [object.1] Sizes are multiples of 8, at least CRADLE_OBJECT_MIN_BYTES; allocation rounds up.
  *   [object.2] A new object's flags are zero, so that allocation stores one constant; only CRADLE_PINNED sets some.
  *              While the object is young, only its identity hash and the flag for an id can be added
  *              (cradle/identity.h). So a test for a type must compare the low half of the header, not the whole header.
@@ -18,7 +15,6 @@
 
 #include <cradle/base.h>
 
-/* Addresses and sizes of objects are multiples of the alignment. Sizes are at least the minimum. */
 #define CRADLE_OBJECT_ALIGNMENT 8
 #define CRADLE_OBJECT_MIN_BYTES 16
 /* The largest object that is allocated in the nursery, and the largest reservation, whatever the nursery's size. The

@@ -1,15 +1,11 @@
-/* Pins: they keep an object's address valid during a system call or a foreign call.
+/* Pins keep an object's address valid during a system call or a foreign call (docs/pins.md).
  *
  * A pinned object does not move and does not die until it has been unpinned as often as it was pinned. Only old objects
  * are pinned, so that the nursery stays one piece: to pin a young object, a minor collection promotes it first.
- * Allocate a buffer that you will pin anyway with CRADLE_PINNED (CRADLE_NEW_WITH). It is old from the start, and needs
- * no collection; even the first store of a reference into it needs the barrier.
+ * Allocate a buffer that you will pin anyway with CRADLE_PINNED (CRADLE_NEW_WITH).
  *
  * Up to 2^31 objects can be pinned. A pin costs about 50 bytes beside the heap and nothing in minor collections;
  * marking visits pinned objects in increments; compaction leaves them where they are, and their arenas in use.
- *
- * Objects that are still pinned when the heap is freed are freed like all others. A note (cradle/event.h) says so and
- * gives their number.
  */
 #ifndef CRADLE_PIN_H
 #define CRADLE_PIN_H

@@ -1,15 +1,10 @@
-/* Prebuilt objects: static data of the program that have a header and are used as objects. They may refer into the
- * heap.
+/* Prebuilt objects: static data of the program that have a header and are used as objects (docs/prebuilt.md).
  *
  *   static pair empty_list = {.header = T_PAIR};
  *   cradle_prebuilt_add(heap, &empty_list);
  *
- * Use a prebuilt object like any other: store into it with the barrier, refer to it from anywhere, ask for its hash. It
- * neither moves nor dies. Its header must be the type id, and its memory must be writable and aligned to 8 bytes. It
- * costs collections nothing until the program stores into it. From then on it is a root of major collections, and each
- * minor collection after a store looks at it.
- *
- * An object is registered with one heap at a time. Freeing the heap removes all its prebuilt objects. Nothing here
+ * A prebuilt object neither moves nor dies; in all else it is used like any other. Its header must be the type id, its
+ * memory writable and aligned to 8 bytes. It is registered with one heap at a time, whose end removes it. Nothing here
  * collects.
  */
 #ifndef CRADLE_PREBUILT_H

@@ -1,8 +1,5 @@
-/* The program's stack, for the allocation profiler (docs/profiler.md). The collector does not use it.
- *
- * The profiler runs in heaps made by cradle_heap_new_from_environment (cradle/runtime.h) when the user sets
- * CRADLE_PROFILE. Without a stack it reports types and sizes only. With cradle_options.stack it also reports where in
- * the program they are allocated.
+/* The program's stack, for the allocation profiler (docs/profiler.md), which runs in heaps made by
+ * cradle_heap_new_from_environment when the user sets CRADLE_PROFILE. Without a stack it reports types and sizes only.
  */
 #ifndef CRADLE_PROFILE_H
 #define CRADLE_PROFILE_H

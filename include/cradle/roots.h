@@ -1,8 +1,8 @@
 /* Roots: how the collector learns which references the program itself holds.
  *
- * A reference in a C local, register or global that is not rooted is stale after the next call that may collect. There
- * are five ways to root a reference. When its object moves, the collector updates the root. No function here collects.
- * Use none of them in a callback (cradle/base.h): it is undefined whether the collection sees what is pushed there.
+ * A reference in a C local, register or global that is not rooted is stale after the next call that may collect. When
+ * its object moves, the collector updates the root. No function here collects. Use none of them in a callback
+ * (cradle/base.h): it is undefined whether the collection sees what is pushed there. There are five ways to root:
  *
  *   shadow stack    push before the call, reload after it: for generated code and careful VMs; cheapest
  *   scoped roots    CRADLE_ROOT(mutator, variable): for C written by hand; released at the end of the scope
@@ -55,16 +55,14 @@ CRADLE_INLINE cradle_word *cradle_peek(cradle_mutator *mutator, size_t index) {
 
 /* --- longjmp --- */
 
-/* What a setjmp must save and a longjmp restore: the root stack (below), and how deep the shadow stack, the scoped
- * roots and the no-collection regions are. A longjmp runs no cleanup, so restore right after it lands. Code that is
- * compiled with CRADLE_CHECKED finds a missing restore, and so do the verifier (CRADLE_VERIFY=1, CRADLE_STRESS=auto)
- * and the end of a scope that was open at the setjmp. Rooted locals of the function with the setjmp must be volatile.
- * If the longjmp left a coroutine, restoring switches back to the root stack of the setjmp. Neither function collects.
- * Restoring a checkpoint that is deeper than the stacks are now is misuse.
+/* What a setjmp must save and a longjmp restore, which runs no cleanup: the root stack (below), and how deep the shadow
+ * stack, the scoped roots and the no-collection regions are. Restore right after the longjmp lands. CRADLE_CHECKED code,
+ * the verifier and the end of a scope that was open at the setjmp find a missing restore. Rooted locals of the function
+ * with the setjmp must be volatile. If the longjmp left a coroutine, restoring switches back to the root stack of the
+ * setjmp. Restoring a checkpoint that is deeper than the stacks are now is misuse. Neither function collects.
  *
  * A C++ exception runs the cleanups of the C functions that it passes only if these were compiled with -fexceptions.
- * Without it, use a checkpoint, or compile them so: code that is compiled with CRADLE_CHECKED finds the roots that were
- * left open, by name and line. */
+ * Else use a checkpoint; CRADLE_CHECKED code finds the roots that were left open, by name and line. */
 typedef struct cradle_checkpoint {
   size_t shadow_depth, scoped_depth; /* words */
   uint64_t no_collect_depth;
@@ -76,12 +74,10 @@ CRADLE_API void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_
 /* --- scoped roots --- */
 
 /* Roots a local pointer variable until the end of its scope. Until then the variable must always hold a valid reference
- * or NULL. A variable that is no pointer does not compile. The stack of scoped roots grows up to
- * options.shadow_stack_bytes; more is misuse with a message. In a switch, give each case that roots a variable its own
- * braces: otherwise a jump to a later case skips CRADLE_ROOT and still ends its scope, and gcc does not warn.
- *
- * A binding in another language opens and closes scopes with the functions behind the macro, cradle_scope_open and
- * cradle_scope_close (cradle/detail/roots.h). Scopes must end in the reverse order. */
+ * or NULL. A variable that is no pointer does not compile. More than options.shadow_stack_bytes of scoped roots are
+ * misuse. In a switch, give each case that roots a variable its own braces: otherwise a jump to a later case skips
+ * CRADLE_ROOT and still ends its scope, and gcc does not warn. A binding in another language opens and closes scopes, in
+ * the reverse order, with cradle_scope_open and cradle_scope_close (cradle/detail/roots.h). */
 #define CRADLE_ROOT(mutator, variable) \
   CRADLE_STATIC_ASSERT_(CRADLE_IS_POINTER_(variable), "CRADLE_ROOT: " #variable " is not a pointer variable"); \
   CRADLE_SCOPED_(mutator, variable, CRADLE_KIND_REFERENCE, #variable, CRADLE_JOIN(cradle_root_, __COUNTER__))
@@ -93,15 +89,12 @@ CRADLE_API void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_
 
 /* --- root ranges --- */
 
-/* A root range: a VM's value stack. One pointer variable of the embedder's points to its first word, another behind its
- * last word; both may have any pointer type. The collector reads the two variables at every collection, so the stack
- * may grow and be reallocated. A base above the top, or other impossible addresses, are misuse, found when the range is
- * added and when a collection begins. Each word holds a current value or zero. Make the structure with
- * CRADLE_ROOT_RANGE; it belongs to the embedder and must stay in place, unchanged, while it is registered. Any number
- * of ranges may be registered. Adding and removing one take constant time.
- *
- * Every collection looks at every range, except at those of suspended root stacks (below): set `stack` before the range
- * is added to make it one of a root stack's. */
+/* A root range: a VM's value stack, in which each word holds a current value or zero. One pointer variable of the
+ * embedder's points to its first word, another behind its last word; both may have any pointer type. The collector reads
+ * the two variables at every collection, so the stack may grow and be reallocated. A base above the top, or other
+ * impossible addresses, are misuse, found when the range is added and when a collection begins. Make the structure with
+ * CRADLE_ROOT_RANGE; it belongs to the embedder and must stay in place, unchanged, while it is registered. Set `stack`
+ * before the range is added to make it one of a root stack's (below). Adding and removing one take constant time. */
 typedef struct cradle_root_range {
   struct cradle_root_range *next;  /* used by the collector */
   struct cradle_root_range **link; /* used by the collector */
@@ -113,8 +106,7 @@ typedef struct cradle_root_range {
   struct cradle_root_stack *stack; /* the root stack that it belongs to; NULL: none */
 } cradle_root_range;
 /* Makes a range from the two pointer variables, whose addresses it takes: CRADLE_ROOT_RANGE(vm->base, vm->top,
- * CRADLE_KIND_REFERENCE, "stack"). Anything else than a pointer variable, such as the array of the words, does not
- * compile. */
+ * CRADLE_KIND_REFERENCE, "stack"). What is no pointer variable, such as an array, does not compile. */
 #define CRADLE_ROOT_RANGE(base_variable, top_variable, kind_of_words, name_or_null) \
   CRADLE_RANGE_(base_variable, top_variable, kind_of_words, name_or_null)
 /* Register a range, and remove it. It is misuse to add a range twice, to add an incomplete one or one of another
@@ -125,16 +117,15 @@ CRADLE_API void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_ra
 
 /* --- root stacks: one for each coroutine --- */
 
-/* A root stack holds the roots of one coroutine: its scoped roots, its shadow stack, the ranges that name it, and its
- * open no-collection regions. A mutator has one of its own and runs on that until it switches. A coroutine with a C
- * stack of its own needs a root stack of its own, because its scopes end in another order than those of the others;
- * docs/coroutines.md shows it.
+/* A root stack holds the roots of one coroutine with a C stack of its own: its scoped roots, its shadow stack, the ranges
+ * that name it, and its open no-collection regions (docs/coroutines.md). A mutator has one of its own and runs on that
+ * until it switches.
  *
  * A root stack that does not run is suspended. Its roots keep objects alive and are updated when objects move, but a
  * minor collection looks only at root stacks that ran since the last one. So nothing may write a rooted variable or
- * a word of a suspended root stack, unless it is switched to before the next call that may collect. (The mutator's own
- * root stack is excepted: its scoped roots are always looked at, so that a coroutine may write a result into a variable
- * of the main program.) The verifier finds a suspended root that was written to, and names it. */
+ * a word of a suspended root stack, unless it is switched to before the next call that may collect. (Except for the
+ * scoped roots of the mutator's own root stack, so that a coroutine may write a result into a variable of the main
+ * program.) The verifier finds a suspended root that was written to, and names it. */
 typedef struct cradle_root_stack cradle_root_stack;
 /* Makes a root stack that is suspended and empty: about 250 bytes, in constant time. Its parts grow as they are used,
  * up to options.shadow_stack_bytes each. When its shadow stack grows, the words move: an address from cradle_peek holds
@@ -142,9 +133,8 @@ typedef struct cradle_root_stack cradle_root_stack;
 CRADLE_API cradle_root_stack *cradle_root_stack_new(cradle_mutator *mutator);
 /* Frees a suspended root stack, in constant time for each of its ranges, which are removed. Its scopes may be open and
  * its words may be pushed: they are no roots any more, and the coroutine must not go on. It may be called in a
- * destructor, so an object can own the root stack of its coroutine. A root stack may also outlive its mutator and its
- * heap; all that it is good for then is to be freed. It is misuse to free one that runs. NULL is ignored. Does not
- * collect. */
+ * destructor, so an object can own the root stack of its coroutine, and after the mutator and the heap are gone. It is
+ * misuse to free one that runs. NULL is ignored. Does not collect. */
 CRADLE_API void cradle_root_stack_free(cradle_root_stack *stack);
 /* Suspends the running root stack and goes on with another, in constant time: call it right before the machine's stack
  * is switched. NULL is the mutator's own root stack. Returns the one that ran, in the same way. An open reservation

@@ -1,14 +1,11 @@
 /* Sampling: the collector reports about one allocation in each interval of bytes, with its type, its size and whether
- * it survived.
+ * it survived. The profiler (docs/profiler.md) uses it, and so may a program. The idea is from the allocation sampling
+ * of VMProf and RPython: a sample point lowers the nursery's top, so an allocation between two samples costs no more
+ * than without a sampler.
  *
- * The collector lowers the nursery's top to the next sample point. The fast path then finds the point with the check
- * that it makes anyway, so an allocation between two samples costs no more than without a sampler. The idea is from the
- * allocation sampling of VMProf and RPython. The runtime's profiler (docs/profiler.md) uses this header, and so may a
- * program.
- *
- * Which bytes are sampled: the bytes that a heap allocates, in their order, are cut into stretches of interval_bytes,
- * and one random word in each stretch is a sample point. So each byte has the same chance whatever the size of its
- * object, a large object may hold several points, and a loop does not fall in step with the interval.
+ * The bytes that a heap allocates, in their order, are cut into stretches of interval_bytes, and one random word in each
+ * is a sample point. So each byte has the same chance whatever the size of its object, a large object may hold several
+ * points, and a loop does not fall in step with the interval.
  */
 #ifndef CRADLE_SAMPLE_H
 #define CRADLE_SAMPLE_H

@@ -1,10 +1,7 @@
-/* Statistics: what a heap's collector has done, what the heap holds now, and what its memory is.
+/* Statistics: what a heap's collector has done, what the heap holds now, and what its memory is (docs/statistics.md).
  *
  *     cradle_statistics now;
  *     cradle_heap_statistics(heap, &now, sizeof now);
- *
- * CRADLE_STATS=1 in the environment of a program that uses cradle_heap_new_from_environment prints these figures, and
- * quantiles of the pauses, when the heap is freed, without a line of code.
  *
  * The functions here only read. They may be called in callbacks of the collector, too; in the middle of a collection
  * the answer may describe the time before or after it. None of them collects.

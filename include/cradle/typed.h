@@ -7,15 +7,12 @@
  *     point *p = CRADLE_NEW(m, point, POINT);
  *     string *s = CRADLE_NEW_ARRAY(m, string, STRING, bytes, length, 16);
  *
- * The second line reads: a string of type STRING with 16 items in its member `bytes`, and their number in its member
- * `length`. Both lines are inline: as long as the nursery has room they make no call.
+ * The second line makes a string with 16 items in its member `bytes`, and their number in its member `length`. As long as
+ * the nursery has room, neither line makes a call.
  *
- * The type's descriptor must agree with the structure: its size is sizeof(structure), its item_size the size of an
- * item, its length_offset the offset of the length. The slow path checks this in every build; a heap's first 1,000
- * allocations take it, and later at least one in each MiB. With CRADLE_CHECKED=1 every allocation is checked. Objects
- * that are carved out of a reservation have no slow path: only CRADLE_CHECKED=1 checks them.
- *
- * NULL: memory ran out. Arguments are evaluated once.
+ * The type's descriptor must agree with the structure: its size is sizeof(structure), its item_size the size of an item,
+ * its length_offset the offset of the length. cradle/new.h says when that is checked; of what is carved out of a
+ * reservation, with CRADLE_CHECKED=1 only. NULL: memory ran out. Arguments are evaluated once.
  */
 #ifndef CRADLE_TYPED_H
 #define CRADLE_TYPED_H
@@ -31,25 +28,20 @@
 /* Undefined after the header: every slot must be written before the next call that may collect. May collect. */
 #define CRADLE_NEW_UNINITIALIZED(mutator, structure, type) \
   ((structure *)cradle_new_uninitialized((mutator), (type), CRADLE_SIZE_(structure)))
-/* As CRADLE_NEW_UNINITIALIZED, but NULL where that would call the slow path, and always in a callback of the collector
- * and in a no-collection region. It is for code that roots its references only if a collection may come: on NULL it
- * roots what it needs and calls CRADLE_NEW. Does not collect. */
+/* As CRADLE_NEW_UNINITIALIZED, but NULL where that would call the slow path, in a callback of the collector and in a
+ * no-collection region. On NULL, root what you need and call CRADLE_NEW. Does not collect. */
 #define CRADLE_NEW_FAST(mutator, structure, type) \
   ((structure *)cradle_new_fast((mutator), (type), CRADLE_SIZE_(structure)))
 /* For what CRADLE_NEW refuses: with flags 0, types with services (weak slots, ephemerons, a finalizer, a destructor or
- * an external size), inline at about five instructions more than CRADLE_NEW; with CRADLE_PINNED, an object that is old
- * and pinned from the start, out of line. Even the first store of a reference into that needs the barrier. Zeroed. May
- * collect. */
+ * an external size), inline; with CRADLE_PINNED, an object that is old and pinned from the start, into which even the
+ * first store of a reference needs the barrier. Zeroed. May collect. */
 #define CRADLE_NEW_WITH(mutator, structure, type, flags) \
   ((structure *)cradle_new_flagged((mutator), (type), CRADLE_SIZE_(structure), (flags)))
 /* Carved out of the reservation at the given address. Undefined after the header. Does not collect. */
 #define CRADLE_NEW_RESERVED(reservation, structure, type) \
   ((structure *)cradle_new_reserved((reservation), (type), CRADLE_SIZE_(structure)))
 
-/* --- objects with items --- */
-
-/* In each of these macros, items and length name members of the structure: items its last member, length the one that
- * holds the number of items. count is stored there. */
+/* --- objects with items: items and length name the structure's last member and the one where count is stored --- */
 
 /* Zeroed after header and length. A count whose size overflows is out of memory. May collect. */
 #define CRADLE_NEW_ARRAY(mutator, structure, type, items, length, count) \

@@ -1,29 +1,26 @@
-/* Weak slots and ephemerons: references that do not keep their object alive.
+/* Weak slots and ephemerons: references that do not keep their object alive (docs/order-of-death.md).
  *
  * A weak slot is a word of an object that the type's descriptor declares (cradle_type.weak, or CRADLE_ITEMS_WEAK for
  * arrays). When nothing else leads to its object, the slot becomes the all-zero word. An ephemeron is a key and a value
  * in neighbouring words (cradle_type.ephemerons, or CRADLE_ITEMS_EPHEMERONS): the key is weak, and the value is alive
  * as long as the ephemeron and its key are, even if the value itself leads to the key. When the key dies, both words
  * become zero. A key that is no reference (an immediate, zero) never dies. Arrays of ephemerons serve as tables with
- * weak keys, arrays of weak slots as tables with weak values; for weak keys and weak values, use weak slots for both.
- * With cradle_type.weak_values all of these words are values in the heap's encoding.
+ * weak keys, arrays of weak slots as tables with weak values. With cradle_type.weak_values all of these words are values
+ * in the heap's encoding.
  *
- * Reading. While a major collection clears weak slots in increments, a slot may still hold a dead object. So read weak
- * slots and keys with the functions below, which return zero for a dead object. Once a key was found alive, its value
- * may be read directly. A slot may be compared directly with an object that is known to be alive.
+ * Reading. While a major collection clears weak slots in increments, a slot may still hold a dead object, so read weak
+ * slots and keys with the functions below. The value of a key that was found alive may be read directly, and a slot
+ * compared with an object that is known to be alive.
  *
- * Writing. Write them like any slot: with cradle_store, cradle_store_value, or the write barrier after a plain store.
- * An ephemeron whose key reads as zero is empty: write both its words, or a dead value would get a live key. If you
- * leave it alone and a finalizer brings its key back, the ephemeron has its key and value again when clearing is over.
+ * Writing. Write them like any slot, with the barrier. An ephemeron whose key reads as zero is empty: write both its
+ * words, or a dead value would get a live key.
  *
  * Order. For the program, all weak slots to dead objects become zero at once, before any finalizer runs. An object that
  * a finalizer brings back is no longer in any weak slot, but still in ephemerons of which it is the key.
- * docs/order-of-death.md has the whole order.
  *
- * Cost. Heaps without weak slots and ephemerons pay nothing. A weak slot or a pair costs a few nanoseconds at its first
- * minor collection and in each major collection. If the program stores into an old object with weak slots or
- * ephemerons, the next minor collection looks at the whole object. A chain of ephemerons takes linear time in any
- * order. For tables of some thousand entries that only intern, use weak sets (cradle/weak_set.h).
+ * Cost. A weak slot or a pair costs a few nanoseconds at its first minor collection and in each major collection;
+ * one that was stored into is looked at by the next minor collection. A chain of ephemerons takes linear time in any
+ * order. For tables that only intern, use weak sets (cradle/weak_set.h).
  *
  * When the heap is freed nothing happens to weak slots and ephemerons. No function here collects.
  */

@@ -1,15 +1,13 @@
 /* Weak sets: hash sets that do not keep their objects alive, for intern tables.
  *
  * A set lies outside the heap and belongs to the embedder, who gives it a hash and an equality; the hash must depend on
- * an object's contents, not on its address. Dead objects disappear from the set, objects that move stay in it. An
- * object found in the set is alive, even while a major collection is under way.
+ * an object's contents, not on its address. Dead objects disappear from the set when weak slots are cleared, before
+ * finalizers; objects that move stay in it. An object found in the set is alive, even while a major collection is under
+ * way.
  *
- * Cost. A place takes 16 bytes. In a large set that grows, between 3/8 and 3/4 of the places are taken. If fewer than a
- * sixteenth are taken, the next addition makes the set smaller. A minor collection looks only at the entries that were
- * added since the last one; a major collection looks at all entries, in increments.
- *
- * Order. Dead objects disappear when weak slots are cleared, before finalizers. The function swept, a callback
- * (cradle/base.h), is called at the end of the order of death. It is not called when the set is freed.
+ * Cost. A place takes 16 bytes. In a large set that grows, between 3/8 and 3/4 of the places are taken. A minor
+ * collection looks only at the entries that were added since the last one; a major collection looks at all, in
+ * increments.
  *
  * No function here collects, unless equal does; equal must not.
  */
@@ -25,7 +23,8 @@ typedef struct cradle_weak_set cradle_weak_set;
 
 /* Whether the object is the one that key describes. */
 typedef bool (*cradle_weak_equal_function)(const void *object, const void *key);
-/* Reports how many objects died and were removed since the last call; never 0. */
+/* Reports how many objects died and were removed since the last call; never 0. A callback (cradle/base.h), called at the
+ * end of the order of death, but not when the set is freed. */
 typedef void (*cradle_weak_swept_function)(void *data, size_t removed);
 
 /* Makes an empty set of the heap. swept may be NULL. NULL: memory ran out. */

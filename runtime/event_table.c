@@ -74,6 +74,9 @@ static const char *thp_word(uint32_t mode) {
 #define PAUSES(member) offsetof(crd_figures, pauses.member)
 #define FIGURE(member) offsetof(crd_figures, member)
 #define HEAD(member) offsetof(crd_head, member)
+#define IF_MAJOR .only_with = STATISTICS(major_collections)
+#define IF_RESIDENT .only_with = STATISTICS(resident_bytes)
+#define IF_BESIDE .only_with = STATISTICS(beside_ns)
 
 static const crd_field head_fields[] = {
     {FIELD("format", NULL, LETTERS, HEAD(form))},
@@ -243,10 +246,8 @@ static const crd_field heap_end_fields[] = {
     {FIELD("survival", "share of the nursery that survived: ", SHARE, STATISTICS(survival))},
     {FIELD("used_peak_bytes", "most memory used: ", BYTES, STATISTICS(used_peak_bytes))},
     {FIELD("used_bytes", "memory used in the end: ", BYTES, STATISTICS(used_bytes))},
-    {FIELD("live_bytes", "live after the last major collection: ", BYTES, STATISTICS(live_bytes)),
-     .only_with = STATISTICS(major_collections)},
-    {FIELD("live_peak_bytes", "most memory live: ", BYTES, STATISTICS(live_peak_bytes)),
-     .only_with = STATISTICS(major_collections)},
+    {FIELD("live_bytes", "live after the last major collection: ", BYTES, STATISTICS(live_bytes)), IF_MAJOR},
+    {FIELD("live_peak_bytes", "most memory live: ", BYTES, STATISTICS(live_peak_bytes)), IF_MAJOR},
     {FIELD("nursery_bytes", "nursery size: ", BYTES, STATISTICS(nursery_bytes))},
     {FIELD("old_bytes", "in old objects: ", BYTES, STATISTICS(old_bytes))},
     {FIELD("free_bytes", "free between old objects: ", BYTES, FIGURE(free_bytes))},
@@ -254,24 +255,17 @@ static const crd_field heap_end_fields[] = {
     {FIELD("metadata_bytes", "of metadata: ", BYTES, STATISTICS(metadata_bytes))},
     {FIELD("other_bytes", "of nursery, stacks and tables: ", BYTES, FIGURE(other_bytes))},
     {FIELD("arenas_peak", "most arenas: ", NUMBER, STATISTICS(arenas_peak))},
-    {FIELD("resident_bytes", "resident in arenas: ", BYTES, STATISTICS(resident_bytes)),
-     .only_with = STATISTICS(resident_bytes)},
-    {FIELD("huge_bytes", "of that on huge pages: ", BYTES, STATISTICS(huge_bytes)),
-     .only_with = STATISTICS(resident_bytes)},
-    {FIELD("beside_ns", "time of the second core: ", NS, STATISTICS(beside_ns)), .only_with = STATISTICS(beside_ns)},
-    {FIELD("beside_bytes", "bytes that it marked: ", BYTES, STATISTICS(beside_bytes)),
-     .only_with = STATISTICS(beside_ns)},
-    {FIELD("beside_stops", "pauses that waited for it: ", NUMBER, STATISTICS(beside_stops)),
-     .only_with = STATISTICS(beside_ns)},
-    {FIELD("beside_stop_ns", "time of these waits: ", NS, STATISTICS(beside_stop_ns)),
-     .only_with = STATISTICS(beside_ns)},
-    {FIELD("beside_stop_p50_ns", "wait p50: ", NS, PAUSES(stop_p50_ns)), .only_with = STATISTICS(beside_ns)},
-    {FIELD("beside_stop_p99_ns", "wait p99: ", NS, PAUSES(stop_p99_ns)), .only_with = STATISTICS(beside_ns)},
-    {FIELD("beside_stop_p999_ns", "wait p99.9: ", NS, PAUSES(stop_p999_ns)), .only_with = STATISTICS(beside_ns)},
-    {FIELD("beside_stop_max_ns", "longest wait: ", NS, STATISTICS(beside_stop_max_ns)),
-     .only_with = STATISTICS(beside_ns)},
-    {FIELD("beside_arenas", "arenas that it populated: ", NUMBER, STATISTICS(beside_arenas)),
-     .only_with = STATISTICS(beside_ns)},
+    {FIELD("resident_bytes", "resident in arenas: ", BYTES, STATISTICS(resident_bytes)), IF_RESIDENT},
+    {FIELD("huge_bytes", "of that on huge pages: ", BYTES, STATISTICS(huge_bytes)), IF_RESIDENT},
+    {FIELD("beside_ns", "time of the second core: ", NS, STATISTICS(beside_ns)), IF_BESIDE},
+    {FIELD("beside_bytes", "bytes that it marked: ", BYTES, STATISTICS(beside_bytes)), IF_BESIDE},
+    {FIELD("beside_stops", "pauses that waited for it: ", NUMBER, STATISTICS(beside_stops)), IF_BESIDE},
+    {FIELD("beside_stop_ns", "time of these waits: ", NS, STATISTICS(beside_stop_ns)), IF_BESIDE},
+    {FIELD("beside_stop_p50_ns", "wait p50: ", NS, PAUSES(stop_p50_ns)), IF_BESIDE},
+    {FIELD("beside_stop_p99_ns", "wait p99: ", NS, PAUSES(stop_p99_ns)), IF_BESIDE},
+    {FIELD("beside_stop_p999_ns", "wait p99.9: ", NS, PAUSES(stop_p999_ns)), IF_BESIDE},
+    {FIELD("beside_stop_max_ns", "longest wait: ", NS, STATISTICS(beside_stop_max_ns)), IF_BESIDE},
+    {FIELD("beside_arenas", "arenas that it populated: ", NUMBER, STATISTICS(beside_arenas)), IF_BESIDE},
 };
 
 /* --- rows --- */

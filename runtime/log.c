@@ -8,7 +8,6 @@
 #include <cradle/statistics.h>
 
 #include "gc/platform/pages.h"
-#include "runtime/exit_list.h"
 #include "runtime/log_sink.h"
 #include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
@@ -35,7 +34,7 @@ typedef struct selection {
 } selection;
 
 struct crd_log {
-  crd_exit_entry at_exit; /* first: [log.2] */
+  crd_log *next, **leads_here; /* [log.2] */
   crd_link link;
   crd_lock lock; /* [log.1] */
   selection chosen;
@@ -137,13 +136,6 @@ static void listen(void *data, const cradle_event *event) {
   crd_lock_release(&log->lock);
 }
 
-static void end(void *part) {
-  crd_log *log = part;
-  crd_exit_list_remove(&log->at_exit);
-  crd_log_file_close(&log->writer.file);
-  free(log);
-}
-
 /* The totals of a heap that is alive at the end of the process; a heap that ends even later has none. */
 static void write_latest(crd_log *log) {
   const cradle_event end = {.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed = {&log->latest}};
@@ -156,13 +148,45 @@ static void begin(void *part) {
   if (is_totals(log)) cradle_heap_statistics(log->link.heap, &log->latest, sizeof log->latest);
 }
 
-static void write_at_exit(crd_exit_entry *entry) {
-  crd_log *log = (crd_log *)entry;
+static void write_rest(crd_log *log) {
   if (!crd_lock_try_here(&log->lock)) return;
   log->writer.file.unbuffered = true;
   if (is_totals(log)) write_latest(log);
   crd_log_file_flush(&log->writer.file);
   crd_lock_release(&log->lock);
+}
+
+/* --- the process's logs [log.2] --- */
+
+static crd_log *all;
+static crd_lock all_lock;
+static bool registered;
+
+static void write_all_at_exit(void) {
+  if (!crd_lock_try(&all_lock)) return;
+  registered = false; /* a heap that starts later, in a child of fork or in an exit handler, registers again */
+  for (crd_log *log = all; log != NULL; log = log->next) write_rest(log);
+  crd_lock_release(&all_lock);
+}
+
+static void enter(crd_log *log) {
+  crd_lock_take(&all_lock);
+  log->next = all;
+  log->leads_here = &all;
+  if (all != NULL) all->leads_here = &log->next;
+  __atomic_store_n(&all, log, __ATOMIC_RELEASE);
+  if (!registered) registered = atexit(write_all_at_exit) == 0;
+  crd_lock_release(&all_lock);
+}
+
+static void end(void *part) {
+  crd_log *log = part;
+  crd_lock_take(&all_lock);
+  *log->leads_here = log->next;
+  if (log->next != NULL) log->next->leads_here = log->leads_here;
+  crd_lock_release(&all_lock);
+  crd_log_file_close(&log->writer.file);
+  free(log);
 }
 
 /* --- what CRADLE_LOG says --- */
@@ -228,10 +252,9 @@ static crd_log *start(crd_log_kind kind, const char *name, selection chosen, cra
   }
   log->chosen = chosen;
   log->link = (crd_link){listen, end, begin, .part = log};
-  log->at_exit.run = write_at_exit;
   log->writer.heap = next_heap(kind);
   write_head(log);
-  crd_exit_list_add(&log->at_exit);
+  enter(log);
   (void)crd_link_add(&log->link, options);
   return log;
 }

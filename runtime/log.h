@@ -3,8 +3,8 @@
  *
  * [log.1] A log belongs to one heap, and its events come on one thread. But at the end of the process any thread may
  *         write what is still in the buffer, so the log is locked while it handles an event.
- * [log.2] The process's logs share the exit list (runtime/exit_list.h), the count that numbers heaps, and the time of
- *         the first head; they share nothing else.
+ * [log.2] The process's logs share the list of what its normal end writes, the count that numbers heaps, and the time
+ *         of the first head; they share nothing else.
  */
 #ifndef CRADLE_RUNTIME_LOG_H
 #define CRADLE_RUNTIME_LOG_H

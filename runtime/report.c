@@ -13,30 +13,26 @@
 #define REPORT_MAX_BYTES 600
 #define LOCK_ATTEMPTS 1000
 
-static bool take_if_held_by(crd_lock *lock, int holder, int self) {
-  return __atomic_compare_exchange_n(&lock->holder, &holder, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+/* over: also from a thread of another process, which does not exist here. */
+static bool try_to_take(crd_lock *lock, bool over) {
+  int self = crd_process_number();
+  for (int i = 0; i < LOCK_ATTEMPTS; i++) {
+    int holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
+    if (holder != 0 && holder != self && !over) return false;
+    if (holder != self &&
+        __atomic_compare_exchange_n(&lock->holder, &holder, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+      return true;
+    crd_thread_yield();
+  }
+  return false;
 }
 
 bool crd_lock_try_here(crd_lock *lock) {
-  int self = crd_process_number();
-  for (int i = 0; i < LOCK_ATTEMPTS; i++) {
-    if (take_if_held_by(lock, 0, self)) return true;
-    int holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
-    if (holder != 0 && holder != self) return false;
-    crd_thread_yield();
-  }
-  return false;
+  return try_to_take(lock, false);
 }
 
-/* Takes the lock also from a thread of another process, which does not exist here. */
 bool crd_lock_try(crd_lock *lock) {
-  int self = crd_process_number();
-  for (int i = 0; i < LOCK_ATTEMPTS; i++) {
-    int holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
-    if (holder != self && take_if_held_by(lock, holder, self)) return true;
-    crd_thread_yield();
-  }
-  return false;
+  return try_to_take(lock, true);
 }
 
 /* Sleeps between attempts, because the holder may be waiting for a disk. */

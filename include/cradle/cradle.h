@@ -18,7 +18,6 @@
 #include <cradle/options.h>
 #include <cradle/pin.h>
 #include <cradle/prebuilt.h>
-#include <cradle/profile.h>
 #include <cradle/roots.h>
 #include <cradle/runtime.h>
 #include <cradle/sample.h>

@@ -259,37 +259,23 @@ CRADLE_API cradle_kit_symbol *cradle_kit_intern_string(const cradle_kit *kit, cr
 /* clang-format off */ /* it takes the rows for Objective-C */
 /* The rows of the kit's types, as initialisers in an array of cradle_type. first: the id of CRADLE_KIT_STRING. */
 #define CRADLE_KIT_ROWS(first) \
-  [(first) + CRADLE_KIT_STRING] = {.name = "string", \
-                                   .size = sizeof(cradle_kit_string), \
-                                   .items = CRADLE_ITEMS_BYTES, \
-                                   .item_size = 1, \
-                                   .length_offset = offsetof(cradle_kit_string, length)}, \
-  [(first) + CRADLE_KIT_ARRAY] = {.name = "array", \
-                                  .size = sizeof(cradle_kit_array), \
-                                  .items = CRADLE_ITEMS_VALUES, \
-                                  .item_size = 8, \
-                                  .length_offset = offsetof(cradle_kit_array, length)}, \
-  [(first) + CRADLE_KIT_LIST] = {.name = "list", \
-                                 .size = sizeof(cradle_kit_list), \
+  [(first) + CRADLE_KIT_STRING] = {.name = "string", .size = sizeof(cradle_kit_string), .items = CRADLE_ITEMS_BYTES, \
+                                   .item_size = 1, .length_offset = offsetof(cradle_kit_string, length)}, \
+  [(first) + CRADLE_KIT_ARRAY] = {.name = "array", .size = sizeof(cradle_kit_array), .items = CRADLE_ITEMS_VALUES, \
+                                  .item_size = 8, .length_offset = offsetof(cradle_kit_array, length)}, \
+  [(first) + CRADLE_KIT_LIST] = {.name = "list", .size = sizeof(cradle_kit_list), \
                                  .references = CRADLE_SLOT(cradle_kit_list, array)}, \
-  [(first) + CRADLE_KIT_MAP] = {.name = "map", \
-                                .size = sizeof(cradle_kit_map), \
+  [(first) + CRADLE_KIT_MAP] = {.name = "map", .size = sizeof(cradle_kit_map), \
                                 .references = CRADLE_SLOT(cradle_kit_map, entries) | \
                                               CRADLE_SLOT(cradle_kit_map, index)}, \
-  [(first) + CRADLE_KIT_ENTRIES] = {.name = "map entries", \
-                                    .size = sizeof(cradle_kit_entries), \
-                                    .items = CRADLE_ITEMS_STRUCTURES, \
-                                    .item_size = sizeof(cradle_kit_map_entry), \
+  [(first) + CRADLE_KIT_ENTRIES] = {.name = "map entries", .size = sizeof(cradle_kit_entries), \
+                                    .items = CRADLE_ITEMS_STRUCTURES, .item_size = sizeof(cradle_kit_map_entry), \
                                     .length_offset = offsetof(cradle_kit_entries, length), \
                                     .item_values = CRADLE_SLOT(cradle_kit_map_entry, key) | \
                                                    CRADLE_SLOT(cradle_kit_map_entry, value)}, \
-  [(first) + CRADLE_KIT_INDEX] = {.name = "map index", \
-                                  .size = sizeof(cradle_kit_index), \
-                                  .items = CRADLE_ITEMS_BYTES, \
-                                  .item_size = sizeof(uint32_t), \
-                                  .length_offset = offsetof(cradle_kit_index, length)}, \
-  [(first) + CRADLE_KIT_SYMBOL] = {.name = "symbol", \
-                                   .size = sizeof(cradle_kit_symbol), \
+  [(first) + CRADLE_KIT_INDEX] = {.name = "map index", .size = sizeof(cradle_kit_index), .items = CRADLE_ITEMS_BYTES, \
+                                  .item_size = sizeof(uint32_t), .length_offset = offsetof(cradle_kit_index, length)}, \
+  [(first) + CRADLE_KIT_SYMBOL] = {.name = "symbol", .size = sizeof(cradle_kit_symbol), \
                                    .references = CRADLE_SLOT(cradle_kit_symbol, name), \
                                    .values = CRADLE_SLOT(cradle_kit_symbol, value)}
 /* clang-format on */

@@ -17,16 +17,10 @@ CRADLE_BEGIN_DECLS
 /* Allocates an object of a type without items and without services, with every word after the header zero. With a
  * constant size the zeroing is inline, and the compiler drops the stores that the caller overwrites. */
 CRADLE_INLINE void *cradle_new(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
-  size_t bytes = cradle_object_bytes(size);
   if (CRADLE_CHECKED) cradle_check_new(mutator, type, size);
-  char *object = mutator->free;
-  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_new_slow(mutator, type, size);
-  char *next = object + bytes;
-  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_new_slow(mutator, type, size);
-  CRADLE_UNPOISON(mutator, object, bytes);
-  *(cradle_word *)(void *)object = type;
-  mutator->free = next; /* last: docs/design/fast-path.md */
-  memset(object + 8, 0, bytes - 8);
+  char *object = cradle_new_place(mutator, type, size);
+  if (CRADLE_UNLIKELY(object == NULL)) return cradle_new_slow(mutator, type, size);
+  memset(object + 8, 0, cradle_object_bytes(size) - 8);
   return object;
 }
 

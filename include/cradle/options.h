@@ -11,7 +11,6 @@
 #include <cradle/detail/options.h>
 #include <cradle/event.h>
 #include <cradle/object.h>
-#include <cradle/profile.h>
 #include <cradle/sample.h>
 
 CRADLE_BEGIN_DECLS

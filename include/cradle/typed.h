@@ -18,7 +18,6 @@
 #define CRADLE_TYPED_H
 
 #include <cradle/detail/items.h>
-#include <cradle/detail/typed.h>
 #include <cradle/pin.h>
 
 /* --- objects of a fixed size --- */

@@ -663,6 +663,25 @@ static void the_head_tells_the_time_of_day(void **state) {
   free(text);
 }
 
+/* The second log leaves the list from between others. */
+static void a_normal_end_writes_each_log_once(void **state) {
+  const char *path = fresh_name(".log");
+  (void)state;
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    crd_link *logs[4];
+    for (int i = 0; i < 4; i++) send_minor(logs[i] = open_log(":", path));
+    close_log(logs[1]);
+    exit(0);
+  }
+  assert_int_equal(wait_for(child), 0);
+  char *text = must_read(path);
+  assert_int_equal(count_of(text, "{cradle-log\n"), 4);
+  assert_int_equal(count_of(text, "{gc-minor\n"), 4);
+  free(text);
+}
+
 static void a_normal_end_writes_the_rest(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
@@ -829,6 +848,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_terminal_is_written_at_each_section),
       cmocka_unit_test(the_head_tells_the_time_of_day),
       cmocka_unit_test(a_normal_end_writes_the_rest),
+      cmocka_unit_test(a_normal_end_writes_each_log_once),
       cmocka_unit_test(a_child_does_not_wait_for_a_thread_that_it_has_not),
       cmocka_unit_test(threads_wait_for_each_other),
       cmocka_unit_test(what_comes_after_the_end_is_written_too),

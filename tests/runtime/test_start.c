@@ -5,7 +5,6 @@
 
 #include <cradle/runtime.h>
 
-#include "runtime/exit_list.h"
 #include "runtime/report.h"
 #include "runtime/stress_report.h"
 #include "tests/support/refused_memory.h"
@@ -139,41 +138,6 @@ static void who_takes_a_lock_waits_for_it(void **state) {
   pthread_join(thread, NULL);
   assert_int_equal(taken, 1);
   assert_int_equal(held.holder, getpid());
-}
-
-/* --- the end of the process --- */
-
-static struct ending {
-  crd_exit_entry entry;
-  char name;
-} endings[] = {{.name = 'a'}, {.name = 'b'}, {.name = 'c'}, {.name = 'd'}};
-static char order[16]; /* in which they ran */
-
-static void run_ending(crd_exit_entry *entry) {
-  order[strlen(order)] = ((struct ending *)entry)->name;
-}
-
-static void exit_by_order(void) {
-  _exit(strcmp(order, "dca") == 0 ? 0 : 1);
-}
-
-/* [exit_list.2]. The second entry is removed from between others. */
-static void the_end_runs_what_is_left_once_the_latest_first(void **state) {
-  int status;
-  (void)state;
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    atexit(exit_by_order); /* before the list's own function, so that it runs after that */
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-      endings[i].entry.run = run_ending;
-      crd_exit_list_add(&endings[i].entry);
-    }
-    crd_exit_list_remove(&endings[1].entry);
-    exit(2);
-  }
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_int_equal(status, 0);
 }
 
 /* --- what a heap takes beside itself --- */
@@ -394,7 +358,6 @@ static void notes_of_no_instrument_are_not_reported(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_end_runs_what_is_left_once_the_latest_first), /* first: before anything else is registered */
       cmocka_unit_test(a_line_is_reported_once),
       cmocka_unit_test(a_line_that_is_not_remembered_is_written_again),
       cmocka_unit_test(a_heaps_lock_is_left_to_the_process_that_holds_it),

@@ -32,32 +32,32 @@ CRADLE_INLINE const char *cradle_top(const cradle_mutator *mutator) {
 #endif
 }
 
-/* CRADLE_NEW_UNINITIALIZED: objects above CRADLE_NURSERY_OBJECT_MAX_BYTES do not take the fast path, and are zeroed. */
-CRADLE_INLINE void *cradle_new_uninitialized(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
+/* The fast path: takes the memory and stores the header. NULL: the slow path must do it. The compiler must not test for
+ * that where there was room. */
+CRADLE_INLINE char *cradle_new_place(cradle_mutator *mutator, uint32_t type, size_t size) {
   size_t bytes = cradle_object_bytes(size);
-  if (CRADLE_CHECKED) cradle_check_new(mutator, type, size);
   char *object = mutator->free;
-  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return cradle_new_slow(mutator, type, size);
+  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
   char *next = object + bytes;
-  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return cradle_new_slow(mutator, type, size);
+  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return NULL;
+  if (object == NULL) __builtin_unreachable();
   CRADLE_UNPOISON(mutator, object, bytes);
   *(cradle_word *)(void *)object = type;
   mutator->free = next; /* last: docs/design/fast-path.md */
   return object;
 }
 
+/* CRADLE_NEW_UNINITIALIZED: objects above CRADLE_NURSERY_OBJECT_MAX_BYTES do not take the fast path, and are zeroed. */
+CRADLE_INLINE void *cradle_new_uninitialized(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
+  if (CRADLE_CHECKED) cradle_check_new(mutator, type, size);
+  char *object = cradle_new_place(mutator, type, size);
+  return CRADLE_UNLIKELY(object == NULL) ? cradle_new_slow(mutator, type, size) : object;
+}
+
 /* CRADLE_NEW_FAST. */
 CRADLE_INLINE void *cradle_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) {
-  size_t bytes = cradle_object_bytes(size);
   if (CRADLE_CHECKED) cradle_check_new_fast(mutator, type, size);
-  char *object = mutator->free;
-  if (CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
-  char *next = object + bytes;
-  if (CRADLE_UNLIKELY(next > cradle_top(mutator))) return NULL;
-  CRADLE_UNPOISON(mutator, object, bytes);
-  *(cradle_word *)(void *)object = type;
-  mutator->free = next; /* last: docs/design/fast-path.md */
-  return object;
+  return cradle_new_place(mutator, type, size);
 }
 
 /* CRADLE_NEW_RESERVED. */

@@ -67,7 +67,7 @@ static bool make_room(cradle_mutator *mutator, size_t bytes) CRADLE_MAY_COLLECT 
 }
 
 #ifdef CRD_VALGRIND
-/* Out of line so that cradle/detail/sanitizers.h need not include valgrind's header. */
+/* Out of line so that cradle/detail/new.h need not include valgrind's header. */
 void cradle_handed_out(const cradle_mutator *mutator, void *address, size_t size) {
   sanitize_handed_out(mutator->heap, address, size);
 }

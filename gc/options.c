@@ -40,42 +40,42 @@ void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t
   options->sampler.interval_bytes = CRADLE_SAMPLE_DEFAULT_BYTES;
 }
 
-typedef struct fault {
-  const char *option, *why; /* these fields are those of cradle_error; option NULL: there is no fault */
-  uint64_t accepted;
-  const char *limit, *other;
-} fault;
-static const fault NONE = {.option = NULL};
+/* What is wrong, as cradle_error has it, without its message; option NULL: nothing is. */
+static const cradle_error NONE = {.option = NULL};
+
+static cradle_error fault(const char *option, const char *reason, const char *other) {
+  return (cradle_error){.option = option, .reason = reason, .other = other};
+}
 
 /* --- each field by itself --- */
 
-static fault version_fault(const cradle_options *options) {
-  if (options == NULL) return (fault){"options", "NULL", 0, NULL, NULL};
+static cradle_error version_fault(const cradle_options *options) {
+  if (options == NULL) return fault("options", "NULL", NULL);
   if (options->version / 100 != CRADLE_VERSION / 100 || options->size != sizeof *options)
-    return (fault){"options", "made by another version of the headers than this library, or not by cradle_options_init",
-                   0, NULL, NULL};
+    return fault("options", "made by another version of the headers than this library, or not by cradle_options_init", NULL);
   if (options->type_count != 0 && options->types == NULL)
-    return (fault){"types", "NULL, but type_count is not 0", 0, NULL, NULL};
+    return fault("types", "NULL, but type_count is not 0", NULL);
   if (options->type_size != sizeof(cradle_type))
-    return (fault){"type_size", "cradle_type of another version of the headers", 0, NULL, NULL};
+    return fault("type_size", "cradle_type of another version of the headers", NULL);
   return NONE;
 }
 
-static fault field_fault(const cradle_options *options) {
+static cradle_error field_fault(const cradle_options *options) {
   for (const crd_option *row = crd_options; row < crd_options + crd_option_count; row++) {
     uint64_t number = crd_option_number(row, options);
     if (row->field == NULL || crd_option_accepts(row, number)) continue;
     uint64_t nearest = number < row->least ? row->least : row->most;
-    return (fault){row->field, row->wants, row->type == CRD_OPTION_FACTOR || row->names != NULL ? 0 : nearest, NULL,
-                   NULL};
+    return (cradle_error){.option = row->field,
+                          .reason = row->wants,
+                          .accepted = row->type == CRD_OPTION_FACTOR || row->names != NULL ? 0 : nearest};
   }
   return NONE;
 }
 
-static fault sampler_fault(const cradle_options *options) {
+static cradle_error sampler_fault(const cradle_options *options) {
   const cradle_sampler *sampler = &options->sampler;
   if (sampler->sampled != NULL || sampler->settled == NULL) return NONE;
-  return (fault){"sampler", "settled, but no sampled function", 0, NULL, NULL};
+  return fault("sampler", "settled, but no sampled function", NULL);
 }
 
 /* 0 is none. */
@@ -83,25 +83,25 @@ static bool is_page_or_none(size_t bytes, const cradle_hardware *hardware) {
   return bytes == 0 || (bytes >= hardware->page_bytes && (bytes & (bytes - 1)) == 0);
 }
 
-static fault hardware_fault(const cradle_options *options) {
+static cradle_error hardware_fault(const cradle_options *options) {
   const cradle_hardware *hardware = options->hardware;
   if (hardware == NULL) return NONE;
   static const char why[] = "accepted are powers of two from page_bytes on, or 0";
   size_t page = hardware->page_bytes;
   if (page < PAGE_MIN_BYTES || page > ARENA_BYTES || (page & (page - 1)) != 0)
-    return (fault){"hardware.page_bytes", "accepted are powers of two from 4 KiB to 2 MiB", 0, NULL, NULL};
+    return fault("hardware.page_bytes", "accepted are powers of two from 4 KiB to 2 MiB", NULL);
   if (!is_page_or_none(hardware->thp_page_bytes, hardware))
-    return (fault){"hardware.thp_page_bytes", why, 0, NULL, NULL};
+    return fault("hardware.thp_page_bytes", why, NULL);
   if (!is_page_or_none(hardware->pool_page_bytes, hardware))
-    return (fault){"hardware.pool_page_bytes", why, 0, NULL, NULL};
+    return fault("hardware.pool_page_bytes", why, NULL);
   if ((unsigned)hardware->thp_mode > CRADLE_THP_ALWAYS)
-    return (fault){"hardware.thp_mode", "not a value of cradle_thp_mode", 0, NULL, NULL};
+    return fault("hardware.thp_mode", "not a value of cradle_thp_mode", NULL);
   return NONE;
 }
 
-static fault encoding_fault(const cradle_options *options) {
+static cradle_error encoding_fault(const cradle_options *options) {
   const char *why = crd_encoding_fault(&options->encoding);
-  return why == NULL ? NONE : (fault){"encoding", why, 0, NULL, NULL};
+  return why == NULL ? NONE : fault("encoding", why, NULL);
 }
 
 /* --- fields that contradict each other --- */
@@ -110,33 +110,39 @@ static size_t whole_words(size_t bytes) {
   return (bytes + 7) & ~(size_t)7;
 }
 
-static fault maximum_fault(const cradle_options *options) {
+static cradle_error maximum_fault(const cradle_options *options) {
   size_t max = options->heap_max_bytes, nursery = options->nursery_bytes;
   if (max == 0) return NONE;
   size_t least = nursery == 0 ? HEAP_MIN_BYTES : whole_words(nursery) + ROOM_BYTES;
   if (max < ROOM_BYTES + CRADLE_NURSERY_MIN_BYTES || (nursery == 0 && max < least))
-    return (fault){"heap_max_bytes", "too small for the nursery and two arenas", least, "at least", NULL};
-  if (max < least) return (fault){"nursery_bytes", "leaves no room for two arenas in", 0, NULL, "heap_max_bytes"};
-  if (options->major_min_bytes > max) return (fault){"major_min_bytes", "above", max, "at most", "heap_max_bytes"};
+    return (cradle_error){.option = "heap_max_bytes",
+                          .reason = "too small for the nursery and two arenas",
+                          .accepted = least,
+                          .limit = "at least"};
+  if (max < least)
+    return fault("nursery_bytes", "leaves no room for two arenas in", "heap_max_bytes");
+  if (options->major_min_bytes > max)
+    return (cradle_error){
+        .option = "major_min_bytes", .reason = "above", .accepted = max, .limit = "at most", .other = "heap_max_bytes"};
   return NONE;
 }
 
-static fault collection_fault(const cradle_options *options) {
+static cradle_error collection_fault(const cradle_options *options) {
   static const char why[] = "needs collections, which are turned off by";
   if (options->gc != CRADLE_GC_OFF) return NONE;
-  if (options->stress_period != 0) return (fault){"stress_period", why, 0, NULL, "gc"};
-  if (options->quarantine != 0) return (fault){"quarantine", why, 0, NULL, "gc"};
+  if (options->stress_period != 0) return fault("stress_period", why, "gc");
+  if (options->quarantine != 0) return fault("quarantine", why, "gc");
   return NONE;
 }
 
-static fault stress_fault(const cradle_options *options) {
+static cradle_error stress_fault(const cradle_options *options) {
   for (size_t i = 0; i < crd_option_count && options->stress_period == 0; i++) {
     const char *field = crd_options[i].field;
     if (field != NULL && strncmp(field, "stress_", 7) == 0 && crd_option_number(&crd_options[i], options) != 0)
-      return (fault){field, "does nothing without", 0, NULL, "stress_period"};
+      return fault(field, "does nothing without", "stress_period");
   }
   if (options->stress_last != 0 && options->stress_first > options->stress_last)
-    return (fault){"stress_last", "no collection would take place, because it is below", 0, NULL, "stress_first"};
+    return fault("stress_last", "no collection would take place, because it is below", "stress_first");
   return NONE;
 }
 
@@ -146,48 +152,34 @@ static size_t quarantine_most(size_t nursery) {
   return CRADLE_QUARANTINE_MAX_BYTES / PAGE_MAX_BYTES / pages - 2;
 }
 
-static fault quarantine_fault(const cradle_options *options) {
+static cradle_error quarantine_fault(const cradle_options *options) {
   cradle_hugepages pages = options->hugepages_nursery;
   if (options->quarantine == 0) return NONE;
   if (pages != CRADLE_HUGEPAGES_AUTO && pages != CRADLE_HUGEPAGES_OFF)
-    return (fault){"hugepages_nursery", "must be auto or off, because base pages are needed by", 0, NULL, "quarantine"};
+    return fault("hugepages_nursery", "must be auto or off, because base pages are needed by", "quarantine");
   if (options->nursery_bytes == 0 || options->quarantine <= quarantine_most(options->nursery_bytes)) return NONE;
-  return (fault){"quarantine", "above 64 GiB with nurseries of", quarantine_most(options->nursery_bytes), "at most",
-                 "nursery_bytes"};
+  return (cradle_error){.option = "quarantine",
+                        .reason = "above 64 GiB with nurseries of",
+                        .accepted = quarantine_most(options->nursery_bytes),
+                        .limit = "at most",
+                        .other = "nursery_bytes"};
 }
 
-static fault base_fault(const cradle_options *options) {
+static cradle_error base_fault(const cradle_options *options) {
   uintptr_t base = address_of(options->base_address);
-  if (base % ARENA_BYTES != 0) return (fault){"base_address", "not a multiple of 2 MiB", 0, NULL, NULL};
-  return NONE;
-}
-
-static fault doubt_about(const cradle_options *options) {
-  size_t max = options->heap_max_bytes, nursery = options->nursery_bytes, reserve = options->reserve_bytes;
-  if (reserve == 0) return NONE; /* what is chosen has room for them, as far as the system gives it */
-  if (max > nursery && max - nursery > reserve)
-    return (fault){"heap_max_bytes", "cannot be reached: the old generation has only the addresses of",
-                   reserve + nursery, "at most", "reserve_bytes"};
-  if (nursery > reserve / 2)
-    return (fault){"nursery_bytes", "less of it may be handed out, because it is more than half of", 0, NULL,
-                   "reserve_bytes"};
+  if (base % ARENA_BYTES != 0) return fault("base_address", "not a multiple of 2 MiB", NULL);
   return NONE;
 }
 
 /* --- the whole --- */
 
-static void tell(cradle_error *error, const fault *what) {
+static void tell(cradle_error *error, cradle_error what) {
   crd_text text = {.length = 0};
-  crd_text_format(&text, "%s: %s", what->option, what->why);
-  if (what->other != NULL) crd_text_format(&text, " %s", what->other);
-  if (what->limit != NULL) crd_text_format(&text, "; %s %" PRIu64, what->limit, what->accepted);
-  (void)crd_fail(error, "%s", text.buffer);
-  if (error == NULL) return;
-  error->option = what->option;
-  error->reason = what->why;
-  error->other = what->other;
-  error->limit = what->limit;
-  error->accepted = what->accepted;
+  crd_text_format(&text, "%s: %s", what.option, what.reason);
+  if (what.other != NULL) crd_text_format(&text, " %s", what.other);
+  if (what.limit != NULL) crd_text_format(&text, "; %s %" PRIu64, what.limit, what.accepted);
+  memcpy(what.message, text.buffer, sizeof what.message);
+  if (error != NULL) *error = what;
 }
 
 static bool check_types(const cradle_options *options, cradle_error *error) {
@@ -205,20 +197,16 @@ static bool check_types(const cradle_options *options, cradle_error *error) {
 bool cradle_options_check(const cradle_options *options, cradle_error *error) {
   /* The version comes first, because the fields of another version's structure lie elsewhere. Rules for single
    * fields come before those that compare fields. */
-  static fault (*const rules[])(const cradle_options *options) = {
+  static cradle_error (*const rules[])(const cradle_options *options) = {
       version_fault, field_fault,      sampler_fault, hardware_fault, encoding_fault,
       maximum_fault, collection_fault, stress_fault,  base_fault,     quarantine_fault,
   };
-  if (error != NULL) *error = (cradle_error){.message = ""};
+  if (error != NULL) *error = fault(NULL, NULL, NULL);
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-    fault found = rules[i](options);
+    cradle_error found = rules[i](options);
     if (found.option == NULL) continue;
-    tell(error, &found);
+    tell(error, found);
     return false;
   }
-  if (!check_types(options, error)) return false;
-  /* Reported although the options are accepted: the caller may show it. */
-  fault doubt = doubt_about(options);
-  if (doubt.option != NULL) tell(error, &doubt);
-  return true;
+  return check_types(options, error);
 }

@@ -176,21 +176,13 @@ static bool settle_one(overlaid *all, const cradle_error *fault, int *reports) {
   return true;
 }
 
-/* Reports a value that is accepted but cannot be granted in full; it is kept. (For a value of the program's own, the
- * log says so.) */
-static int report_doubt(const overlaid *all, const cradle_error *before, const cradle_error *now) {
-  if (now->message[0] == '\0' || strcmp(now->message, before->message) == 0) return 0;
-  const crd_option *option = row_of(now->option);
-  return option == NULL ? 0 : report_fault(all, option, now, "");
-}
-
 static int settle(overlaid *all) {
-  cradle_error before, fault;
+  cradle_error fault;
   int reports = 0;
-  if (!cradle_options_check(&all->before, &before)) return 0;
+  if (!cradle_options_check(&all->before, NULL)) return 0;
   for (size_t tries = 0; !cradle_options_check(all->options, &fault); tries++)
-    if (tries > 2 * crd_option_count || !settle_one(all, &fault, &reports)) return reports;
-  return reports + report_doubt(all, &before, &fault);
+    if (tries > 2 * crd_option_count || !settle_one(all, &fault, &reports)) break;
+  return reports;
 }
 
 /* If the user asks for a quarantine, faults are reported too. */

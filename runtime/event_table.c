@@ -36,26 +36,19 @@ static const char *phase_word(uint32_t phase) {
 }
 
 static const char *source_word(uint32_t source) {
-  switch ((cradle_source)source) {
-  case CRADLE_SOURCE_DEFAULT: return "default";
-  case CRADLE_SOURCE_SYSFS: return "sysfs";
-  case CRADLE_SOURCE_SYSCONF: return "sysconf";
-  case CRADLE_SOURCE_SYSCTL: return "sysctl";
-  case CRADLE_SOURCE_EMBEDDER: return "embedder";
-  case CRADLE_SOURCE_WINDOWS: return "windows";
-  }
-  return "unknown";
+  static const char *const words[] = {
+      [CRADLE_SOURCE_DEFAULT] = "default", [CRADLE_SOURCE_SYSFS] = "sysfs",       [CRADLE_SOURCE_SYSCONF] = "sysconf",
+      [CRADLE_SOURCE_SYSCTL] = "sysctl",   [CRADLE_SOURCE_EMBEDDER] = "embedder", [CRADLE_SOURCE_WINDOWS] = "windows",
+  };
+  return source < sizeof words / sizeof *words ? words[source] : "unknown";
 }
 
 static const char *thp_word(uint32_t mode) {
-  switch ((cradle_thp_mode)mode) {
-  case CRADLE_THP_UNKNOWN: return "unknown";
-  case CRADLE_THP_ABSENT: return "absent";
-  case CRADLE_THP_NEVER: return "never";
-  case CRADLE_THP_MADVISE: return "madvise";
-  case CRADLE_THP_ALWAYS: return "always";
-  }
-  return "unknown";
+  static const char *const words[] = {
+      [CRADLE_THP_UNKNOWN] = "unknown", [CRADLE_THP_ABSENT] = "absent", [CRADLE_THP_NEVER] = "never",
+      [CRADLE_THP_MADVISE] = "madvise", [CRADLE_THP_ALWAYS] = "always",
+  };
+  return mode < sizeof words / sizeof *words ? words[mode] : "unknown";
 }
 
 /* --- fields --- */

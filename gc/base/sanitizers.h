@@ -7,28 +7,16 @@
 #ifndef CRADLE_GC_BASE_SANITIZERS_H
 #define CRADLE_GC_BASE_SANITIZERS_H
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CRD_ASAN 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define CRD_TSAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define CRD_TSAN 1
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define CRD_ASAN 1
-#endif
-#if defined(CRADLE_VALGRIND) && CRADLE_VALGRIND && !defined(CRD_ASAN)
+#include <cradle/base.h>
+
+#if defined(CRADLE_VALGRIND) && CRADLE_VALGRIND && !defined(CRADLE_ASAN)
 #define CRD_VALGRIND 1
 #endif
 
 /* unused: memory that must not be touched; used: memory that may be written, then read; known: memory that may be
  * read as it is. A pool is named by any address of the heap's own. Objects and reservations are handed out of it,
  * and when it is emptied, none of its blocks is left. */
-#ifdef CRD_ASAN
+#ifdef CRADLE_ASAN
 #include <sanitizer/asan_interface.h>
 #define sanitize_unused(address, size) __asan_poison_memory_region((address), (size))
 #define sanitize_used(address, size) __asan_unpoison_memory_region((address), (size))
@@ -59,9 +47,9 @@
 /* For the one function that reads what another thread may write at the same time (gc/old/mark_loop.h).
  * ThreadSanitizer would report that, and it is meant. The function must not be inline in such builds, or its caller
  * would be checked in its place. In functions with no_sanitize, clang still checks atomic accesses. */
-#if defined CRD_TSAN && defined __clang__
+#if defined CRADLE_TSAN && defined __clang__
 #define SANITIZE_RACY static __attribute__((noinline, disable_sanitizer_instrumentation))
-#elif defined CRD_TSAN
+#elif defined CRADLE_TSAN
 #define SANITIZE_RACY static __attribute__((noinline, no_sanitize("thread")))
 #else
 #define SANITIZE_RACY CRD_ALWAYS_INLINE

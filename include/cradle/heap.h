@@ -5,7 +5,6 @@
 #ifndef CRADLE_HEAP_H
 #define CRADLE_HEAP_H
 
-#include <cradle/detail/value.h>
 #include <cradle/mutator.h>
 #include <cradle/object.h>
 #include <cradle/options.h>

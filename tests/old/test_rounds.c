@@ -77,7 +77,7 @@ bool crd_fault_should_fail(const char *call, int *error) {
 /* The pages of addresses that the process has, as far as the system tells; 0 where a sanitizer or an emulator, under
  * which forks are not tried, adds its own. */
 static long address_pages(void) {
-#if defined(CRD_ASAN) || defined(CRD_TSAN) || !FORKS_ARE_TRIED
+#if defined(CRADLE_ASAN) || defined(CRADLE_TSAN) || !FORKS_ARE_TRIED
   return 0;
 #endif
   char text[64] = {0};
@@ -305,7 +305,7 @@ static bool forget_whole(crd_thread *thread) {
   crd_thread_forget(thread);
   if (has_page && address_pages() != pages - 1) return false;
   if (crd_thread_count() != 0) return false;
-#if defined(__GLIBC__) && !defined(CRD_ASAN) && !defined(CRD_TSAN)
+#if defined(__GLIBC__) && !defined(CRADLE_ASAN) && !defined(CRADLE_TSAN)
   return (uintptr_t)malloc(size) == block; /* what was freed last is given next */
 #else
   return (void)block, (void)size, true;

@@ -607,45 +607,6 @@ static void the_users_word_wins_over_the_embedders(void **state) {
   assert_int_equal(options.stress_major, 0);
 }
 
-/* A value that can have no effect is kept, and reported under the variable that the user set. */
-static void what_the_address_space_is_too_small_for(void **state) {
-  static const struct {
-    const char *max, *reserve, *nursery;
-    size_t programs_max, programs_reserve, programs_nursery;
-    const char *says; /* NULL: nothing */
-  } cases[] = {
-      {"1G", "16M", NULL, 0, 0, 0,
-       "CRADLE_GC_MAX=1G: cannot be reached: the old generation has only the addresses of CRADLE_GC_RESERVE; at most "
-       "16777216\n"},
-      {"100G", NULL, NULL, 0, 0, 0, NULL}, /* what is reserved by default has room for it */
-      {NULL, "16M", NULL, (size_t)1 << 30, 0, 0, "the program's heap_max_bytes: cannot be reached"},
-      {"2G", NULL, NULL, 0, (size_t)16 << 20, 0,
-       "CRADLE_GC_MAX=2G: cannot be reached: the old generation has only the addresses of the program's "
-       "reserve_bytes (CRADLE_GC_RESERVE)"},
-      {"64M", "64M", NULL, 0, 0, 0, NULL},
-      {"66M", "64M", "2M", 0, 0, 0, NULL},                            /* beside the nursery */
-      {NULL, NULL, NULL, (size_t)1 << 30, (size_t)16 << 20, 0, NULL}, /* the program's own; the log says it */
-      {NULL, "16M", "1G", 0, 0, 0,
-       "CRADLE_GC_NURSERY=1G: less of it may be handed out, because it is more than half of CRADLE_GC_RESERVE\n"},
-      {NULL, "16M", "8M", 0, 0, 0, NULL},
-      {NULL, "16M", NULL, 0, 0, (size_t)9 << 20, "the program's nursery_bytes: less of it may be handed out"},
-      {NULL, NULL, NULL, 0, (size_t)16 << 20, (size_t)9 << 20, NULL},
-  };
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    begin(state);
-    options.heap_max_bytes = cases[i].programs_max;
-    options.nursery_bytes = cases[i].programs_nursery;
-    if (cases[i].programs_reserve != 0) options.reserve_bytes = cases[i].programs_reserve;
-    if (cases[i].max != NULL) setenv("CRADLE_GC_MAX", cases[i].max, 1);
-    if (cases[i].reserve != NULL) setenv("CRADLE_GC_RESERVE", cases[i].reserve, 1);
-    if (cases[i].nursery != NULL) setenv("CRADLE_GC_NURSERY", cases[i].nursery, 1);
-    int reports = overlay();
-    if (reports != (cases[i].says != NULL)) fail_msg("case %zu: %d reports: %s", i, reports, said);
-    if (cases[i].says != NULL && strstr(said, cases[i].says) == NULL) fail_msg("case %zu: %s", i, said);
-    if (cases[i].max != NULL) assert_true(options.heap_max_bytes >= (size_t)64 << 20);
-  }
-}
-
 /* Each would be refused by heap creation. nursery and max: what the options say afterwards. */
 static void a_maximum_has_room_for_nursery_and_arenas(void **state) {
   static const size_t MIB = (size_t)1 << 20;
@@ -804,7 +765,6 @@ int main(void) {
       TEST(each_report_is_made_once),
       TEST(contradictions_are_settled),
       TEST(the_users_word_wins_over_the_embedders),
-      TEST(what_the_address_space_is_too_small_for),
       TEST(a_maximum_has_room_for_nursery_and_arenas),
       TEST(a_minimum_is_lowered_to_the_maximum_that_is_raised),
       TEST(pages_that_the_program_has_no_place_for),

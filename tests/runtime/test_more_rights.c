@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <cradle/detail/sanitizers.h>
+#include <cradle/base.h>
 #include <cradle/options.h>
 #include <cradle/runtime.h>
 

@@ -13,6 +13,22 @@
 #error "cradle needs gcc or clang"
 #endif
 
+/* The sanitizer that this file is compiled with. A program may test these two. */
+#if defined(__SANITIZE_ADDRESS__)
+#define CRADLE_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CRADLE_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define CRADLE_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CRADLE_TSAN 1
+#endif
+#endif
+
 #ifdef __cplusplus
 #define CRADLE_BEGIN_DECLS extern "C" {
 #define CRADLE_END_DECLS }

@@ -3,7 +3,6 @@
 #ifndef CRADLE_DETAIL_NEW_H
 #define CRADLE_DETAIL_NEW_H
 
-#include <cradle/detail/sanitizers.h>
 #include <cradle/mutator.h>
 
 #include <string.h>
@@ -20,6 +19,18 @@ CRADLE_API void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, si
 CRADLE_API void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size);
 /* With CRADLE_CHECKED: reports misuse unless the reservation has room for this many bytes. */
 CRADLE_API void cradle_check_room(const cradle_reservation *reservation, size_t bytes);
+
+/* Tells AddressSanitizer or valgrind that the size bytes at address may be used. The unused nursery is poisoned when
+ * library and caller are built with AddressSanitizer, or both with CRADLE_VALGRIND=1. */
+#ifdef CRADLE_ASAN
+void __asan_unpoison_memory_region(void const volatile *address, size_t size);
+#define CRADLE_UNPOISON(mutator, address, size) __asan_unpoison_memory_region((address), (size))
+#elif defined(CRADLE_VALGRIND) && CRADLE_VALGRIND
+CRADLE_API void cradle_handed_out(const cradle_mutator *mutator, void *address, size_t size);
+#define CRADLE_UNPOISON(mutator, address, size) cradle_handed_out((mutator), (address), (size))
+#else
+#define CRADLE_UNPOISON(mutator, address, size) ((void)0)
+#endif
 
 /* top as the fast path reads it. Another thread may lower it meanwhile (cradle_safepoint_request). A plain read of an
  * aligned word sees the old or the new value, and the compiler folds it into the comparison. ThreadSanitizer gets an

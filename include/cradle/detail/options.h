@@ -13,8 +13,7 @@ struct cradle_options;
 CRADLE_API void cradle_options_init_sized(struct cradle_options *options, uint32_t version, size_t size,
                                           size_t type_size);
 /* Whether the options agree with each other and with this library. false: error, unless NULL, names the field that must
- * change, and why; the message reads "nursery_bytes: wants ...". true: error's message is empty, or says that an
- * accepted field cannot be granted in full. Does not collect. */
+ * change, and why; the message reads "nursery_bytes: wants ...". Does not collect. */
 CRADLE_API bool cradle_options_check(const struct cradle_options *options, cradle_error *error);
 
 CRADLE_END_DECLS

@@ -80,40 +80,24 @@ CRADLE_INLINE void cradle_scope_close(const cradle_scope *scope) {
  * that it becomes another type when it is used. */
 #ifdef __cplusplus
 extern "C++" {
-template <class type> struct cradle_is_pointer {
-  enum { yes = 0 };
-};
-template <class type> struct cradle_is_pointer<type *> {
-  enum { yes = 1 };
-};
-template <class type> struct cradle_is_pointer<type *const> {
-  enum { yes = 1 };
-};
-template <class type> struct cradle_is_pointer<type *volatile> {
-  enum { yes = 1 };
-};
-template <class type> struct cradle_is_pointer<type *const volatile> {
-  enum { yes = 1 };
-};
+template <class type> char cradle_is_pointer(type *const volatile &variable);
+char (&cradle_is_pointer(...))[2];
 }
 #define CRADLE_STATIC_ASSERT_ static_assert
-#define CRADLE_IS_POINTER_(variable) (cradle_is_pointer<__typeof__(variable)>::yes)
+#define CRADLE_IS_POINTER_(variable) (sizeof(cradle_is_pointer(variable)) == 1)
+#define CRADLE_RANGE_LITERAL_ cradle_root_range
 #else
 #define CRADLE_STATIC_ASSERT_ _Static_assert
 #define CRADLE_IS_POINTER_(variable) \
   (__builtin_classify_type(variable) == 5 && \
    __builtin_types_compatible_p(__typeof__(variable), __typeof__(1 ? (variable) : (variable))))
+#define CRADLE_RANGE_LITERAL_ (cradle_root_range)
 #endif
 #define CRADLE_IS_WORD_(variable) (sizeof(variable) == 8 && __alignof__(variable) >= 8)
 
 /* --- root ranges --- */
 
 /* The checks of the two variables stand in the first field, where they add up to NULL. */
-#ifdef __cplusplus
-#define CRADLE_RANGE_LITERAL_ cradle_root_range
-#else
-#define CRADLE_RANGE_LITERAL_ (cradle_root_range)
-#endif
 #define CRADLE_RANGE_(first, last, words, text) \
   CRADLE_RANGE_LITERAL_ { \
     (cradle_root_range *)(uintptr_t)(CRADLE_REQUIRE_(CRADLE_IS_POINTER_(first), \

@@ -66,16 +66,12 @@ CRADLE_INLINE void *cradle_new_array(cradle_mutator *mutator, uint32_t type, siz
 /* Allocates an object of a type with services and adds it to those that the next minor collection looks at. NULL: the
  * slow path must do it. */
 CRADLE_INLINE char *cradle_registered_place(cradle_mutator *mutator, uint32_t type, size_t size) {
-  if (CRADLE_CHECKED || CRADLE_UNLIKELY(size > CRADLE_NURSERY_OBJECT_MAX_BYTES)) return NULL;
-  size_t bytes = cradle_object_bytes(size);
-  char *object = mutator->free, *next = object + bytes;
   cradle_word *entry = mutator->registered;
-  if (CRADLE_UNLIKELY(next > cradle_top(mutator) || entry == mutator->registered_end)) return NULL;
-  CRADLE_UNPOISON(mutator, object, bytes);
-  *(cradle_word *)(void *)object = type;
+  if (CRADLE_CHECKED || CRADLE_UNLIKELY(entry == mutator->registered_end)) return NULL;
+  char *object = cradle_new_place(mutator, type, size);
+  if (CRADLE_UNLIKELY(object == NULL)) return NULL;
   *entry = (uintptr_t)object;
   mutator->registered = entry + 1;
-  mutator->free = next;
   return object;
 }
 

@@ -43,8 +43,14 @@ void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t
 /* What is wrong, as cradle_error has it, without its message; option NULL: nothing is. */
 static const cradle_error NONE = {.option = NULL};
 
+/* limit: "at least" or "at most" accepted. */
+static cradle_error fault_of(const char *option, const char *reason, const char *other, const char *limit,
+                             uint64_t accepted) {
+  return (cradle_error){.option = option, .reason = reason, .other = other, .limit = limit, .accepted = accepted};
+}
+
 static cradle_error fault(const char *option, const char *reason, const char *other) {
-  return (cradle_error){.option = option, .reason = reason, .other = other};
+  return fault_of(option, reason, other, NULL, 0);
 }
 
 /* --- each field by itself --- */
@@ -52,9 +58,9 @@ static cradle_error fault(const char *option, const char *reason, const char *ot
 static cradle_error version_fault(const cradle_options *options) {
   if (options == NULL) return fault("options", "NULL", NULL);
   if (options->version / 100 != CRADLE_VERSION / 100 || options->size != sizeof *options)
-    return fault("options", "made by another version of the headers than this library, or not by cradle_options_init", NULL);
-  if (options->type_count != 0 && options->types == NULL)
-    return fault("types", "NULL, but type_count is not 0", NULL);
+    return fault("options", "made by another version of the headers than this library, or not by cradle_options_init",
+                 NULL);
+  if (options->type_count != 0 && options->types == NULL) return fault("types", "NULL, but type_count is not 0", NULL);
   if (options->type_size != sizeof(cradle_type))
     return fault("type_size", "cradle_type of another version of the headers", NULL);
   return NONE;
@@ -64,10 +70,8 @@ static cradle_error field_fault(const cradle_options *options) {
   for (const crd_option *row = crd_options; row < crd_options + crd_option_count; row++) {
     uint64_t number = crd_option_number(row, options);
     if (row->field == NULL || crd_option_accepts(row, number)) continue;
-    uint64_t nearest = number < row->least ? row->least : row->most;
-    return (cradle_error){.option = row->field,
-                          .reason = row->wants,
-                          .accepted = row->type == CRD_OPTION_FACTOR || row->names != NULL ? 0 : nearest};
+    bool is_whole = row->type != CRD_OPTION_FACTOR && row->names == NULL;
+    return fault_of(row->field, row->wants, NULL, NULL, !is_whole ? 0 : number < row->least ? row->least : row->most);
   }
   return NONE;
 }
@@ -90,10 +94,8 @@ static cradle_error hardware_fault(const cradle_options *options) {
   size_t page = hardware->page_bytes;
   if (page < PAGE_MIN_BYTES || page > ARENA_BYTES || (page & (page - 1)) != 0)
     return fault("hardware.page_bytes", "accepted are powers of two from 4 KiB to 2 MiB", NULL);
-  if (!is_page_or_none(hardware->thp_page_bytes, hardware))
-    return fault("hardware.thp_page_bytes", why, NULL);
-  if (!is_page_or_none(hardware->pool_page_bytes, hardware))
-    return fault("hardware.pool_page_bytes", why, NULL);
+  if (!is_page_or_none(hardware->thp_page_bytes, hardware)) return fault("hardware.thp_page_bytes", why, NULL);
+  if (!is_page_or_none(hardware->pool_page_bytes, hardware)) return fault("hardware.pool_page_bytes", why, NULL);
   if ((unsigned)hardware->thp_mode > CRADLE_THP_ALWAYS)
     return fault("hardware.thp_mode", "not a value of cradle_thp_mode", NULL);
   return NONE;
@@ -115,15 +117,9 @@ static cradle_error maximum_fault(const cradle_options *options) {
   if (max == 0) return NONE;
   size_t least = nursery == 0 ? HEAP_MIN_BYTES : whole_words(nursery) + ROOM_BYTES;
   if (max < ROOM_BYTES + CRADLE_NURSERY_MIN_BYTES || (nursery == 0 && max < least))
-    return (cradle_error){.option = "heap_max_bytes",
-                          .reason = "too small for the nursery and two arenas",
-                          .accepted = least,
-                          .limit = "at least"};
-  if (max < least)
-    return fault("nursery_bytes", "leaves no room for two arenas in", "heap_max_bytes");
-  if (options->major_min_bytes > max)
-    return (cradle_error){
-        .option = "major_min_bytes", .reason = "above", .accepted = max, .limit = "at most", .other = "heap_max_bytes"};
+    return fault_of("heap_max_bytes", "too small for the nursery and two arenas", NULL, "at least", least);
+  if (max < least) return fault("nursery_bytes", "leaves no room for two arenas in", "heap_max_bytes");
+  if (options->major_min_bytes > max) return fault_of("major_min_bytes", "above", "heap_max_bytes", "at most", max);
   return NONE;
 }
 
@@ -158,11 +154,8 @@ static cradle_error quarantine_fault(const cradle_options *options) {
   if (pages != CRADLE_HUGEPAGES_AUTO && pages != CRADLE_HUGEPAGES_OFF)
     return fault("hugepages_nursery", "must be auto or off, because base pages are needed by", "quarantine");
   if (options->nursery_bytes == 0 || options->quarantine <= quarantine_most(options->nursery_bytes)) return NONE;
-  return (cradle_error){.option = "quarantine",
-                        .reason = "above 64 GiB with nurseries of",
-                        .accepted = quarantine_most(options->nursery_bytes),
-                        .limit = "at most",
-                        .other = "nursery_bytes"};
+  return fault_of("quarantine", "above 64 GiB with nurseries of", "nursery_bytes", "at most",
+                  quarantine_most(options->nursery_bytes));
 }
 
 static cradle_error base_fault(const cradle_options *options) {

@@ -5,8 +5,8 @@
  * in neighbouring words (cradle_type.ephemerons, or CRADLE_ITEMS_EPHEMERONS): the key is weak, and the value is alive
  * as long as the ephemeron and its key are, even if the value itself leads to the key. When the key dies, both words
  * become zero. A key that is no reference (an immediate, zero) never dies. Arrays of ephemerons serve as tables with
- * weak keys, arrays of weak slots as tables with weak values. With cradle_type.weak_values all of these words are values
- * in the heap's encoding.
+ * weak keys, arrays of weak slots as tables with weak values. With cradle_type.weak_values all of these words hold
+ * values in the heap's encoding.
  *
  * Reading. While a major collection clears weak slots in increments, a slot may still hold a dead object, so read weak
  * slots and keys with the functions below. The value of a key that was found alive may be read directly, and a slot

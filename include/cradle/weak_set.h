@@ -23,8 +23,8 @@ typedef struct cradle_weak_set cradle_weak_set;
 
 /* Whether the object is the one that key describes. */
 typedef bool (*cradle_weak_equal_function)(const void *object, const void *key);
-/* Reports how many objects died and were removed since the last call; never 0. A callback (cradle/base.h), called at the
- * end of the order of death, but not when the set is freed. */
+/* Reports how many objects died and were removed since the last call; never 0. A callback (cradle/base.h) at the end of
+ * the order of death; not called when the set is freed. */
 typedef void (*cradle_weak_swept_function)(void *data, size_t removed);
 
 /* Makes an empty set of the heap. swept may be NULL. NULL: memory ran out. */

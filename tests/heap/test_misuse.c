@@ -763,7 +763,8 @@ static void options_that_contradict(void **state) {
           (options.stress_period = options.stress_major = 0, options.stress_seed = 3));
   REFUSED("stress_last: no collection would take place, because it is below stress_first",
           (options.stress_period = options.stress_last = 1, options.stress_first = 3));
-  REFUSED("stress_at: wants anywhere, allocations or safepoints", (options.stress_period = 1, options.stress_at = (cradle_stress)9));
+  REFUSED("stress_at: wants anywhere, allocations or safepoints",
+          (options.stress_period = 1, options.stress_at = (cradle_stress)9));
   REFUSED("stress_times: wants a whole number from 2 to 1000, or 0",
           (options.stress_period = 1, options.stress_times = 1));
   REFUSED("quarantine: wants a whole number up to 4096", options.quarantine = 4097);

@@ -74,7 +74,7 @@ static void walk_root_stack(const cradle_heap *heap, crd_root_at *at, crd_slot_f
   const cradle_root_stack *stack = at->stack;
   at->holder = CRADLE_HOLDER_SHADOW_STACK;
   at->base = stack->shadow.base;
-  visit_kind(stack->shadow.base, stack->shadow.top, heap->options.shadow_stack, visit, context);
+  visit_words(stack->shadow.base, stack->shadow.top, heap->options.shadow_stack == CRADLE_KIND_VALUE, visit, context);
   at->holder = CRADLE_HOLDER_SCOPED_ROOT;
   at->base = NULL;
   at->index = 0;

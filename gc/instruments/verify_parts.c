@@ -5,7 +5,6 @@
 #include "gc/death/registry.h"
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/sample.h"
-#include "gc/old/span.h"
 
 static void expect(crd_verification *verification, bool is_right, const char *fault) {
   if (!is_right) crd_fault_at(verification, fault, 0);

@@ -93,12 +93,6 @@ static bool reserve(crd_type_table *table) {
          GROW(table->item_slots, table->count, table->capacity);
 }
 
-/* Rounded here once, so that an allocation need not. */
-static uint32_t fixed_bytes(size_t size) {
-  size_t bytes = align_up(size, 8);
-  return (uint32_t)(bytes < CRADLE_OBJECT_MIN_BYTES ? CRADLE_OBJECT_MIN_BYTES : bytes);
-}
-
 static void set_services(crd_type *entry, crd_type_services *services, const cradle_type *type, bool plain_encoding) {
   *services = (crd_type_services){.weak = type->weak,
                                   .ephemerons = type->ephemerons,
@@ -167,8 +161,9 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
   }
   set_services(entry, services, type, plain_encoding);
   *slots = item_slots_of(entry, type, plain_encoding);
-  /* With items, size is where they begin, and stays as it is. */
-  if (entry->items == CRADLE_ITEMS_NONE && type->size != 0) entry->size = fixed_bytes(type->size);
+  /* Rounded here once, so that an allocation need not. With items, size is where they begin, and stays as it is. */
+  if (entry->items == CRADLE_ITEMS_NONE && type->size != 0)
+    entry->size = type->size > CRADLE_OBJECT_MIN_BYTES ? (uint32_t)align_up(type->size, 8) : CRADLE_OBJECT_MIN_BYTES;
   table->registers |= entry->registers;
   /* Promotion takes a shorter way for objects whose slots are fixed ones of one sort [promote.2]. */
   bool fixed = entry->items < CRADLE_ITEMS_REFERENCES && entry->trace == NULL;

@@ -164,10 +164,6 @@ static void count_committed(crd_arenas *arenas, uint32_t first, uint32_t count, 
   if (first + count > arenas->committed_end) arenas->committed_end = first + count;
 }
 
-static bool may_commit(crd_arenas *arenas, uint32_t first, uint32_t count) {
-  return arenas->committed_count + count <= arenas->limit && commit_meta(arenas, first + count);
-}
-
 /* A failed attempt may have replaced the mapping, and its advice with it. */
 static bool commit_pool(crd_arenas *arenas, uint32_t index) {
   const crd_backing *backing = &arenas->backing;
@@ -184,7 +180,7 @@ static bool commit_pool(crd_arenas *arenas, uint32_t index) {
 }
 
 static bool commit(crd_arenas *arenas, uint32_t first, uint32_t count) {
-  if (!may_commit(arenas, first, count)) return false;
+  if (arenas->committed_count + count > arenas->limit || !commit_meta(arenas, first + count)) return false;
   if (count == 1 && commit_pool(arenas, first)) return true;
   if (!crd_pages_commit(arena_at(arenas, first), count * ARENA_BYTES)) return false;
   count_committed(arenas, first, count, 0);
@@ -205,19 +201,14 @@ uint32_t crd_arenas_round_end(const crd_arenas *arenas, uint32_t count) {
   return arenas_go_round(arenas) && round < arenas->capacity ? round : arenas->capacity;
 }
 
-/* The next RESERVED arena to commit; the capacity if there is none. With a quarantine, the search goes on behind the
- * arena that was committed last and begins again at the bottom when it reaches the end of the round. */
-static uint32_t next_reserved(crd_arenas *arenas) {
+/* Commits at least one arena, from the lowest RESERVED one on: as many neighbours as are wanted, or, if the system
+ * refuses those together, one. With a quarantine, the search goes on behind the arena that was committed last and begins
+ * again at the bottom when it reaches the end of the round. */
+static bool commit_some(crd_arenas *arenas, uint32_t wanted) {
   uint32_t end = crd_arenas_round_end(arenas, 0);
   uint32_t first = arenas_next(arenas, arenas->round_next, end, ARENA_RESERVED);
   if (first == end && arenas_go_round(arenas)) first = arenas_next(arenas, 0, end, ARENA_RESERVED);
   if (arenas_go_round(arenas)) arenas->round_next = first + 1;
-  return first;
-}
-
-/* Commits at least one arena: as many neighbours as are wanted, or, if the system refuses those together, one. */
-static bool commit_some(crd_arenas *arenas, uint32_t wanted) {
-  uint32_t first = next_reserved(arenas);
   if (first >= arenas->capacity) return false;
   uint32_t count = reserved_run(arenas, first, wanted);
   return commit(arenas, first, count) || (count > 1 && commit(arenas, first, 1));
@@ -304,20 +295,13 @@ static bool may_go(const crd_arenas *arenas, uint32_t index) {
   return arenas->states[index] == ARENA_FREE && index - arenas->supply.first >= arenas->supply.count;
 }
 
-/* How many FREE arenas lie right below end and can go in one call, at most `most`. */
-static uint32_t free_run(const crd_arenas *arenas, uint32_t end, uint32_t most) {
-  uint32_t count = 0;
-  while (count < end && count < most && may_go(arenas, end - count - 1)) count++;
-  return count;
-}
-
 /* Goes down from end to first and gives back FREE arenas, neighbours in one call, as long as more than keep are
  * FREE. */
 static uint32_t release_between(crd_arenas *arenas, uint32_t first, uint32_t end, uint32_t keep, uint32_t most) {
   uint32_t surplus = arenas->free_count > keep ? arenas->free_count - keep : 0, gone = 0;
   if (surplus > most) surplus = most;
   for (uint32_t count; end > first && surplus > 0; end -= count == 0 ? 1 : count) {
-    count = free_run(arenas, end, surplus < end - first ? surplus : end - first);
+    for (count = 0; count < surplus && count < end - first && may_go(arenas, end - count - 1);) count++;
     if (count == 0) continue;
     surplus -= count; /* also if the system refuses, so that a call tries no more arenas than it was asked to */
     if (release_run(arenas, end - count, count)) gone += count;

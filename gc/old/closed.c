@@ -93,17 +93,13 @@ const crd_closed_run *crd_closed_at(const crd_arenas *arenas, uintptr_t address)
   return run;
 }
 
-static bool is_taken(const crd_arenas *arenas, uint32_t page) {
-  return arenas->states[page / ARENA_PAGES] == ARENA_USED &&
-         !bitmap_has(arenas->meta[page / ARENA_PAGES].free_map, page % ARENA_PAGES);
-}
-
 const char *crd_closed_check(const crd_arenas *arenas, uint32_t *pages) {
   const crd_closed_run *run;
   *pages = 0;
   for (uint32_t i = 0; (run = run_at(arenas, i)) != NULL; i++)
     for (uint32_t page = run->page; page < run->page + run->pages; page++, (*pages)++)
-      if (!is_taken(arenas, page) || arenas_page(arenas, page)->state != PAGE_FREE)
+      if (arenas->states[page / ARENA_PAGES] != ARENA_USED || arenas_page(arenas, page)->state != PAGE_FREE ||
+          bitmap_has(arenas->meta[page / ARENA_PAGES].free_map, page % ARENA_PAGES))
         return "a closed page is not taken, or a span's [closed.1]";
   if (arenas->closed != NULL && *pages != arenas->closed->pages)
     return "the count of closed pages does not match their runs [closed.1]";

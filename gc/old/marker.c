@@ -109,18 +109,12 @@ static void forget(crd_marking *marking) {
 
 /* Waits for the end of the round: at first awake, because it takes the thread a few microseconds, then asleep. If the
  * two take turns, only asleep: the thread cannot end the round while the mutator runs. */
-static void await_end(crd_marker *marker) {
-  for (int spins = 0; spins < STOP_SPINS && !marker->takes_turns; spins++) {
-    if (rounds_is_idle(&marker->word)) return;
-    crd_thread_relax();
-  }
-  crd_thread_wait(marker->thread, &marker->word, ROUND_ASKED);
-}
-
 static void end_round(crd_marker *marker) {
   if (rounds_stop(&marker->word)) return;
   uint64_t begin = crd_platform_now_ns();
-  await_end(marker);
+  int spins = marker->takes_turns ? 0 : STOP_SPINS;
+  for (; spins > 0 && !rounds_is_idle(&marker->word); spins--) crd_thread_relax();
+  if (!rounds_is_idle(&marker->word)) crd_thread_wait(marker->thread, &marker->word, ROUND_ASKED);
   marker->since.stop_ns += crd_platform_now_ns() - begin;
 }
 

@@ -7,18 +7,14 @@
 #define HEADER_BYTES 8
 #define SPAN_MIN_OBJECTS 4
 
-/* Whether a span of so many pages holds four objects, and wastes at most an eighth if all are the smallest. */
-static bool is_long_enough(uint32_t pages, uint32_t smallest, uint32_t bytes) {
-  uint32_t span = pages * PAGE_BYTES, objects = span / bytes;
-  return objects >= SPAN_MIN_OBJECTS && smallest * objects >= span - span / 8;
-}
-
-/* The pages of the span of a class whose objects have smallest to bytes bytes: the first length that is long enough. */
+/* The pages of the span of a class whose objects have smallest to bytes bytes: the first length that holds four, and
+ * wastes at most an eighth if all are the smallest. */
 static uint32_t span_pages(uint32_t smallest, uint32_t bytes) {
-  uint32_t pages = SPAN_MIN_PAGES;
-  while (!is_long_enough(pages, smallest, bytes)) pages++;
-  ASSERT(pages <= SPAN_MAX_PAGES, "[size_class.1] a span is too long");
-  return pages;
+  for (uint32_t pages = SPAN_MIN_PAGES;; pages++) {
+    uint32_t span = pages * PAGE_BYTES, objects = span / bytes;
+    ASSERT(pages <= SPAN_MAX_PAGES, "[size_class.1] a span is too long");
+    if (objects >= SPAN_MIN_OBJECTS && smallest * objects >= span - span / 8) return pages;
+  }
 }
 
 static uint64_t start_pattern(uint32_t words) {

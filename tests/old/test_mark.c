@@ -649,7 +649,7 @@ static void what_cannot_go_back_is_found(void **state) {
   cradle_collect(m, CRADLE_COLLECT_FULL);
   shorten_stack();
   inside_marker(heap)->random = 1;
-  for (int tries = 0; tries < 300; tries++) {
+  for (int tries = 0; tries < 1000; tries++) {
     (void)begin_marking();
     crd_word_stack *stack = inside_mark_stack(heap);
     stack->top = stack->base;

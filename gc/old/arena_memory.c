@@ -337,7 +337,7 @@ static uint32_t recently_wanted(crd_arenas *arenas, uint64_t now_ns) {
     demand->peak = in_use;
     demand->epoch_ns = now_ns;
   }
-  ASSERT(demand->peak >= in_use, "[arena_memory.4] the peak missed arenas in use");
+  ASSERT(demand->peak >= in_use, "[arena_memory.3] the peak missed arenas in use");
   uint32_t most = demand->peak > demand->previous ? demand->peak : demand->previous;
   return most > in_use ? most - in_use : 0;
 }

@@ -14,7 +14,7 @@
  *
  *   [arena_memory.1] The metadata of a committed arena is committed.
  *   [arena_memory.2] A RESERVED arena has no origin; pool_count counts the arenas whose origin is the pool.
- *   [arena_memory.4] The peak of the present epoch is at least the number of arenas in use.
+ *   [arena_memory.3] The peak of the present epoch is at least the number of arenas in use.
  */
 #ifndef CRADLE_GC_OLD_ARENA_MEMORY_H
 #define CRADLE_GC_OLD_ARENA_MEMORY_H

@@ -129,6 +129,7 @@ static void choose(compact_context *context, bool all) {
   uint32_t most = all ? ARENA_BYTES : ARENA_BYTES / 100 * SPARSE_PERCENT;
   for (uint32_t i = 0; i < arenas->used_end; i++) {
     if (arenas->states[i] != ARENA_USED) continue;
+    ASSERT(!is_chosen(context->marking->old, i), "[compact.2] an arena is still chosen from the last compaction");
     arenas->meta[i].live = live_bytes(context->marking->old, i);
     if (!all) count(context, i, true, 1);
     context->count++;

@@ -15,7 +15,6 @@
 
 #include "gc/base/sanitizers.h"
 #include "gc/object/visit.h"
-#include "gc/old/mark.h"
 #include "gc/old/marking.h"
 
 /* An array is traced so many words at a time, but whole items. A pause waits for the second core to end a piece. */

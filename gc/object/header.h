@@ -119,7 +119,6 @@ static inline uint64_t header_recording(uint8_t recording) {
 static inline uint64_t header_array_flags(uint64_t header) {
   return header & HEADER_ARRAY_FLAGS;
 }
-/* Whether stores are recorded slot by slot. */
 static inline bool header_records_slots(uint64_t header) {
   return header_has(header, HEADER_ARRAY_FLAGS);
 }
@@ -159,7 +158,6 @@ static inline bool header_has_hash(uint64_t header) {
 static inline bool header_is_forwarded(uint64_t header) {
   return header_has(header, HEADER_FORWARDED);
 }
-/* Where the object with a forwarded header is now. */
 static inline uintptr_t header_forwarded_to(uint64_t header) {
   ASSERT(header_is_forwarded(header), "[header.1] the object has not moved");
   return (uintptr_t)(header & ~HEADER_FORWARDED);

@@ -101,9 +101,9 @@ typedef struct crd_arena {
 
 /* Flags of a committed arena, mostly where its memory comes from. */
 enum {
-  ARENA_FROM_POOL = 1,     /* from a reserved pool of huge pages */
-  ARENA_TOUCHED = 4,       /* was in use or populated: the system has probably given it its pages */
-  ARENA_CHOSEN = 8,        /* in a compaction: is to be emptied */
+  ARENA_FROM_POOL = 1, /* from a reserved pool of huge pages */
+  ARENA_TOUCHED = 4,   /* was in use or populated: the system has probably given it its pages */
+  ARENA_CHOSEN = 8,    /* in a compaction: is to be emptied */
 };
 
 /* The most arenas that the heap has needed lately. It keeps that many (gc/old/arena_memory.h). */

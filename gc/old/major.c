@@ -38,14 +38,6 @@ static void end_marking(crd_marking *marking) {
   }
 }
 
-/* Drops ids of dead objects, then sweeps. false: there is more to do. */
-static bool sweep_some(crd_marking *marking, crd_budget budget) {
-  crd_major *major = &marking->major;
-  return crd_ids_purge(marking->tables, &major->purge_id, budget.deadline_ns) &&
-         crd_sweep_some(marking->old, &major->sweep_page, space_remains(marking->space, true), budget.deadline_ns,
-                        &major->swept);
-}
-
 uint64_t crd_major_counted_bytes(const crd_marking *marking) {
   return marking->old->used_bytes + marking->external_bytes;
 }
@@ -76,7 +68,8 @@ static void end_cycle(crd_marking *marking) {
 }
 
 static void advance(crd_marking *marking, crd_budget budget) {
-  switch (marking->major.phase) {
+  crd_major *major = &marking->major;
+  switch (major->phase) {
   case MAJOR_IDLE: break;
   case MAJOR_MARKING:
     if (crd_mark_some(marking, budget)) end_marking(marking);
@@ -85,7 +78,10 @@ static void advance(crd_marking *marking, crd_budget budget) {
     if (marking->space->death->clear(marking->space->services, &budget)) begin_sweeping(marking);
     break;
   case MAJOR_SWEEPING:
-    if (sweep_some(marking, budget)) end_cycle(marking);
+    if (crd_ids_purge(marking->tables, &major->purge_id, budget.deadline_ns) &&
+        crd_sweep_some(marking->old, &major->sweep_page, space_remains(marking->space, true), budget.deadline_ns,
+                       &major->swept))
+      end_cycle(marking);
     break;
   }
 }

@@ -80,6 +80,7 @@ static int next_countdown(const mark_context *context) {
 
 static const mark_calls calls = {trace, trace_rest, next_countdown};
 
+/* Apart, because with both loops in one function gcc takes seven instructions more for each object. */
 static bool drain_watching(mark_context *context) {
   return mark_drain(context, &calls, MARK_WATCHING);
 }

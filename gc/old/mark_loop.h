@@ -1,11 +1,11 @@
 /* The loop of marking: takes objects from the mark stack and marks what they refer to.
  *
  * The loop is written once and compiled three times, as each of the modes below, which are always constants. The
- * mutator's increments (gc/old/mark.c) run it in two of them, the second core's rounds (gc/old/marker.c) in the third.
- * That one runs beside the program, which may write to an object while the loop reads it. So there nothing is decided by
- * two reads of one word; an address is followed only if the allocation bit says that an object begins there [marker.4];
- * no more items are traced than the object's place has room for; and objects that need the program are put aside
- * [marker.6].
+ * mutator's increments (gc/old/mark.c) run it in two of them, the second core's rounds (gc/old/mark_beside.c) in the
+ * third. That one runs beside the program, which may write to an object while the loop reads it. So there nothing is
+ * decided by two reads of one word; an address is followed only if the allocation bit says that an object begins there
+ * [marker.4]; no more items are traced than the object's place has room for; and objects that need the program are put
+ * aside [marker.6].
  *
  * Everything is inline, and the loop works on a copy of its context whose address is passed to no function that is not
  * inlined: so the compiler keeps the copy in registers.

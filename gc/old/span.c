@@ -78,12 +78,6 @@ static uint32_t word_in(const crd_size_class *class, const char *base, const cha
   return (uint32_t)(place - base) / 8;
 }
 
-static bool has_marks(span_bits bits) {
-  uint64_t marks = 0;
-  for (uint32_t i = 0; i < bits.words; i++) marks |= bits.marks[i];
-  return marks != 0;
-}
-
 static void count_used(crd_old *old, uint32_t size_class, int64_t bytes) {
   ASSERT(bytes >= 0 || old->class_used[size_class] >= (uint64_t)-bytes, "[span.5] a class's used bytes go below zero");
   old->used_bytes += (uint64_t)bytes;
@@ -132,7 +126,6 @@ static bool next_run(crd_old *old, uint32_t size_class, uint32_t from, bool open
   if (start == limit) return false;
   uint32_t end = find_place(bits.allocated, class, start, limit, true);
   ASSERT(start < end && (end - start) % class->words == 0, "[span.1] a run that is no row of places");
-  ASSERT(old->born_marked || !has_marks(bits), "[span.4] a mark bit is set while nothing marks");
   ASSERT(old->born_marked || !old->marked_beside, "[marker.2] a round goes on while nothing marks");
   if (CRADLE_UNLIKELY(old->marked_beside) && !opened)
     note_run(old, allocator->span, start, end);

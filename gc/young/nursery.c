@@ -307,20 +307,19 @@ void crd_nursery_looked(crd_young *young, const void *object) {
  * forwarded. */
 void crd_nursery_count_ages(crd_young *young) {
   crd_nursery *nursery = &young->space->nursery;
-  nursery->ages = (crd_ages){0, 0, 0, 0};
+  crd_ages *ages = &nursery->ages;
+  *ages = (crd_ages){0, 0, 0, 0};
   if (nursery->sample_count == 0) return;
   size_t filled = nursery_filled(young->space);
-  crd_ages ages = {0, 0, 0, 0};
   for (uint32_t i = 0; i < nursery->sample_count; i++) {
     size_t offset = nursery->samples[i] - address_of(nursery->start);
     if (offset >= filled) break; /* the sample was in a reservation that was given back */
     bool kept = header_is_forwarded(*object_at(nursery->samples[i])), old = offset < filled / 4;
-    ages.seen++;
-    ages.kept += kept;
-    ages.old_seen += old;
-    ages.old_kept += old && kept;
+    ages->seen++;
+    ages->kept += kept;
+    ages->old_seen += old;
+    ages->old_kept += old && kept;
   }
-  nursery->ages = ages;
   nursery->sample_count = 0;
 }
 

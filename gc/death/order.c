@@ -1,5 +1,6 @@
 #include "gc/death/order.h"
 
+#include "gc/death/ephemeron.h"
 #include "gc/death/services.h"
 #include "gc/death/stored.h"
 #include "gc/death/weak.h"

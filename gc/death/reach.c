@@ -1,5 +1,6 @@
 #include "gc/death/reach.h"
 
+#include "gc/death/ephemeron.h"
 #include "gc/death/services.h"
 #include "gc/object/visit.h"
 #include "gc/old/mark.h"

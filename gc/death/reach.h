@@ -34,8 +34,7 @@
  *     back and sets the watched flag, which then stands for bit 63; the second clears it, when the program may see all.
  *   - What the program allocates or promotes is marked [major.3], so it is never a candidate of this collection. What a
  *     minor collection finds dead has its own candidates.
- *   - Nothing compacts before the phase ends, a fork copies all, and the second core does nothing in this phase
- *     [order.1].
+ *   - Nothing compacts before the phase ends [order.1], a fork copies all, and the second core does nothing meanwhile.
  *
  * When a stack cannot grow, the object goes to the collection's own tracing, which needs no memory. Only order is lost
  * then: finalizers come in registration order, and ephemerons are found by passes over all of them.

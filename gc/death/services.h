@@ -25,11 +25,9 @@
 #define CRADLE_GC_DEATH_SERVICES_H
 
 #include "gc/death/destructor.h"
-#include "gc/death/ephemeron.h"
 #include "gc/death/finalizer.h"
 #include "gc/death/order.h"
 #include "gc/death/reach.h"
-#include "gc/death/registry.h"
 #include "gc/death/service_memory.h"
 #include "gc/death/waiting.h"
 #include "gc/death/weak_set.h"

@@ -255,8 +255,6 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   heap->report.created_ns = crd_platform_now_ns();
   heap->options = *options;
   heap->space.encoding = options->encoding;
-  crd_handles_init(&heap->tables.handles);
-  crd_ids_init(&heap->tables.ids);
   crd_stress_init(&heap->stress, &heap->space);
   crd_history_open(heap);
   /* The order matters: the machine must be known before the maximum, which may be the cgroup's, and the maximum

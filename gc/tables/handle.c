@@ -10,10 +10,6 @@
  * handles would match. */
 #define HANDLE_LAST_GENERATION (UINT32_MAX - 1)
 
-void crd_handles_init(crd_handles *handles) {
-  *handles = (crd_handles){.free = HANDLE_LIST_END, .young = HANDLE_LIST_END};
-}
-
 void crd_handles_fini(crd_handles *handles) {
   free(handles->entries);
 }
@@ -25,7 +21,7 @@ static void point(crd_tables *tables, uint32_t index, void *object) {
   ASSERT(handle_is_open(entry), "[handle.1] a free entry is given a reference");
   entry->word = address_of(object);
   if (space_holds_young(tables->space, entry->word)) {
-    if (entry->link != 0) return;
+    if (entry->link != HANDLE_UNLISTED) return;
     entry->link = tables->handles.young;
     tables->handles.young = index + 1;
   } else {
@@ -38,7 +34,7 @@ static void list_free(crd_handles *handles, uint32_t index) {
   crd_handle_entry *entry = &handles->entries[index];
   ASSERT(!handle_is_open(entry) && entry->word == 0, "[handle.3] an open entry is listed as free");
   ASSERT(handles->free != index + 1, "[handle.3] an entry is listed as free twice");
-  entry->link = 0;
+  entry->link = HANDLE_UNLISTED;
   if (entry->generation == HANDLE_LAST_GENERATION) return;
   entry->link = handles->free;
   handles->free = index + 1;
@@ -49,8 +45,8 @@ static void list_free(crd_handles *handles, uint32_t index) {
  * opening the entries was. */
 static void reclaim_young(crd_handles *handles) {
   if (handles->used <= 2 * (uint64_t)handles->open_count) return;
-  for (uint32_t *link = &handles->young; *link != HANDLE_LIST_END;) {
-    ASSERT(*link != 0 && *link <= handles->used, "[handle.2] the young list leads out of the table");
+  for (uint32_t *link = &handles->young; *link != 0;) {
+    ASSERT(*link <= handles->used, "[handle.2] the young list leads out of the table");
     uint32_t index = *link - 1;
     crd_handle_entry *entry = &handles->entries[index];
     if (handle_is_open(entry)) {
@@ -62,22 +58,22 @@ static void reclaim_young(crd_handles *handles) {
   }
 }
 
-/* Opens an entry for the object. Its index, or HANDLE_LIST_END: memory was refused. */
+/* Opens an entry for the object. Its index, or HANDLE_UNLISTED: memory was refused. */
 static uint32_t open_entry(crd_tables *tables, void *object) {
   crd_handles *handles = &tables->handles;
-  if (handles->free == HANDLE_LIST_END && handles->used == handles->capacity) reclaim_young(handles);
+  if (handles->free == 0 && handles->used == handles->capacity) reclaim_young(handles);
   uint32_t index = handles->free - 1;
-  if (handles->free != HANDLE_LIST_END) {
+  if (handles->free != 0) {
     handles->free = handles->entries[index].link;
-    handles->entries[index].link = 0;
+    handles->entries[index].link = HANDLE_UNLISTED;
   } else {
-    if (!GROW(handles->entries, handles->used, handles->capacity)) return HANDLE_LIST_END;
+    if (!GROW(handles->entries, handles->used, handles->capacity)) return HANDLE_UNLISTED;
     ASSERT(handles->marked_at <= handles->used, "[handle.4] marking is beyond the last entry");
     /* A cursor at the end passes the new entry, too, or a program that keeps opening handles could keep marking from
      * finishing. */
     if (handles->marked_at == handles->used) handles->marked_at++;
     index = handles->used++;
-    handles->entries[index] = (crd_handle_entry){0, 0, 0};
+    handles->entries[index] = (crd_handle_entry){0, 0, HANDLE_UNLISTED};
   }
   ASSERT(!handle_is_open(&handles->entries[index]), "[handle.1] an entry is opened that is open");
   handles->entries[index].generation++;
@@ -86,12 +82,12 @@ static uint32_t open_entry(crd_tables *tables, void *object) {
 }
 
 cradle_word *crd_handles_next_young(crd_handles *handles) {
-  while (handles->young != HANDLE_LIST_END) {
-    ASSERT(handles->young != 0 && handles->young <= handles->used, "[handle.2] the young list leads out of the table");
+  while (handles->young != 0) {
+    ASSERT(handles->young <= handles->used, "[handle.2] the young list leads out of the table");
     uint32_t index = handles->young - 1;
     crd_handle_entry *entry = &handles->entries[index];
     handles->young = entry->link;
-    entry->link = 0;
+    entry->link = HANDLE_UNLISTED;
     if (handle_is_open(entry)) return &entry->word;
     list_free(handles, index);
   }
@@ -131,7 +127,7 @@ cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object) {
   crd_mutator_check_thread(mutator, "cradle_handle_new");
   crd_tables *tables = mutator_of(mutator)->tables;
   uint32_t index = open_entry(tables, object);
-  if (CRADLE_UNLIKELY(index == HANDLE_LIST_END)) {
+  if (CRADLE_UNLIKELY(index == HANDLE_UNLISTED)) {
     crd_out_of_room(tables->space, "cradle_handle_new", "handle");
     return (cradle_handle){0};
   }
@@ -155,7 +151,7 @@ void cradle_handle_free(cradle_mutator *mutator, cradle_handle handle) {
   handles->entries[index].generation++;
   ASSERT(handles->open_count > 0, "more handles are freed than are open");
   handles->open_count--;
-  if (handles->entries[index].link == 0) list_free(handles, index);
+  if (handles->entries[index].link == HANDLE_UNLISTED) list_free(handles, index);
 }
 
 /* --- checks --- */
@@ -163,7 +159,7 @@ void cradle_handle_free(cradle_mutator *mutator, cradle_handle handle) {
 static const char *check_open(const crd_tables *tables, uint32_t index) {
   const crd_handle_entry *entry = &tables->handles.entries[index];
   if (space_holds_young(tables->space, entry->word))
-    return entry->link == 0 ? "a handle of a young object is in no list [handle.2]" : NULL;
+    return entry->link == HANDLE_UNLISTED ? "a handle of a young object is in no list [handle.2]" : NULL;
   if (index < tables->handles.marked_at && marking_lacks(tables->marking, entry->word))
     return "a handle that marking has passed refers to an unmarked object [handle.4]";
   return NULL;
@@ -171,7 +167,8 @@ static const char *check_open(const crd_tables *tables, uint32_t index) {
 
 static const char *check_free(const crd_handle_entry *entry) {
   if (entry->word != 0) return "a free handle holds a reference [handle.1]";
-  if (entry->link == 0 && entry->generation < HANDLE_LAST_GENERATION) return "a free handle is in no list [handle.3]";
+  if (entry->link == HANDLE_UNLISTED && entry->generation < HANDLE_LAST_GENERATION)
+    return "a free handle is in no list [handle.3]";
   return NULL;
 }
 

@@ -27,8 +27,8 @@
 
 #include "gc/parts.h"
 
-/* Entries of a list are linked by their index plus 1. This ends a list; 0 means that the entry is in no list. */
-#define HANDLE_LIST_END UINT32_MAX
+/* Entries of a list are linked by their index plus 1; 0 ends a list. This is the link of an entry in no list. */
+#define HANDLE_UNLISTED UINT32_MAX
 
 typedef struct crd_handle_entry {
   cradle_word word; /* the reference; 0 when free */
@@ -48,7 +48,6 @@ static inline bool handle_is_open(const crd_handle_entry *entry) {
   return entry->generation & 1;
 }
 
-void crd_handles_init(crd_handles *handles);
 void crd_handles_fini(crd_handles *handles);
 /* Takes the next open entry out of the young list and returns its slot. Free entries that it meets go into the free
  * list. NULL: the list is empty. */

@@ -37,10 +37,6 @@ uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object) {
 
 /* --- entries --- */
 
-void crd_ids_init(crd_ids *ids) {
-  *ids = (crd_ids){.free = ID_LIST_END, .young = ID_LIST_END};
-}
-
 void crd_ids_fini(crd_ids *ids) {
   crd_address_map_fini(&ids->by_address);
   free(ids->entries);
@@ -48,7 +44,7 @@ void crd_ids_fini(crd_ids *ids) {
 
 /* Takes a free entry; there is one. */
 static uint32_t take_entry(crd_ids *ids) {
-  if (ids->free == ID_LIST_END) {
+  if (ids->free == 0) {
     ASSERT(ids->used < ids->capacity, "no room was made for an id");
     ids->entries[ids->used] = (crd_id_entry){.generation = 0};
     return ids->used++;
@@ -63,7 +59,7 @@ static uint32_t take_entry(crd_ids *ids) {
 static void drop_entry(crd_ids *ids, uint32_t index) {
   crd_id_entry *entry = &ids->entries[index];
   ASSERT(entry->address != 0, "[identity.1] a free entry is dropped");
-  ASSERT(entry->link == 0, "[identity.2] a dropped entry stays in the young list");
+  ASSERT(entry->link == ID_UNLISTED, "[identity.2] a dropped entry stays in the young list");
   crd_address_map_remove(&ids->by_address, entry->address);
   entry->address = 0;
   if (entry->generation == UINT32_MAX) return;
@@ -95,15 +91,14 @@ uint64_t cradle_id(cradle_mutator *mutator, void *object) {
   cradle_word *header = object;
   if (object == NULL) crd_misuse(mutator->heap, "%s: the object is NULL", what);
   if (header_has_id(*header)) return id_of(ids, index_of(ids, header));
-  if (!crd_address_map_reserve(&ids->by_address) ||
-      (ids->free == ID_LIST_END && !GROW(ids->entries, ids->used, ids->capacity))) {
+  if (!crd_address_map_reserve(&ids->by_address) || (ids->free == 0 && !GROW(ids->entries, ids->used, ids->capacity))) {
     crd_out_of_room(tables->space, what, "id");
     return 0;
   }
   uint32_t index = take_entry(ids);
   crd_id_entry *entry = &ids->entries[index];
   entry->address = address_of(object);
-  entry->link = 0;
+  entry->link = ID_UNLISTED;
   if (space_holds_young(tables->space, entry->address)) {
     entry->link = ids->young;
     ids->young = index + 1;
@@ -145,12 +140,12 @@ static uintptr_t promoted(const crd_tables *tables, uintptr_t address) {
 
 void crd_ids_after_minor(crd_tables *tables) {
   crd_ids *ids = &tables->ids;
-  while (ids->young != ID_LIST_END) {
-    ASSERT(ids->young != 0 && ids->young <= ids->used, "[identity.2] the young list leads out of the table");
+  while (ids->young != 0) {
+    ASSERT(ids->young <= ids->used, "[identity.2] the young list leads out of the table");
     uint32_t index = ids->young - 1;
     crd_id_entry *entry = &ids->entries[index];
     ids->young = entry->link;
-    entry->link = 0;
+    entry->link = ID_UNLISTED;
     uintptr_t address = promoted(tables, entry->address);
     if (address == 0) {
       drop_entry(ids, index);
@@ -179,7 +174,7 @@ bool crd_ids_purge(crd_tables *tables, uint32_t *at, uint64_t deadline_ns) {
 
 /* The map is filled anew: an object may have moved to the old address of one whose entry is not changed yet. */
 void crd_ids_follow(crd_ids *ids) {
-  ASSERT(ids->young == ID_LIST_END, "[identity.2] objects move in the old generation while ids are young");
+  ASSERT(ids->young == 0, "[identity.2] objects move in the old generation while ids are young");
   crd_address_map_clear(&ids->by_address);
   for (uint32_t i = 0; i < ids->used; i++) {
     crd_id_entry *entry = &ids->entries[i];
@@ -199,7 +194,8 @@ bool crd_ids_know(const crd_ids *ids, const cradle_word *object) {
 static const char *check_entry(const crd_tables *tables, uint32_t index) {
   const crd_id_entry *entry = &tables->ids.entries[index];
   if (entry->address == 0)
-    return entry->link == 0 && entry->generation != UINT32_MAX ? "a free id is in no list [identity.4]" : NULL;
+    return entry->link == ID_UNLISTED && entry->generation != UINT32_MAX ? "a free id is in no list [identity.4]"
+                                                                         : NULL;
   if (crd_address_map_get(&tables->ids.by_address, entry->address) != index)
     return "an id is not found by its object's address";
   if (!is_alive(tables, entry->address)) return NULL;
@@ -207,7 +203,7 @@ static const char *check_entry(const crd_tables *tables, uint32_t index) {
       !crd_old_is_object(&tables->space->old, entry->address))
     return "an id belongs to what is no object [identity.1]";
   if (!header_has_id(*object_at(entry->address))) return "an id belongs to an object without the flag [identity.1]";
-  if (space_holds_young(tables->space, entry->address) && entry->link == 0)
+  if (space_holds_young(tables->space, entry->address) && entry->link == ID_UNLISTED)
     return "a young object's id is in no list [identity.2]";
   return NULL;
 }

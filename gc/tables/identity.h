@@ -25,8 +25,8 @@
 #include "gc/base/address_map.h"
 #include "gc/parts.h"
 
-/* Entries of a list are linked by their index plus 1. This ends a list; 0 means that the entry is in no list. */
-#define ID_LIST_END UINT32_MAX
+/* Entries of a list are linked by their index plus 1; 0 ends a list. This is the link of an entry in no list. */
+#define ID_UNLISTED UINT32_MAX
 
 typedef struct crd_id_entry {
   uintptr_t address;   /* 0: free */
@@ -42,7 +42,6 @@ typedef struct crd_ids {
   uint64_t hashes;         /* identity hashes given out */
 } crd_ids;
 
-void crd_ids_init(crd_ids *ids);
 void crd_ids_fini(crd_ids *ids);
 /* Drops the entry of a prebuilt object that is no longer registered, if it has one. */
 void crd_ids_drop(crd_ids *ids, const cradle_word *object);

@@ -217,7 +217,7 @@ static void trace_roots(crd_minor *context) {
    * refer to nothing young [mutator.6]. */
   uint64_t root_words = visit_changed_roots(young->roots, promote_slot, context);
   root_words += visit_callback_roots(young->roots, promote_slot_only, context);
-  if (CRADLE_UNLIKELY(young->tables->handles.young != HANDLE_LIST_END)) root_words += trace_young_handles(context);
+  if (CRADLE_UNLIKELY(young->tables->handles.young != 0)) root_words += trace_young_handles(context);
   if (CRADLE_UNLIKELY(wanted))
     crd_event_send(report, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});
   young->adapt.root_words = root_words;
@@ -240,7 +240,7 @@ void crd_minor_run(crd_young *young, cradle_event *event) {
   trace_remembered(&context);
   if (CRADLE_UNLIKELY(marking->marker.going)) (void)crd_marker_stop(marking);
   if (CRADLE_UNLIKELY(marking->major.again != 0)) crd_mark_listed(marking);
-  bool settled = space->death == NULL && young->tables->ids.young == ID_LIST_END && !context.has_young_large;
+  bool settled = space->death == NULL && young->tables->ids.young == 0 && !context.has_young_large;
   uint64_t freed = CRADLE_LIKELY(settled) ? 0 : settle(&context, remembered);
   ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.2] an object was not traced");
   ASSERT(word_stack_is_empty(&young->remembered) && word_stack_is_empty(&young->recorded),

@@ -477,8 +477,8 @@ static void handles_are_compared(void **state) {
   crd_handle_entry *taken = &handles->entries[handle_is_open(&handles->entries[0]) ? 0 : 1];
   crd_handle_entry *empty = &handles->entries[taken == handles->entries ? 1 : 0];
   PLANT(empty->word, ADDRESS(p), "a free handle holds a reference [handle.1]");
-  PLANT(empty->link, 0, "a free handle is in no list [handle.3]");
-  PLANT(taken->link, 0, "a handle of a young object is in no list [handle.2]");
+  PLANT(empty->link, HANDLE_UNLISTED, "a free handle is in no list [handle.3]");
+  PLANT(taken->link, HANDLE_UNLISTED, "a handle of a young object is in no list [handle.2]");
   PLANT(handles->open_count, 2, "open handles are counted wrong");
   cradle_handle_free(f.m, open);
 }
@@ -499,11 +499,11 @@ static void ids_are_compared(void **state) {
   crd_id_entry *of_old = &ids->entries[crd_address_map_get(&ids->by_address, ADDRESS(old))];
   crd_id_entry *of_young = &ids->entries[crd_address_map_get(&ids->by_address, ADDRESS(young))];
   PLANT(of_old->address, ADDRESS(old) + 64, "an id is not found by its object's address");
-  PLANT(of_young->link, 0, "a young object's id is in no list [identity.2]");
+  PLANT(of_young->link, ID_UNLISTED, "a young object's id is in no list [identity.2]");
   PLANT(old->header, old->header & ~HEADER_ID_FLAG, "an id belongs to an object without the flag [identity.1]");
   PLANT(without->header, without->header | HEADER_ID_FLAG, "an object has the flag of an id, but no id [identity.1]");
   PLANT(ids->by_address.count, 3, "the ids and their map disagree");
-  PLANT(ids->entries[free_entry].link, 0, "a free id is in no list [identity.4]");
+  PLANT(ids->entries[free_entry].link, ID_UNLISTED, "a free id is in no list [identity.4]");
   uint32_t number = crd_address_map_get(&ids->by_address, ADDRESS(old));
   crd_address_map_remove(&ids->by_address, ADDRESS(old));
   crd_address_map_insert(&ids->by_address, ADDRESS(old) + 8, number);

@@ -246,7 +246,7 @@ static void the_verifier_finds_handles_that_are_wrong(void **state) {
   cradle_error error;
   cradle_handle handle = cradle_handle_new(f.m, new_numbered(1));
   uint32_t index = (uint32_t)handle.number, link = f.heap->tables.handles.entries[index].link;
-  f.heap->tables.handles.entries[index].link = 0;
+  f.heap->tables.handles.entries[index].link = HANDLE_UNLISTED;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "[handle.2]"));
   f.heap->tables.handles.entries[index].link = link;

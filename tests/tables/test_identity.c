@@ -294,10 +294,10 @@ static void the_verifier_finds_ids_that_are_wrong(void **state) {
   assert_non_null(strstr(error.message, "[identity.1]"));
   *(cradle_word *)p &= ~HEADER_ID_FLAG;
   (void)cradle_id(f.m, p);
-  f.heap->tables.ids.entries[0].link = 0;
+  f.heap->tables.ids.entries[0].link = ID_UNLISTED;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "[identity.2]"));
-  f.heap->tables.ids.entries[0].link = ID_LIST_END;
+  f.heap->tables.ids.entries[0].link = 0;
   *(cradle_word *)p &= ~HEADER_ID_FLAG;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "[identity.1]"));

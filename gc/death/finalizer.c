@@ -50,7 +50,7 @@ static void begin_candidates(crd_death *death) {
   crd_reach_set_ordering(death, false);
   death->reach.unordered = false;
   candidates->placed = candidates->components = 0;
-  candidates->linked = CANDIDATE_NONE;
+  candidates->linked = UINT32_MAX;
 }
 
 static void add_candidate(crd_death *death, cradle_word entry) {
@@ -163,19 +163,23 @@ bool crd_finalizers_reach(crd_death *death, crd_pace *pace) {
 
 /* --- the order --- */
 
-/* Of a component: the word that holds its first candidate. */
-static cradle_word *first_of(const crd_candidates *candidates, cradle_word component) {
-  cradle_word *first = candidates->ordered.base + candidates_count(candidates) + component;
-  ASSERT(first < candidates->ordered.limit, "[services.3] more candidates are put in order than there is room for");
-  return first;
+/* What is noted for a candidate. [finalizer.4] Its number fits into the place of a header, so into 32 bits. */
+static uint32_t *link_of(const crd_candidates *candidates, cradle_word number) {
+  ASSERT(number < 2 * (word_stack_committed(&candidates->ordered) / sizeof(cradle_word)),
+         "[services.3] more candidates are put in order than there is room for");
+  return (uint32_t *)(void *)candidates->ordered.base + number;
+}
+/* The first candidate of a component. */
+static uint32_t *first_of(const crd_candidates *candidates, cradle_word component) {
+  return link_of(candidates, candidates_count(candidates) + component);
 }
 
 void crd_finalizers_come_out(crd_candidates *candidates, cradle_word number) {
   if (number == CANDIDATE_NONE) return;
   candidates->comes_out = true;
-  *first_of(candidates, candidates->components) = CANDIDATE_NONE;
+  *first_of(candidates, candidates->components) = UINT32_MAX;
   for (; number != CANDIDATE_NONE; number = same(candidates, number), candidates->placed++)
-    candidates->ordered.base[number] = candidates->components;
+    *link_of(candidates, number) = (uint32_t)candidates->components;
 }
 
 void crd_finalizers_came_out(crd_candidates *candidates) {
@@ -186,19 +190,18 @@ void crd_finalizers_came_out(crd_candidates *candidates) {
 /* Links the candidates of each component, the last registered first, so that each list begins with the first. */
 static bool link_all(crd_candidates *candidates, crd_pace *pace) {
   while (candidates->placed > 0) {
-    cradle_word number = --candidates->placed, *word = &candidates->ordered.base[number];
-    cradle_word *first = first_of(candidates, *word);
-    *word = *first;
-    *first = number;
+    uint32_t *link = link_of(candidates, --candidates->placed), *first = first_of(candidates, *link);
+    *link = *first;
+    *first = (uint32_t)candidates->placed;
     if (pace_is_over(pace)) return false;
   }
   return true;
 }
 
-static cradle_word next_in_order(crd_candidates *candidates) {
-  if (candidates->linked == CANDIDATE_NONE) candidates->linked = *first_of(candidates, --candidates->components);
-  cradle_word number = candidates->linked;
-  candidates->linked = candidates->ordered.base[number];
+static size_t next_in_order(crd_candidates *candidates) {
+  if (candidates->linked == UINT32_MAX) candidates->linked = *first_of(candidates, --candidates->components);
+  size_t number = candidates->linked;
+  candidates->linked = *link_of(candidates, number);
   return number;
 }
 
@@ -215,7 +218,7 @@ bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
   crd_candidates *candidates = &death->candidates;
   if (death->reach.ordering && !link_all(candidates, pace)) return false;
   while (candidates->next < candidates_count(candidates)) {
-    cradle_word number = death->reach.ordering ? next_in_order(candidates) : candidates->next;
+    size_t number = death->reach.ordering ? next_in_order(candidates) : candidates->next;
     candidates->next++;
     cradle_word entry = candidates->entries.base[number];
     uintptr_t place = death_find(death, entry_address(entry));

@@ -44,13 +44,13 @@ typedef struct crd_queue {
 typedef struct crd_candidates {
   crd_word_stack entries; /* dead objects with finalizers, in registration order, each with its queue */
   crd_word_stack headers; /* of the candidates that have their numbers: the header of each, or another number */
-  crd_word_stack ordered; /* for each candidate a word: its component, then the next candidate of that. Behind these,
-                           * for each component: its first candidate. Its top stays at its base. */
+  crd_word_stack ordered; /* numbers of 32 bits: for each candidate its component, then the next candidate of that;
+                           * behind these, for each component its first candidate. Its top stays at its base. */
   size_t next;            /* the next to reach, counting down from count; after that the next to queue, counting up */
   size_t placed;          /* candidates that have their component and are not linked */
   size_t components;      /* that came out and were not queued */
   bool comes_out;         /* a candidate of the next component has come out */
-  cradle_word linked;     /* the next candidate to queue of the component that is being queued, or CANDIDATE_NONE */
+  uint32_t linked;        /* the next candidate to queue of the component that is being queued, or UINT32_MAX */
 } crd_candidates;
 
 static inline size_t candidates_count(const crd_candidates *candidates) {

@@ -100,14 +100,14 @@ static bool queue_room(crd_services *services, crd_queue *queue, size_t count) {
 }
 
 /* Makes room for so many finalizers more than are listed, wherever they may go [services.3]: one collection may make
- * all of them candidates, with two words each in ordered, and one queue may get them all. */
+ * all of them candidates, and one queue may get them all. */
 static bool finalizer_room_for(crd_services *services, size_t more) {
   const crd_word_stack *list = &services->lists[REGISTERED_FINALIZER].words;
   size_t all = word_stack_count(list) + candidates_count(&services->major.candidates) + more;
   crd_candidates *candidates[] = {&services->minor.candidates, &services->major.candidates};
   for (size_t i = 0; i < 2; i++)
     if (!crd_services_room(services, &candidates[i]->entries, all) ||
-        !crd_services_room(services, &candidates[i]->ordered, 2 * all))
+        !crd_services_room(services, &candidates[i]->ordered, all))
       return false;
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++)
     if (!queue_room(services, &services->queues[i], all)) return false;

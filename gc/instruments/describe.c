@@ -30,8 +30,6 @@ cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *o
   return info;
 }
 
-/* --- what lies at an address --- */
-
 /* The start of the place that holds the address, in the span whose first page is given. */
 static uintptr_t place_of(const crd_old *old, const crd_page *span, uint32_t page, uintptr_t address) {
   uintptr_t start = arenas_page_address(&old->arenas, page);
@@ -77,8 +75,6 @@ static void describe_old(const cradle_heap *heap, uintptr_t address, cradle_addr
   if (marking_knows_dead(&heap->marking, place) || space_has_open(&heap->space, object))
     info->kind = CRADLE_ADDRESS_DEAD;
 }
-
-/* --- what is wrong with an address or a word --- */
 
 static const struct {
   uint64_t poison;

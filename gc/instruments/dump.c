@@ -27,6 +27,7 @@ typedef struct dump_context {
   dump_header header;
   dump_totals totals;
   dump_buffer objects, references, roots;
+  uint32_t named;            /* root ranges below this number that have a root in the dump have a name there */
   cradle_object_info object; /* the one whose slots the walk is reporting; object NULL: none yet */
   uint64_t count;            /* of its references so far */
 } dump_context;
@@ -65,23 +66,6 @@ static void put_name(dump_context *context, uint32_t tag, uint32_t number, const
   put_chunk(context, tag, head, sizeof head, name, head[1]);
 }
 
-static uint32_t put_range_names(dump_context *context, const cradle_root_range *range, uint32_t number) {
-  for (; range != NULL; range = range->next) put_name(context, DUMP_NAMES, number++, range->name);
-  return number;
-}
-
-/* In the order of crd_walk_roots. */
-static void put_names(dump_context *context) {
-  const cradle_heap *heap = context->heap;
-  for (uint32_t i = 0; i < heap->space.types.count; i++)
-    put_name(context, DUMP_TYPES, i, heap->space.types.services[i].name);
-  if (heap->space.mutator == NULL) return;
-  uint32_t number = 0;
-  for (int ring = ROOT_STACKS_RAN; ring < ROOT_STACKS_RINGS; ring++)
-    for (EACH_ROOT_STACK(stack, heap->space.mutator, ring)) number = put_range_names(context, stack->ranges, number);
-  (void)put_range_names(context, heap->space.mutator->ranges, number);
-}
-
 static uint64_t position_of(const dump_context *context, uintptr_t address) {
   const dump_header *header = &context->header;
   if (space_is_young(&context->heap->space, address)) return header->old_words + (address - header->nursery_base) / 8;
@@ -113,11 +97,15 @@ static bool tell_object(void *data, const cradle_object_info *info) {
 }
 
 static void tell_root(dump_context *context, const cradle_word *slot, uint64_t position) {
-  const crd_root_at *at = &context->walker.at;
+  crd_root_at *at = &context->walker.at;
+  uint32_t range = at->holder == CRADLE_HOLDER_ROOT_RANGE ? at->range : 0;
   cradle_referrer referrer = {.slot = slot};
-  crd_root_name(context->heap, &context->walker.at, &referrer);
-  dump_root root = {position, referrer.index, (uint32_t)at->holder,
-                    at->holder == CRADLE_HOLDER_ROOT_RANGE ? at->range : 0};
+  crd_root_name(context->heap, at, &referrer);
+  dump_root root = {position, referrer.index, (uint32_t)at->holder, range};
+  if (at->holder == CRADLE_HOLDER_ROOT_RANGE && range >= context->named) {
+    put_name(context, DUMP_NAMES, range, at->name);
+    context->named = range + 1;
+  }
   add(context, &context->roots, &root, sizeof root);
   context->totals.roots++;
 }
@@ -153,7 +141,8 @@ static dump_header header_of(const cradle_heap *heap) {
 static cradle_walk_result dump(dump_context *context) {
   crd_state before = crd_state_enter(&context->heap->report, HEAP_WALKING);
   put(context, &context->header, sizeof context->header);
-  put_names(context);
+  for (uint32_t i = 0; i < context->heap->space.types.count; i++)
+    put_name(context, DUMP_TYPES, i, context->heap->space.types.services[i].name);
   cradle_walk_result result = crd_walk(context->heap, &context->walker);
   end_object(context);
   flush(context, &context->roots);

@@ -22,10 +22,10 @@ typedef struct last_store {
   uint64_t collections; /* minor ones before it */
 } last_store;
 
-/* When the heap was verified: before or after which minor collection. */
+/* When the heap was verified. */
 typedef struct moment {
   uint64_t collection; /* its number; 0: never */
-  bool before;
+  const char *side;    /* "before" or "after" */
 } moment;
 
 typedef struct crd_history {
@@ -81,11 +81,7 @@ static void add_last_store(const cradle_heap *heap, crd_text *text) {
 }
 
 static moment now(const cradle_heap *heap, bool before) {
-  return (moment){.collection = heap->report.stats.minor_collections + before, .before = before};
-}
-
-static const char *side(moment moment) {
-  return moment.before ? "before" : "after";
+  return (moment){heap->report.stats.minor_collections + before, before ? "before" : "after"};
 }
 
 void crd_history_right(cradle_heap *heap, bool before) {
@@ -104,11 +100,11 @@ static void add_history(const cradle_heap *heap, bool before, crd_text *text) {
   moment wrong = now(heap, before);
   if (history == NULL) return;
   if (history->right.collection == 0)
-    crd_text_format(text, "; wrong %s collection %" PRIu64 ", when it was verified first", side(wrong),
+    crd_text_format(text, "; wrong %s collection %" PRIu64 ", when it was verified first", wrong.side,
                     wrong.collection);
   else
-    crd_text_format(text, "; right %s collection %" PRIu64 ", wrong %s collection %" PRIu64, side(history->right),
-                    history->right.collection, side(wrong), wrong.collection);
+    crd_text_format(text, "; right %s collection %" PRIu64 ", wrong %s collection %" PRIu64, history->right.side,
+                    history->right.collection, wrong.side, wrong.collection);
   if (history->suspect != NULL) add_last_store(heap, text);
 }
 
@@ -117,7 +113,7 @@ static void write_history(const cradle_heap *heap) {
   const crd_history *history = heap->history;
   if (history == NULL || history->right.collection == 0) return;
   crd_text text = {.length = 0};
-  crd_text_format(&text, "cradle: the heap was right %s collection %" PRIu64 ", ", side(history->right),
+  crd_text_format(&text, "cradle: the heap was right %s collection %" PRIu64 ", ", history->right.side,
                   history->right.collection);
   crd_say(text.buffer, "which was called from, the innermost first:");
   crd_backtrace_write(&history->right_from);

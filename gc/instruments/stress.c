@@ -27,37 +27,35 @@ uint64_t crd_stress_now(void) {
 /* Draws the number of points up to the next collection: stress_period, or random with that mean, from 1 to twice as
  * much less 1. */
 static void wind_up(crd_stress *stress) {
-  uint64_t period = stress->space->options->stress_period,
-           distances = period > UINT64_MAX / 2 ? UINT64_MAX : 2 * period - 1;
-  stress->countdown = stress->space->options->stress_seed == 0 ? period : 1 + random_next(&stress->random) % distances;
+  uint64_t period = stress->options->stress_period, distances = period > UINT64_MAX / 2 ? UINT64_MAX : 2 * period - 1;
+  stress->countdown = stress->options->stress_seed == 0 ? period : 1 + random_next(&stress->random) % distances;
   ASSERT(stress->countdown >= 1, "[stress.1] there is no next point");
 }
 
 void crd_stress_init(crd_stress *stress, const crd_space *space) {
   stress->space = space;
+  stress->options = space->options;
   stress->point = UINTPTR_MAX;
-  if (!stress_is_on(stress->space->options)) return;
+  if (!stress_is_on(stress->options)) return;
   stress->point = 0;
-  stress->random = stress->space->options->stress_seed;
+  stress->random = stress->options->stress_seed;
   stress->look_ns = crd_stress_now();
   wind_up(stress);
 }
 
 static bool is_chosen(const crd_stress *stress, uint64_t number) {
-  const cradle_options *options = stress->space->options;
+  const cradle_options *options = stress->options;
   return number >= options->stress_first && (options->stress_last == 0 || number <= options->stress_last);
 }
 
 /* One collection in each group of stress_major is full, a random one. At equal distances, full collections could keep
  * step with a loop of the program and always come at the same line of it, never at another. */
 static bool is_full(const crd_stress *stress, uint64_t number, bool held) {
-  uint64_t group = stress->space->options->stress_major;
+  uint64_t group = stress->options->stress_major;
   if (group == 0 || held) return false;
   uint64_t random = (number - 1) / group;
   return (number - 1) % group == random_next(&random) % group;
 }
-
-/* --- places --- */
 
 static uint64_t allocated_so_far(const crd_stress *stress) {
   return stress->space->report->stats.allocated_bytes +
@@ -83,11 +81,9 @@ static bool is_rare(uint8_t visits) {
   return visits <= 2 || (visits & (visits - 1)) == 0;
 }
 
-/* --- points --- */
-
 /* How many times as long as the program its collections may take. */
 static double share_of(const crd_stress *stress) {
-  return (double)(stress->space->options->stress_times - 1);
+  return (double)(stress->options->stress_times - 1);
 }
 
 static void begin_gap(crd_stress *stress, double wait_ns) {
@@ -108,7 +104,7 @@ static void end_gap(crd_stress *stress) {
 /* Whether stress_times lets this point collect. If the last look was in vain, a gap begins; the caller of
  * crd_stress_point sets the mutator's top. */
 static bool is_its_turn(crd_stress *stress) {
-  if (stress->space->options->stress_times == 0) return true;
+  if (stress->options->stress_times == 0) return true;
   if (is_rare(visit_place(stress)) || stress->looks == 0) return true;
   if (--stress->looks == SOON_LOOKS)
     begin_gap(stress, (double)stress->spent_ns / (double)stress->collections / share_of(stress));
@@ -128,8 +124,8 @@ static crd_stress_demand demand(crd_stress *stress, bool held) {
 }
 
 crd_stress_demand crd_stress_point(crd_stress *stress, cradle_stress place, bool held) {
-  cradle_stress at = stress->space->options->stress_at;
-  ASSERT(stress_is_on(stress->space->options), "a point of a heap without stress");
+  cradle_stress at = stress->options->stress_at;
+  ASSERT(stress_is_on(stress->options), "a point of a heap without stress");
   ASSERT(place != CRADLE_STRESS_ANYWHERE, "a point lies at one place");
   ASSERT(stress->countdown >= 1, "[stress.1] the last collection did not say when the next one is due");
   uintptr_t free = address_of(stress->space->mutator->public.free);
@@ -141,15 +137,13 @@ crd_stress_demand crd_stress_point(crd_stress *stress, cradle_stress place, bool
   return demand(stress, held);
 }
 
-/* --- time --- */
-
 /* The heap may have come to another thread, whose time may be less. */
 static uint64_t since(uint64_t begin_ns, uint64_t now_ns) {
   return now_ns > begin_ns ? now_ns - begin_ns : 0;
 }
 
 uint64_t crd_stress_enter(crd_stress *stress) {
-  if (!stress_is_on(stress->space->options)) return 0;
+  if (!stress_is_on(stress->options)) return 0;
   uint64_t now = crd_stress_now();
   stress->own_ns += since(stress->look_ns, now);
   stress->look_ns = now;
@@ -157,7 +151,7 @@ uint64_t crd_stress_enter(crd_stress *stress) {
 }
 
 void crd_stress_spend(crd_stress *stress, uint64_t begin_ns) {
-  if (!stress_is_on(stress->space->options)) return;
+  if (!stress_is_on(stress->options)) return;
   stress->look_ns = crd_stress_now();
   stress->spent_ns += since(begin_ns, stress->look_ns);
 }
@@ -170,8 +164,8 @@ static double allowed_ns(const crd_stress *stress) {
 /* With stress_times, verification takes at most about a quarter of the time of collections: it finds most of what it
  * finds at any later collection, too. */
 void crd_stress_begin(crd_stress *stress) {
-  bool bounded = stress->space->options->stress_times != 0 && (double)stress->spent_ns > allowed_ns(stress) / 8;
-  stress->verifies = stress->space->options->verify && (!bounded || stress->verify_ns <= stress->spent_ns / 4);
+  bool bounded = stress->options->stress_times != 0 && (double)stress->spent_ns > allowed_ns(stress) / 8;
+  stress->verifies = stress->options->verify && (!bounded || stress->verify_ns <= stress->spent_ns / 4);
   stress->verified += stress->verifies;
 }
 
@@ -180,7 +174,7 @@ void crd_stress_begin(crd_stress *stress) {
 void crd_stress_served(crd_stress *stress, uint64_t spent_before_ns) {
   stress->verifies = false;
   ASSERT(stress->spent_ns >= spent_before_ns, "a stress collection takes time back");
-  if (stress->space->options->stress_times == 0) return;
+  if (stress->options->stress_times == 0) return;
   double spent = (double)stress->spent_ns, allowed = allowed_ns(stress);
   stress->looks = spent < allowed / 2 ? 0 : RARE_LOOKS + SOON_LOOKS;
   if (spent < allowed) return;
@@ -199,7 +193,7 @@ static void tell(crd_stress *stress) {
   double allocated = (double)stress->space->report->stats.allocated_bytes,
          looked_at = allocated - (double)stress->gap_bytes;
   uint64_t points = looked_at <= 0 ? stress->number : (uint64_t)((double)stress->number * allocated / looked_at + 0.5);
-  if (stress->space->options->verify && stress->verified != stress->collections)
+  if (stress->options->verify && stress->verified != stress->collections)
     crd_event_note_about(stress->space->report, CRADLE_NOTE_STRESS_VERIFIED, "stress: verified collections",
                          stress->collections, stress->verified);
   crd_event_note_about(stress->space->report, CRADLE_NOTE_STRESS_COLLECTIONS, "stress: collections", points,
@@ -211,17 +205,17 @@ static void tell(crd_stress *stress) {
  * work. */
 void crd_stress_judge(crd_stress *stress) {
   const cradle_statistics *stats = &stress->space->report->stats;
-  bool bounded = stress->space->options->stress_first > 1 || stress->space->options->stress_last != 0;
-  if (!stress_is_on(stress->space->options) || stats->allocated_bytes == 0 || stress->judged) return;
+  bool bounded = stress->options->stress_first > 1 || stress->options->stress_last != 0;
+  if (!stress_is_on(stress->options) || stats->allocated_bytes == 0 || stress->judged) return;
   stress->judged = true;
-  if (stress->number < stress->space->options->stress_first)
+  if (stress->number < stress->options->stress_first)
     crd_event_note_about(stress->space->report, CRADLE_NOTE_STRESS,
                          "stress: the run ends before the collection with the number stress_first", stress->number,
-                         stress->space->options->stress_first);
+                         stress->options->stress_first);
   if (bounded) return;
   tell(stress);
   if (stats->moved_objects != 0 || stats->moved_old_objects != 0) return;
-  if (!stress->space->options->stress_strict) {
+  if (!stress->options->stress_strict) {
     crd_event_note_about(stress->space->report, CRADLE_NOTE_STRESS,
                          "stress: nothing moved, so that the run proves nothing", stress->collections, stress->majors);
     return;

@@ -39,6 +39,7 @@
 /* The stress mode, if it is on. */
 typedef struct crd_stress {
   const crd_space *space;
+  const cradle_options *options;
   uint64_t countdown;   /* points until the next collection, which is at the last of them */
   uint64_t random;      /* state of the random distances */
   uint64_t number;      /* of the last collection; those that were left out are counted, too */

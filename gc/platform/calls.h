@@ -30,9 +30,6 @@ static inline void restore_errno(const int *saved) {
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0
 #endif
-#ifndef MAP_ANONYMOUS
-#define MAP_ANONYMOUS MAP_ANON
-#endif
 #ifndef MAP_NORESERVE
 #define MAP_NORESERVE 0
 #endif

@@ -260,8 +260,6 @@ static void lower_to_groups(size_t *least, const path *root, const char *name) {
   }
 }
 
-/* --- memory and processors --- */
-
 static void read_group(cradle_hardware *hardware, const path *root) {
   size_t limit = 0, soft = 0;
   lower_to_groups(&soft, root, "/memory.high");
@@ -299,8 +297,6 @@ static void read_system(cradle_hardware *hardware, const char *root, unsigned pa
 }
 
 #endif
-
-/* --- all of it --- */
 
 static void ask_sysconf(int name, size_t *bytes, cradle_source *source) {
   if (*bytes == 0 && (*bytes = from_sysconf(name)) != 0) *source = CRADLE_SOURCE_SYSCONF;

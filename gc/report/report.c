@@ -40,10 +40,6 @@ void crd_event_send(crd_heap_report *report, cradle_event *event) {
   crd_state_leave(report, before);
 }
 
-void crd_event_note(crd_heap_report *report, const char *text, uint64_t wanted, uint64_t got) {
-  crd_event_note_about(report, CRADLE_NOTE_OTHER, text, wanted, got);
-}
-
 void crd_event_note_about(crd_heap_report *report, cradle_note about, const char *text, uint64_t wanted, uint64_t got) {
   cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text, wanted, got, about}};
   crd_event_send(report, &event);

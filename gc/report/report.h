@@ -52,8 +52,10 @@ void crd_state_leave(crd_heap_report *report, crd_state before);
 /* Events: the one way in which the collector reports what it does, as it does it. A listener in runtime/ makes logs of
  * them. */
 void crd_event_send(crd_heap_report *report, cradle_event *event);
-void crd_event_note(crd_heap_report *report, const char *text, uint64_t wanted, uint64_t got);
 void crd_event_note_about(crd_heap_report *report, cradle_note about, const char *text, uint64_t wanted, uint64_t got);
+static inline void crd_event_note(crd_heap_report *report, const char *text, uint64_t wanted, uint64_t got) {
+  crd_event_note_about(report, CRADLE_NOTE_OTHER, text, wanted, got);
+}
 /* A pause begins: if somebody listens, asks the system for the thread's processor time. Two system calls; the end of
  * the pause makes one, or two if time is missing. */
 void crd_event_pause_begins(crd_heap_report *report);

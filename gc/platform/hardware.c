@@ -229,42 +229,72 @@ static void read_pool(cradle_hardware *hardware, const path *root) {
 /* --- control groups ---
  *
  * A container has less memory and fewer processors than its machine. The limits are in files of the process's control
- * group (version 2), and each group above it may have a lower one. */
+ * group, and each group above it may have a lower one. There are two versions of control groups with different files,
+ * and a machine can use both at once. */
 
-/* Lowers to the limit that a file holds. "max" is no number, and lowers nothing. A quota of processor time stands
- * before its period. It counts in whole processors, rounded down, but at least one: a second thread would use the quota
- * up early, and then all of the process waits for the next period. */
-static void lower_to_file(size_t *least, const path *folder, const char *name) {
+typedef struct group_limit {
+  const char *controller, *mount; /* controller "": version 2 */
+  const char *file, *period;      /* period: the file of a quota's period; NULL: it follows the quota, if any */
+} group_limit;
+
+static const group_limit soft_memory[] = {{"", "sys/fs/cgroup", "/memory.high", NULL}};
+static const group_limit memory[] = {{"", "sys/fs/cgroup", "/memory.max", NULL},
+                                     {"memory", "sys/fs/cgroup/memory", "/memory.limit_in_bytes", NULL}};
+static const group_limit quota[] = {{"", "sys/fs/cgroup", "/cpu.max", NULL},
+                                    {"cpu", "sys/fs/cgroup/cpu", "/cpu.cfs_quota_us", "/cpu.cfs_period_us"}};
+
+/* Lowers to the limit that a folder holds. "max" and -1 are no numbers, and lower nothing; in version 1, a group without
+ * a limit has more memory than any machine. A quota of processor time counts in whole processors, rounded down, but at
+ * least one: a second thread would use the quota up early, and then all of the process waits for the next period. */
+static void lower_to_folder(size_t *least, const path *folder, const group_limit *limit) {
   char text[64];
   size_t value, period;
-  const char *at = read_file(folder, name, text, sizeof text) ? parse_number(text, &value) : NULL;
-  if (at != NULL && *at == ' ') {
-    at = parse_number(at + 1, &period);
-    if (at == NULL || period == 0) return;
-    value = value / period != 0 ? value / period : 1;
-  }
-  if (at != NULL && ends_line(*at)) crd_hardware_lower(least, value);
+  const char *at = read_file(folder, limit->file, text, sizeof text) ? parse_number(text, &value) : NULL;
+  if (at == NULL) return;
+  bool is_quota = limit->period != NULL || *at == ' ';
+  if (*at == ' ' && (at = parse_number(at + 1, &period)) == NULL) return;
+  if (limit->period != NULL && !read_bytes(folder, limit->period, &period)) return;
+  if (!ends_line(*at) || (is_quota && period == 0)) return;
+  if (is_quota) value = value / period != 0 ? value / period : 1;
+  crd_hardware_lower(least, value);
 }
 
-/* The same in the process's group and in every group above it, up to the mount. */
-static void lower_to_groups(size_t *least, const path *root, const char *name) {
-  path mount = path_under(root, "sys/fs/cgroup");
-  char text[HARDWARE_FILE_BYTES], topmost[] = "";
-  char *group = read_file(root, "proc/self/cgroup", text, sizeof text) ? after_name(text, "0::") : NULL;
-  if (group == NULL) group = topmost;
-  group[strcspn(group, "\n")] = '\0';
-  for (char *end;; *end = '\0') {
-    path folder = path_under(&mount, group);
-    lower_to_file(least, &folder, name);
-    if ((end = strrchr(group, '/')) == NULL) return;
+/* The path of the process's group in the list of /proc/self/cgroup, whose lines are "number:controllers:path"; NULL: the
+ * list does not mention the controller. In version 2 the controllers are empty. */
+static char *group_of(char *list, const char *controller) {
+  size_t length = strlen(controller);
+  for (char *line = list; *line != '\0'; line += *line == '\n') {
+    char *at = strchr(line, ':'), *end = at == NULL ? NULL : strchr(++at, ':');
+    if (end == NULL) return NULL;
+    for (; at <= end; at += strcspn(at, ",:") + 1)
+      if (strncmp(at, controller, length) == 0 && (at[length] == ',' || at[length] == ':')) return end + 1;
+    line += strcspn(line, "\n");
+  }
+  return NULL;
+}
+
+/* Lowers to the limits of the process's group and of every group above it, up to the mount. A version that the list does
+ * not mention may be mounted all the same: then the limit of its topmost group counts. */
+static void lower_to_groups(size_t *least, const path *root, const group_limit *limits, size_t count) {
+  for (const group_limit *limit = limits; limit < limits + count; limit++) {
+    path mount = path_under(root, limit->mount);
+    char text[HARDWARE_FILE_BYTES], topmost[] = "";
+    char *group = read_file(root, "proc/self/cgroup", text, sizeof text) ? group_of(text, limit->controller) : NULL;
+    if (group == NULL) group = topmost;
+    group[strcspn(group, "\n")] = '\0';
+    for (char *end = group; end != NULL;) {
+      path folder = path_under(&mount, group);
+      lower_to_folder(least, &folder, limit);
+      if ((end = strrchr(group, '/')) != NULL) *end = '\0';
+    }
   }
 }
 
 static void read_group(cradle_hardware *hardware, const path *root) {
   size_t limit = 0, soft = 0;
-  lower_to_groups(&soft, root, "/memory.high");
+  lower_to_groups(&soft, root, soft_memory, 1);
   if (hardware->memory_bytes == 0 || soft < hardware->memory_bytes) hardware->group_high_bytes = soft;
-  lower_to_groups(&limit, root, "/memory.max");
+  lower_to_groups(&limit, root, memory, 2);
   if (limit == 0 || (hardware->memory_bytes != 0 && limit >= hardware->memory_bytes)) return;
   hardware->memory_bytes = hardware->group_bytes = limit;
 }
@@ -273,7 +303,7 @@ static void read_processors(cradle_hardware *hardware, const path *root) {
   cpu_set_t allowed;
   size_t limit = hardware->processors;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) limit = (size_t)CPU_COUNT(&allowed);
-  lower_to_groups(&limit, root, "/cpu.max");
+  lower_to_groups(&limit, root, quota, 2);
   hardware->processors = (uint32_t)limit;
 }
 

@@ -563,7 +563,7 @@ static void garbled_pool_is_none(void **state) {
 
 /* --- memory --- */
 
-static void own_group_limits_memory(void **state) {
+static void own_group_of_version_2_limits_memory(void **state) {
   (void)state;
   put("proc/self/cgroup", "0::/app/vm\n");
   put("sys/fs/cgroup/app/memory.max", "max\n");
@@ -596,25 +596,22 @@ static void the_lowest_soft_limit_of_all_groups_counts(void **state) {
   assert_int_equal(detect().memory_bytes, 64 * MIB);
 }
 
-/* The other groups are those of version 1. */
-static void the_group_is_the_one_of_version_2(void **state) {
+static void groups_of_version_1_limit_memory(void **state) {
   (void)state;
-  put("proc/self/cgroup", "10:pids:/other\n4:cpu,memory:/other\n0::/app\n");
-  put("sys/fs/cgroup/other/memory.max", "1048576\n");
-  put("sys/fs/cgroup/app/memory.max", "50331648\n");
+  put("proc/self/cgroup", "8:pids:/other\n4:cpu,memory:/box\n3:memoryish:/no\n0::/\n");
+  put("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  put("sys/fs/cgroup/memory/other/memory.limit_in_bytes", "1048576\n");
+  put("sys/fs/cgroup/memory/no/memory.limit_in_bytes", "1048576\n");
+  put("sys/fs/cgroup/memory/box/memory.limit_in_bytes", "50331648\n");
   assert_int_equal(detect().memory_bytes, 48 * MIB);
 }
 
 static void root_group_counts_without_a_list_of_groups(void **state) {
   (void)state;
-  static const char *const lists[] = {"", "garbage\n", "4:garbage\n", "\n\n", "4:memory:/box\n", "0::/none"};
-  put("sys/fs/cgroup/box/memory.max", "1048576\n");
+  put("sys/fs/cgroup/memory/memory.limit_in_bytes", "50331648\n");
+  assert_int_equal(detect().memory_bytes, 48 * MIB);
   put("sys/fs/cgroup/memory.max", "16777216\n");
   assert_int_equal(detect().memory_bytes, 16 * MIB);
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-    put("proc/self/cgroup", lists[i]);
-    assert_int_equal(detect().memory_bytes, 16 * MIB);
-  }
 }
 
 static void limits_that_are_none_leave_physical_memory(void **state) {
@@ -697,7 +694,7 @@ static void processors_are_those_that_the_process_may_use(void **state) {
 }
 
 /* Whole processors, rounded down, but at least one. */
-static void quotas_limit_processors(void **state) {
+static void quotas_of_version_2_limit_processors(void **state) {
   (void)state;
   static const struct {
     const char *text;
@@ -717,6 +714,68 @@ static void quotas_limit_processors(void **state) {
   assert_int_equal(detect().processors, 5);
   put("sys/fs/cgroup/cpu.max", "800000 100000\n");
   assert_int_equal(detect().processors, 7);
+}
+
+static void quotas_of_version_1_limit_processors(void **state) {
+  (void)state;
+  static const char *const lists[] = {"4:cpu:/box\n", "4:cpu,cpuacct:/box\n", "4:cpuacct,cpu:/box\n",
+                                      "9:cpuset:/other\n4:cpuacct,cpux,cpu:/box\n0::/\n"};
+  static const char *const others[] = {"4:cpuset:/box\n", "4:cpux,cpuacct:/box\n", "4:xcpu:/box\n",
+                                       "4:cpuacct,xcpu,cpux:/box\n", "4::/box\n"};
+  have_processors(64);
+  put("sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "300000\n");
+  put("proc/self/cgroup", lists[0]);
+  assert_int_equal(detect().processors, 64); /* without a period */
+  put("sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n");
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    put("proc/self/cgroup", lists[i]);
+    assert_int_equal(detect().processors, 3);
+  }
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    put("proc/self/cgroup", others[i]);
+    assert_int_equal(detect().processors, 64);
+  }
+  put("proc/self/cgroup", lists[0]);
+  put("sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "-1\n"); /* no limit */
+  assert_int_equal(detect().processors, 64);
+  put("sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "300000\n");
+  put("sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "0\n");
+  assert_int_equal(detect().processors, 64);
+}
+
+/* Both versions may be mounted at once, and the lower limit counts. A version that the list of groups does not name
+ * counts with its topmost group alone. */
+static void the_lowest_limit_of_both_versions_counts(void **state) {
+  (void)state;
+  have_processors(64);
+  put("proc/self/cgroup", "4:cpu:/box\n0::/app\n");
+  put("sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "300000\n");
+  put("sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n");
+  put("sys/fs/cgroup/app/cpu.max", "500000 100000\n");
+  assert_int_equal(detect().processors, 3);
+  put("sys/fs/cgroup/app/cpu.max", "200000 100000\n");
+  assert_int_equal(detect().processors, 2);
+  put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000\n");
+  put("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  assert_int_equal(detect().processors, 1);
+  put("sys/fs/cgroup/app/cpu.max", "500000 100000\n");
+  put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "700000\n");
+  put("proc/self/cgroup", "0::/app\n");
+  assert_int_equal(detect().processors, 5);
+  put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "400000\n");
+  assert_int_equal(detect().processors, 4);
+  put("sys/fs/cgroup/cpu.max", "600000 100000\n");
+  put("sys/fs/cgroup/app/cpu.max", "200000 100000\n");
+  put("proc/self/cgroup", "4:cpu:/none\n");
+  assert_int_equal(detect().processors, 4);
+  put("sys/fs/cgroup/cpu.max", "200000 100000\n");
+  assert_int_equal(detect().processors, 2);
+  put("sys/fs/cgroup/cpu.max", "600000 100000\n");
+  static const char *const lists[] = {"garbage\n", "4:garbage\n", "4:cpuset:/box\n", "", "0::/none"};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    put("proc/self/cgroup", lists[i]);
+    assert_int_equal(detect().processors, 4);
+  }
 }
 
 /* --- learning --- */
@@ -833,16 +892,18 @@ int main(void) {
       TREE_TEST(files_are_read_piece_by_piece),
       TREE_TEST(a_process_may_have_no_standard_input),
       TREE_TEST(garbled_pool_is_none),
-      TREE_TEST(own_group_limits_memory),
+      TREE_TEST(own_group_of_version_2_limits_memory),
       TREE_TEST(groups_above_limit_memory_too),
       TREE_TEST(the_lowest_soft_limit_of_all_groups_counts),
-      TREE_TEST(the_group_is_the_one_of_version_2),
+      TREE_TEST(groups_of_version_1_limit_memory),
       TREE_TEST(root_group_counts_without_a_list_of_groups),
       TREE_TEST(limits_that_are_none_leave_physical_memory),
       TREE_TEST(a_limit_that_is_not_below_physical_memory_is_none),
       TREE_TEST(a_group_with_too_long_a_path_is_left_out),
       TREE_TEST(processors_are_those_that_the_process_may_use),
-      TREE_TEST(quotas_limit_processors),
+      TREE_TEST(quotas_of_version_2_limit_processors),
+      TREE_TEST(quotas_of_version_1_limit_processors),
+      TREE_TEST(the_lowest_limit_of_both_versions_counts),
       TREE_TEST(caches_are_learnt_without_an_l2_and_with_one),
       TREE_TEST(parts_are_learnt_one_by_one),
       TREE_TEST(this_machine_is_plausible),

@@ -145,7 +145,8 @@ void crd_thread_wait(crd_thread *thread, const uint32_t *word, uint32_t value) {
 static pthread_key_t left_key;
 static pthread_once_t left_once = PTHREAD_ONCE_INIT;
 static bool has_left_key;
-static void (*left_ended)(void *left);
+typedef void left_function(void *left); /* tools/amalgamate reads no pointer to a function */
+static left_function *left_ended;
 
 /* The destructors of a thread's keys come in no order, but in rounds, as long as there are values. So the first round
  * leaves the value for the second: the program's destructors may still use what the thread leaves behind. */

@@ -100,7 +100,8 @@ void crd_thread_wait(crd_thread *thread, const uint32_t *word, uint32_t value) {
  * a thread leaves is in the latter, and the former only calls. */
 static INIT_ONCE left_once = INIT_ONCE_STATIC_INIT;
 static DWORD left_slot = TLS_OUT_OF_INDEXES, call_slot = FLS_OUT_OF_INDEXES;
-static void (*left_ended)(void *left);
+typedef void left_function(void *left); /* tools/amalgamate reads no pointer to a function */
+static left_function *left_ended;
 
 static void WINAPI end_thread(void *called) {
   void *left = TlsGetValue(left_slot);

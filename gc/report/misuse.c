@@ -12,7 +12,7 @@
 /* At most so many bytes from the end of a path are reported. */
 #define PLACE_MOST 160
 
-CRD_THREAD_LOCAL crd_call crd_running_call;
+CRD_THREAD_LOCAL crd_call crd_running_call = {NULL, NULL};
 
 const char *cradle_call_begin(const char *place, const void *frame) {
   const char *outer = crd_running_call.place;

@@ -5,8 +5,8 @@
  * Callbacks must not store: the collection that called them may have looked at the object already. Once the collection
  * has visited an old object, its flag is set and a store into it is refused. (cradle_copy_slots refuses after copying.)
  * Two stores get past the inline test: one into an object that the collection has not visited yet, which does no harm,
- * and one into an object that has moved, which is lost or overwrites what the collector keeps there. With CRADLE_CHECKED
- * every store from a callback is refused.
+ * and one into an object that has moved, which is lost or overwrites what the collector keeps there. With
+ * CRADLE_CHECKED every store from a callback is refused.
  */
 #ifndef CRADLE_BARRIER_H
 #define CRADLE_BARRIER_H
@@ -47,9 +47,9 @@ CRADLE_INLINE void cradle_store(cradle_mutator *mutator, void *object, void *slo
 /* Copies count neighbouring words, of which the first is at from, to the slots of object from to on, with one barrier
  * for all. from may point into any object, into object itself (the ranges may overlap), or to words that the program
  * holds. Both sides hold references, or both hold values. If items are structures, the raw words in them are copied and
- * counted too, and both sides must be items of the same structure. Weak slots and ephemerons may be written but not read
- * here: a weak slot may hold a dead object, which only cradle_weak_get finds out. Costs the memmove and one test of the
- * object's flag; if that is set, and object is an array above 1 KiB, a look at each copied word. */
+ * counted too, and both sides must be items of the same structure. Weak slots and ephemerons may be written but not
+ * read here: a weak slot may hold a dead object, which only cradle_weak_get finds out. Costs the memmove and one test
+ * of the object's flag; if that is set, and object is an array above 1 KiB, a look at each copied word. */
 CRADLE_INLINE void cradle_copy_slots(cradle_mutator *mutator, void *object, void *to, const void *from, size_t count) {
   if (CRADLE_CHECKED) cradle_check_slots(mutator, object, to, from, count);
   if (count == 0) return;

@@ -6,17 +6,17 @@
  * more, the collector puts it into its queue, alive, with everything that it leads to. The VM takes it out with
  * cradle_finalizer_next and does what it likes: allocate, longjmp, make the object reachable again. Each registration
  * gives the object back once; register it again to see it die again.
- *   Order: all objects that one collection finds dead appear in their queues at once. In a queue, an object comes before
- *   those that it leads to, else in the order of registration. The key of an ephemeron leads to its value if the object
- *   that holds the pair is alive or comes back, too. Use several queues for priorities. Nothing runs by itself: drain
- *   the queues where your VM's state allows it, such as at safepoints.
+ *   Order: all objects that one collection finds dead appear in their queues at once. In a queue, an object comes
+ *   before those that it leads to, else in the order of registration. The key of an ephemeron leads to its value if the
+ *   object that holds the pair is alive or comes back, too. Use several queues for priorities. Nothing runs by itself:
+ *   drain the queues where your VM's state allows it, such as at safepoints.
  *   Cost: 8 bytes for each object, and a look at it in each major collection and in its first minor collection.
  *   When the heap is freed, these objects do not come back; call cradle_finalizer_queue_all before that.
  *
  * Destructors (cradle_type.destructor) free what a dead object owns outside the heap: a malloc'ed buffer, a FILE. They
- * run within collections, after all finalizers' objects are queued, in no particular order, and for all objects that are
- * left when the heap is freed. A destructor is a callback (cradle/base.h). It may read and write its object's own raw
- * words and nothing else of the heap, because the objects that it refers to may be gone.
+ * run within collections, after all finalizers' objects are queued, in no particular order, and for all objects that
+ * are left when the heap is freed. A destructor is a callback (cradle/base.h). It may read and write its object's own
+ * raw words and nothing else of the heap, because the objects that it refers to may be gone.
  *   Cost: 8 bytes for each object, and the call.
  *
  * External sizes (cradle_type.external_size) say what live objects own outside the heap, so that major collections come

@@ -1,8 +1,9 @@
-/* Handles: numbers for objects, for foreign code that keeps a reference where no collector can see it (docs/handles.md).
+/* Handles: numbers for objects, for foreign code that keeps references where no collector sees them (docs/handles.md).
  *
- * A handle holds its object alive and finds it wherever it has moved to. In C it is a structure of its own, so an object
- * or an integer in its place does not compile. Number 0 means no handle, so a zeroed structure holds none. The number of
- * a freed handle is not given out again: its use is misuse in every function here, and so is a handle of another heap.
+ * A handle holds its object alive and finds it wherever it has moved to. In C it is a structure of its own, so an
+ * object or an integer in its place does not compile. Number 0 means no handle, so a zeroed structure holds none. The
+ * number of a freed handle is not given out again: its use is misuse in every function here, and so is a handle of
+ * another heap.
  *
  * Up to 2^31 handles can be open; each costs 16 bytes. A minor collection looks at the handles that were set to young
  * objects since the last one, marking at all, in increments. Nothing here collects.

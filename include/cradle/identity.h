@@ -1,8 +1,8 @@
 /* Identity: how a program tells one object from another while objects move (docs/identity.md).
  *
- * The identity hash, 24 bits in the object's header, is for hash tables that are keyed by the object itself. The id, kept
- * beside the object, is a number that no other object of the heap ever has. An object that is asked for neither costs
- * nothing more. Both end with the heap. Nothing here collects.
+ * The identity hash, 24 bits in the object's header, is for hash tables that are keyed by the object itself. The id,
+ * kept beside the object, is a number that no other object of the heap ever has. An object that is asked for neither
+ * costs nothing more. Both end with the heap. Nothing here collects.
  */
 #ifndef CRADLE_IDENTITY_H
 #define CRADLE_IDENTITY_H
@@ -27,9 +27,9 @@ CRADLE_INLINE uint32_t cradle_identity_hash(cradle_mutator *mutator, void *objec
 }
 
 /* Returns the object's id: the same number at every call, which no other object of this heap has or will have, counting
- * up from small ones. It costs about 50 bytes beside the heap until the object dies. A minor collection looks at each id
- * that was given to a young object since the last one, a major collection at all ids, in increments. 0: memory ran out.
- * A NULL object is misuse. */
+ * up from small ones. It costs about 50 bytes beside the heap until the object dies. A minor collection looks at each
+ * id that was given to a young object since the last one, a major collection at all ids, in increments. 0: memory ran
+ * out. A NULL object is misuse. */
 CRADLE_API uint64_t cradle_id(cradle_mutator *mutator, void *object);
 
 /* Returns the object that has the id. NULL: the object is dead, or a finalizer is about to bring it back, or no object

@@ -3,8 +3,8 @@
  *
  * Nothing here collects or moves an object, so the pointers that a debugger or a VM's own memory tool holds stay valid.
  * Prepare for a walk as for a collection: root your references, and write every slot of each object. The functions that
- * a walk calls are callbacks (cradle/base.h). A walk reports live objects: young ones that a minor collection would keep
- * now, and old ones that are not known to be dead.
+ * a walk calls are callbacks (cradle/base.h). A walk reports live objects: young ones that a minor collection would
+ * keep now, and old ones that are not known to be dead.
  *
  * - Old objects that died since the last marking count as live; after CRADLE_COLLECT_FULL there are none.
  * - Young objects are found by following references, so not if only a C variable or a finalizer leads to one.

@@ -243,9 +243,9 @@ typedef struct cradle_kit_symbol {
 } cradle_kit_symbol;
 
 /* A table of symbols is a weak set (cradle/weak_set.h) that holds only symbols. A symbol to which only its table refers
- * dies, and its value with it: a program that finds its variables by name must hold the symbols to which it gave values.
- * To look a name up without making a symbol, call cradle_weak_set_find with cradle_kit_hash_bytes of the name and an
- * equality of your own. */
+ * dies, and its value with it: a program that finds its variables by name must hold the symbols to which it gave
+ * values. To look a name up without making a symbol, call cradle_weak_set_find with cradle_kit_hash_bytes of the name
+ * and an equality of your own. */
 
 /* Returns the symbol with that name, and makes it if there is none. The bytes of the name lie outside the heap. */
 CRADLE_API cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,

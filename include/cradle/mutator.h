@@ -72,11 +72,11 @@ typedef struct cradle_reservation {
 /* Makes the heap's mutator, attached to the calling thread. In this version a heap has one mutator at a time; asking
  * for a second one is misuse. NULL: memory ran out; a note (cradle/event.h) names the limit. Does not collect. */
 CRADLE_API cradle_mutator *cradle_mutator_new(cradle_heap *heap) CRADLE_GRANTS_COLLECTION;
-/* Ends the mutator, after a minor collection that drops what only its roots held. Its shadow stack must be empty (unless
- * its thread ended), and its own root stack must run. Scoped roots may be open, as the ones in main are. They are no
- * longer roots, and their scopes may end later, even after the heap is freed; until then about 500 bytes stay. Root
- * stacks of coroutines are emptied; free them before or after. A mutator that is attached to no thread is attached to the
- * calling thread first. NULL is ignored. */
+/* Ends the mutator, after a minor collection that drops what only its roots held. Its shadow stack must be empty
+ * (unless its thread ended), and its own root stack must run. Scoped roots may be open, as the ones in main are. They
+ * are no longer roots, and their scopes may end later, even after the heap is freed; until then about 500 bytes stay.
+ * Root stacks of coroutines are emptied; free them before or after. A mutator that is attached to no thread is attached
+ * to the calling thread first. NULL is ignored. */
 CRADLE_API void cradle_mutator_free(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 /* Hands a mutator to another thread: detach on the old thread, then attach on the new thread. The program must order
  * the two calls with a lock, a join or the like. Does not collect.
@@ -93,12 +93,12 @@ CRADLE_API void cradle_mutator_attach(cradle_mutator *mutator) CRADLE_GRANTS_COL
 CRADLE_INLINE void cradle_safepoint(cradle_mutator *mutator) CRADLE_MAY_COLLECT {
   if (CRADLE_UNLIKELY(__atomic_load_n(&mutator->top, __ATOMIC_RELAXED) == NULL)) cradle_safepoint_slow(mutator);
 }
-/* Asks for a minor collection at the mutator's next safepoint (allocation slow path or poll). Any thread may call it; the
- * mutator must not be freed meanwhile. One collection may serve several requests; none is lost. Does not collect. */
+/* Asks for a minor collection at the mutator's next safepoint (allocation slow path or poll). Any thread may call it;
+ * the mutator must not be freed meanwhile. One collection may serve several; none is lost. Does not collect. */
 CRADLE_API void cradle_safepoint_request(cradle_mutator *mutator);
 
 /* A region in which nothing may collect: allocation, polls and explicit collections are misuse until the matching end.
- * Regions nest. In a function's outermost one, clang's -Wthread-safety finds calls that may collect, and early returns. */
+ * Regions nest. In a function's outermost one, clang's -Wthread-safety finds early returns and what may collect. */
 CRADLE_API void cradle_no_collect_begin(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 CRADLE_API void cradle_no_collect_end(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
 

@@ -3,9 +3,9 @@
  * functions. docs/jit.md shows what generated code does, docs/design/fast-path.md the machine code and its cost. Every
  * function here may collect.
  *
- * Sizes are bytes, rounded up to a multiple of 8 and to at least CRADLE_OBJECT_MIN_BYTES. The slow path compares type and
- * size with the type's descriptor: the first 1,000 allocations of a heap take it, and one in each MiB after them. With
- * CRADLE_CHECKED=1 every allocation is compared.
+ * Sizes are bytes, rounded up to a multiple of 8 and to at least CRADLE_OBJECT_MIN_BYTES. The slow path compares type
+ * and size with the type's descriptor: the first 1,000 allocations of a heap take it, and one in each MiB after them.
+ * With CRADLE_CHECKED=1 every allocation is compared.
  */
 #ifndef CRADLE_NEW_H
 #define CRADLE_NEW_H
@@ -35,10 +35,10 @@ typedef struct cradle_array_layout {
 #define CRADLE_PINNED UINT32_C(1)
 
 /* Allocates an object of any type, with or without items, young or old from the start; out of line. flags: 0 or
- * CRADLE_PINNED, which is misuse for a type with services (weak slots, ephemerons, a finalizer, a destructor, an external
- * size). The object comes zeroed, with its length stored. A count whose size overflows counts as out of memory. layout:
- * compared with the type's descriptor in every build; zeros stand for the descriptor's own. For a type without items,
- * item_size, length_offset and count are 0. */
+ * CRADLE_PINNED, which is misuse for a type with services (weak slots, ephemerons, a finalizer, a destructor, an
+ * external size). The object comes zeroed, with its length stored. A count whose size overflows counts as out of
+ * memory. layout: compared with the type's descriptor in every build; zeros stand for the descriptor's own. For a type
+ * without items, item_size, length_offset and count are 0. */
 CRADLE_API void *cradle_new_with(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count,
                                  uint32_t flags) CRADLE_MAY_COLLECT;
 

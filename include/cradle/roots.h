@@ -56,10 +56,10 @@ CRADLE_INLINE cradle_word *cradle_peek(cradle_mutator *mutator, size_t index) {
 /* --- longjmp --- */
 
 /* What a setjmp must save and a longjmp restore, which runs no cleanup: the root stack (below), and how deep the shadow
- * stack, the scoped roots and the no-collection regions are. Restore right after the longjmp lands. CRADLE_CHECKED code,
- * the verifier and the end of a scope that was open at the setjmp find a missing restore. Rooted locals of the function
- * with the setjmp must be volatile. If the longjmp left a coroutine, restoring switches back to the root stack of the
- * setjmp. Restoring a checkpoint that is deeper than the stacks are now is misuse. Neither function collects.
+ * stack, the scoped roots and the no-collection regions are. Restore right after the longjmp lands. CRADLE_CHECKED
+ * code, the verifier and the end of a scope that was open at the setjmp find a missing restore. Rooted locals of the
+ * function with the setjmp must be volatile. If the longjmp left a coroutine, restoring switches back to the root stack
+ * of the setjmp. Restoring a checkpoint that is deeper than the stacks are now is misuse. Neither function collects.
  *
  * A C++ exception runs the cleanups of the C functions that it passes only if these were compiled with -fexceptions.
  * Else use a checkpoint; CRADLE_CHECKED code finds the roots that were left open, by name and line. */
@@ -76,8 +76,8 @@ CRADLE_API void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_
 /* Roots a local pointer variable until the end of its scope. Until then the variable must always hold a valid reference
  * or NULL. A variable that is no pointer does not compile. More than options.shadow_stack_bytes of scoped roots are
  * misuse. In a switch, give each case that roots a variable its own braces: otherwise a jump to a later case skips
- * CRADLE_ROOT and still ends its scope, and gcc does not warn. A binding in another language opens and closes scopes, in
- * the reverse order, with cradle_scope_open and cradle_scope_close (cradle/detail/roots.h). */
+ * CRADLE_ROOT and still ends its scope, and gcc does not warn. A binding in another language opens and closes scopes,
+ * in the reverse order, with cradle_scope_open and cradle_scope_close (cradle/detail/roots.h). */
 #define CRADLE_ROOT(mutator, variable) \
   CRADLE_STATIC_ASSERT_(CRADLE_IS_POINTER_(variable), "CRADLE_ROOT: " #variable " is not a pointer variable"); \
   CRADLE_SCOPED_(mutator, variable, CRADLE_KIND_REFERENCE, #variable, CRADLE_JOIN(cradle_root_, __COUNTER__))
@@ -90,8 +90,8 @@ CRADLE_API void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_
 /* --- root ranges --- */
 
 /* A root range: a VM's value stack, in which each word holds a current value or zero. One pointer variable of the
- * embedder's points to its first word, another behind its last word; both may have any pointer type. The collector reads
- * the two variables at every collection, so the stack may grow and be reallocated. A base above the top, or other
+ * embedder's points to its first word, another behind its last word; both may have any pointer type. The collector
+ * reads the two variables at every collection, so the stack may grow and be reallocated. A base above the top, or other
  * impossible addresses, are misuse, found when the range is added and when a collection begins. Make the structure with
  * CRADLE_ROOT_RANGE; it belongs to the embedder and must stay in place, unchanged, while it is registered. Set `stack`
  * before the range is added to make it one of a root stack's (below). Adding and removing one take constant time. */
@@ -117,9 +117,9 @@ CRADLE_API void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_ra
 
 /* --- root stacks: one for each coroutine --- */
 
-/* A root stack holds the roots of one coroutine with a C stack of its own: its scoped roots, its shadow stack, the ranges
- * that name it, and its open no-collection regions (docs/coroutines.md). A mutator has one of its own and runs on that
- * until it switches.
+/* A root stack holds the roots of one coroutine with a C stack of its own: its scoped roots, its shadow stack, the
+ * ranges that name it, and its open no-collection regions (docs/coroutines.md). A mutator has one of its own and runs
+ * on that until it switches.
  *
  * A root stack that does not run is suspended. Its roots keep objects alive and are updated when objects move, but a
  * minor collection looks only at root stacks that ran since the last one. So nothing may write a rooted variable or

@@ -3,9 +3,9 @@
  * of VMProf and RPython: a sample point lowers the nursery's top, so an allocation between two samples costs no more
  * than without a sampler.
  *
- * The bytes that a heap allocates, in their order, are cut into stretches of interval_bytes, and one random word in each
- * is a sample point. So each byte has the same chance whatever the size of its object, a large object may hold several
- * points, and a loop does not fall in step with the interval.
+ * The bytes that a heap allocates, in their order, are cut into stretches of interval_bytes, and one random word in
+ * each is a sample point. So each byte has the same chance whatever the size of its object, a large object may hold
+ * several points, and a loop does not fall in step with the interval.
  */
 #ifndef CRADLE_SAMPLE_H
 #define CRADLE_SAMPLE_H

@@ -7,11 +7,11 @@
  *     point *p = CRADLE_NEW(m, point, POINT);
  *     string *s = CRADLE_NEW_ARRAY(m, string, STRING, bytes, length, 16);
  *
- * The second line makes a string with 16 items in its member `bytes`, and their number in its member `length`. As long as
- * the nursery has room, neither line makes a call.
+ * The second line makes a string with 16 items in its member `bytes`, and their number in its member `length`. As long
+ * as the nursery has room, neither line makes a call.
  *
- * The type's descriptor must agree with the structure: its size is sizeof(structure), its item_size the size of an item,
- * its length_offset the offset of the length. cradle/new.h says when that is checked; of what is carved out of a
+ * The type's descriptor must agree with the structure: its size is sizeof(structure), its item_size the size of an
+ * item, its length_offset the offset of the length. cradle/new.h says when that is checked; of what is carved out of a
  * reservation, with CRADLE_CHECKED=1 only. NULL: memory ran out. Arguments are evaluated once.
  */
 #ifndef CRADLE_TYPED_H

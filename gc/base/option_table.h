@@ -2,9 +2,8 @@
  * A variable may take keys behind a comma: what CRADLE_STRESS=3,seed=42 says of the seed is for the row
  * CRADLE_STRESS,seed, which follows the variable's own.
  *
- * [option_table.1] Everything about an option is in its row: parsing, checks, messages and docs/environment.md use it.
- *                  (Defaults that are no zero are set in gc/options.c.)
- * [option_table.2] Rows are applied in order: a row that overrides another row comes after it.
+ * Everything about an option is in its row: parsing, checks, messages and docs/environment.md use it. (Defaults that
+ * are no zero are set in gc/options.c.) Rows are applied in order: a row that overrides another row comes after it.
  */
 #ifndef CRADLE_GC_BASE_OPTION_TABLE_H
 #define CRADLE_GC_BASE_OPTION_TABLE_H

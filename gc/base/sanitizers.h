@@ -7,7 +7,7 @@
 #ifndef CRADLE_GC_BASE_SANITIZERS_H
 #define CRADLE_GC_BASE_SANITIZERS_H
 
-#include <cradle/base.h>
+#include <cradle/detail/compiler.h>
 
 #if defined(CRADLE_VALGRIND) && CRADLE_VALGRIND && !defined(CRADLE_ASAN)
 #define CRD_VALGRIND 1

@@ -15,6 +15,7 @@
 
 #include <cradle/base.h>
 
+/* Addresses and sizes of objects are multiples of the alignment. Sizes are at least the minimum. */
 #define CRADLE_OBJECT_ALIGNMENT 8
 #define CRADLE_OBJECT_MIN_BYTES 16
 /* The largest object that is allocated in the nursery, and the largest reservation, whatever the nursery's size. The

@@ -32,6 +32,7 @@ FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-w")
 # Includes that stay although the tool finds no use: file, header, reason.
 KEPT = [
     ("gc/platform/hardware_sysctl.c", "gc/platform/hardware.h", "for systems other than Linux"),
+    ("gc/base/sanitizers.h", "cradle/detail/compiler.h", "for CRADLE_ASAN and CRADLE_TSAN, which are seldom defined"),
     ("gc/parts.h", "cradle/base.h", "for the headers that include it, which name parts and C's types only"),
 ]
 

@@ -160,7 +160,7 @@ CRADLE_UNCHECKED_COLLECTION static void test_grows_beyond_the_threshold(void **s
   (void)state;
   world w;
   cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
-  options.pause_ns = (uint64_t)10 << 30; /* more than enough to mark everything in the pause */
+  options.pause_ns = 1000000000; /* more than enough to mark everything in the pause */
   open_with(&w, &options);
   for (int i = 0; i < 5; i++) {
     begin_round(&w);

@@ -19,5 +19,5 @@ HEADERS = [
     ("Allocating, rooting, storing", ["typed", "roots", "barrier", "new"]),
     ("Life and death of objects", ["weak", "weak_set", "finalizer", "identity", "pin", "handle", "prebuilt"]),
     ("Strings, lists, maps and symbols", ["kit"]),
-    ("Running and watching", ["runtime", "control", "statistics", "event", "inspect", "sample", "profile"]),
+    ("Running and watching", ["runtime", "control", "statistics", "event", "inspect", "sample"]),
 ]

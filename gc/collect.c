@@ -1,4 +1,3 @@
-/* The order of collections, and their pauses. */
 #include "gc/collect.h"
 
 #include <inttypes.h>
@@ -65,8 +64,7 @@ static CRADLE_COLD void refuse(cradle_heap *heap, cradle_cause cause) {
              nursery_filled(&heap->space), heap->space.nursery.bytes, heap->space.old.used_bytes);
 }
 
-/* Whether the collector has a thread. An inline test, so that an empty minor collection calls no function to find
- * out. */
+/* Whether the collector has a thread. */
 static inline bool has_marker(const cradle_heap *heap) {
   return CRADLE_UNLIKELY(heap->marking.marker.thread != NULL);
 }
@@ -75,10 +73,9 @@ static inline bool has_marker(const cradle_heap *heap) {
  * is read only a few times in a pause, because an empty minor collection is so short that each reading would show. */
 static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
   if (collection_is_off(&heap->options)) refuse(heap, cause);
-  /* Before the verifier, which reads the words of the ranges. */
-  crd_ranges_check(&heap->space);
+  crd_ranges_check(&heap->space); /* before the verifier, which reads the words of the ranges */
   verify_if_asked(heap, true);
-  heap_grows(heap, 0); /* before the clock is read: its time does not count as pause */
+  heap_grows(heap, 0);
   crd_event_pause_begins(&heap->report);
   uint64_t begin = crd_platform_now_ns();
   /* This collection serves the requests so far. A later request causes another collection. */
@@ -105,13 +102,6 @@ static void end_collecting(cradle_heap *heap) {
 
 /* --- minor collections --- */
 
-static void send_begin(cradle_heap *heap, cradle_event_kind kind, cradle_cause cause) {
-  if (!event_wanted(&heap->report)) return;
-  cradle_event event = {.kind = kind,
-                        .u.begin = {cause, space_used_bytes(&heap->space), heap->marking.pacing.threshold}};
-  crd_event_send(&heap->report, &event);
-}
-
 static void count_minor(cradle_heap *heap, const cradle_event *event) {
   cradle_statistics *stats = &heap->report.stats;
   uint64_t duration = event->u.minor.duration_ns;
@@ -132,12 +122,6 @@ static bool is_short_of_reserve(const cradle_heap *heap) {
   return heap->space.old.arenas.free_count < heap->space.old.reserve;
 }
 
-/* Promotion has taken arenas from its reserve. They are replaced before the increment and before a compaction, which
- * counts on them. If they are refused, hand_out lowers the nursery's end. */
-static void restore_reserve(cradle_heap *heap) {
-  if (is_short_of_reserve(heap)) (void)crd_arenas_ensure_free(&heap->space.old.arenas, heap->space.old.reserve);
-}
-
 /* Collects and leaves the nursery empty. begin: when the pause began. */
 static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin, cradle_event *event)
     CRADLE_MAY_COLLECT {
@@ -145,19 +129,24 @@ static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin,
   *event = (cradle_event){.kind = CRADLE_EVENT_MINOR_END};
   event->u.minor.cause = cause;
   event->u.minor.number = heap->report.stats.minor_collections + 1;
-  /* Before the collection, when the most is in use. */
   event->u.minor.nursery_bytes = nursery_filled(&heap->space);
-  crd_space_note_used(&heap->space);
+  crd_space_note_used(&heap->space); /* before the collection, when the most is in use */
   /* The sum over all allocators takes time, so it is left out if nobody listens. */
-  if (event_wanted(&heap->report)) event->u.minor.used_before = space_used_bytes(&heap->space);
-  send_begin(heap, CRADLE_EVENT_MINOR_BEGIN, cause);
+  if (event_wanted(&heap->report)) {
+    event->u.minor.used_before = space_used_bytes(&heap->space);
+    crd_event_send(&heap->report, &(cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN,
+                                                  .u.begin = {cause, event->u.minor.used_before,
+                                                              heap->marking.pacing.threshold}});
+  }
   PROBE2(minor_begin, heap, cause);
   crd_minor_run(&heap->young, event);
   /* Before the nursery is emptied: the forwarded headers say which samples survived. */
   crd_sample_settle(&heap->sampling);
   ASSERT(event->u.minor.promoted_bytes <= event->u.minor.nursery_bytes, "more was promoted than the nursery held");
   crd_nursery_empty(&heap->young);
-  restore_reserve(heap);
+  /* Promotion has taken arenas from its reserve. They are replaced before the increment and before a compaction, which
+   * counts on them. If they are refused, hand_out lowers the nursery's end. */
+  if (is_short_of_reserve(heap)) (void)crd_arenas_ensure_free(&heap->space.old.arenas, heap->space.old.reserve);
   if (event_wanted(&heap->report)) {
     event->u.minor.used_after = space_used_bytes(&heap->space);
     event->u.minor.pinned_objects = heap->tables.pins.count;
@@ -168,6 +157,16 @@ static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin,
   crd_event_send(&heap->report, event);
 }
 
+/* The beginning of every pause. Returns its start. */
+static uint64_t begin_pause(cradle_heap *heap, cradle_cause cause, cradle_event *minor) CRADLE_MAY_COLLECT {
+  uint64_t begin = begin_collecting(heap, cause);
+  if (has_marker(heap)) crd_marker_go_on_in_minor(&heap->marking);
+  collect_minor(heap, cause, begin, minor);
+  /* After the minor collection, because the thread marked beside it, and that is counted too. */
+  if (has_marker(heap)) crd_marker_tell(&heap->marking);
+  return begin;
+}
+
 /* Verifies between a minor collection and the increment of the same pause, so that a fault is reported where it was
  * made. */
 static void verify_between(cradle_heap *heap) {
@@ -176,27 +175,9 @@ static void verify_between(cradle_heap *heap) {
   (void)crd_state_enter(&heap->report, HEAP_COLLECTING);
 }
 
-/* The beginning of every pause. Returns its start. */
-static uint64_t begin_with_minor(cradle_heap *heap, cradle_cause cause, cradle_event *event) CRADLE_MAY_COLLECT {
-  uint64_t begin = begin_collecting(heap, cause);
-  if (has_marker(heap)) crd_marker_go_on_in_minor(&heap->marking);
-  collect_minor(heap, cause, begin, event);
-  /* After the minor collection, because the thread marked beside it, and that is counted too. */
-  if (has_marker(heap)) crd_marker_tell(&heap->marking);
-  return begin;
-}
-
-void crd_collect_minor(cradle_heap *heap, cradle_cause cause) {
-  cradle_event event;
-  (void)begin_with_minor(heap, cause, &event);
+static void end_pause(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
+  cradle_statistics *stats = &heap->report.stats;
   end_collecting(heap);
-  if (has_marker(heap)) crd_marker_go_on(&heap->marking);
-}
-
-/* --- pauses --- */
-
-static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
-  ASSERT(heap->report.state == HEAP_MUTATING, "[heap.4] a pause ends while something runs");
   ASSERT(heap->space.old.reserve <= heap->space.old.arenas.free_count,
          "[heap.2] the promotion reserve is not there after a pause");
   /* Counted as part of the pause, because the program waits for it. */
@@ -204,21 +185,32 @@ static void pause_ended(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
                     GIVEN_BACK_MOST);
   crd_rest_pause_ended(&heap->marking, begin);
   uint64_t duration = crd_platform_now_ns() - begin;
-  heap->report.stats.pauses++;
-  heap->report.stats.pause_ns += duration;
-  if (duration > heap->report.stats.pause_max_ns) heap->report.stats.pause_max_ns = duration;
+  stats->pauses++;
+  stats->pause_ns += duration;
+  if (duration > stats->pause_max_ns) stats->pause_max_ns = duration;
   PROBE3(pause_end, heap, cause, duration);
   crd_event_pause(&heap->report, cause, duration);
   /* Only after a major collection is the kernel asked which pages back the arenas, because it takes long to answer. */
-  bool major = heap->report.stats.major_collections != heap->majors_measured;
+  bool major = stats->major_collections != heap->majors_measured;
   crd_statistics_arenas(heap, major);
   if (major) crd_statistics_spans(heap);
-  heap->majors_measured = heap->report.stats.major_collections;
+  heap->majors_measured = stats->major_collections;
   if (has_marker(heap)) crd_marker_go_on(&heap->marking);
 }
 
-static crd_budget whole(void) {
-  return (crd_budget){UINT64_MAX, UINT64_MAX, false};
+void crd_collect_minor(cradle_heap *heap, cradle_cause cause) {
+  cradle_event minor;
+  uint64_t begin = begin_pause(heap, cause, &minor);
+  end_pause(heap, cause, begin);
+}
+
+/* --- increments --- */
+
+static const crd_budget WHOLE = {UINT64_MAX, UINT64_MAX, false};
+
+/* By how much `bytes` is more than `others`; 0: it is not. */
+static uint64_t beyond(uint64_t bytes, uint64_t others) {
+  return bytes > others ? bytes - others : 0;
 }
 
 /* Whether the collector's thread marks between pauses. Increments then only help out. */
@@ -227,10 +219,9 @@ static bool marks_beside(const cradle_heap *heap) {
 }
 
 /* Whether the heap has grown since sweeping began, because more was promoted than was swept. */
-static bool outruns_sweeping(const cradle_heap *heap) {
-  return heap->marking.major.phase == MAJOR_SWEEPING &&
-         heap->space.old.used_bytes >
-             heap->marking.major.used_before_sweep + heap->marking.pacing.min / OVERSHOOT_SHARE;
+static bool outruns_sweeping(const crd_marking *marking) {
+  return marking->major.phase == MAJOR_SWEEPING &&
+         marking->old->used_bytes > marking->major.used_before_sweep + marking->pacing.min / OVERSHOOT_SHARE;
 }
 
 /* Whether one pause may do all that is left. With a pause target that holds for marking only: to clear a chain of a
@@ -240,13 +231,6 @@ static bool may_do_all(const cradle_heap *heap) {
   return heap->options.pause_ns == 0 || heap->options.stress_period != 0 || heap->marking.major.phase == MAJOR_MARKING;
 }
 
-/* By how much large objects have grown since marking began. An array that doubles makes a heap large at once; that is
- * not the sign of marking that falls behind, which one long pause would have to end. */
-static uint64_t large_since_start(const cradle_heap *heap) {
-  uint64_t now = heap->space.old.large_bytes, then = heap->marking.major.large_at_start;
-  return now > then ? now - then : 0;
-}
-
 /* How much an increment may do. begin: when its pause began. promoted: the bytes since the last increment, with large
  * objects. The first condition that holds decides:
  *
@@ -254,7 +238,7 @@ static uint64_t large_since_start(const cradle_heap *heap) {
  *   stress, and the heap outruns sweeping    all that is left: rare stress collections sweep less than is promoted
  *   stress                                   the smallest increment
  *   no pause target and no second core       all that is left
- *   the heap is at rest (gc/old/rest.h)          what fits into the pause target
+ *   the heap is at rest (gc/old/rest.h)      what fits into the pause target
  *   no second core marks                     what pacing asks for, until the deadline
  *   the second core has nothing to mark      what is not marked yet: the tables, and objects that were put aside
  *   otherwise                                what is needed beyond the second core's work; if that was enough, only
@@ -262,31 +246,30 @@ static uint64_t large_since_start(const cradle_heap *heap) {
  */
 crd_budget crd_collect_budget(cradle_heap *heap, uint64_t begin, uint64_t promoted) {
   const crd_pacing *pacing = &heap->marking.pacing;
+  const crd_major *major = &heap->marking.major;
   uint64_t used = crd_major_counted_bytes(&heap->marking), target = heap->options.pause_ns;
   bool grows = has_marker(heap) && !heap->marking.marker.takes_turns && heap->options.stress_period == 0;
   uint64_t limit = grows ? crd_pacing_limit_beside(pacing, crd_major_threshold_max(&heap->marking)) : pacing->threshold;
-  uint64_t start = heap->marking.major.collected_at_start; /* may be above the limit: one large array is enough */
-  uint64_t most = (start > limit ? start : limit) + large_since_start(heap);
-  if (may_do_all(heap) && used > most + (most + pacing->min) / OVERSHOOT_SHARE) return whole();
-  if (heap->options.stress_period != 0) return outruns_sweeping(heap) ? whole() : (crd_budget){0, 0, false};
-  if (target == 0 && !marks_beside(heap)) return whole();
-  if (heap->marking.rest.active)
-    return (crd_budget){
-        UINT64_MAX, target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, crd_platform_now_ns(), target, true),
-        false};
-  uint64_t marked = heap->marking.major.bytes,
-           to_mark = heap->marking.major.used_at_start + heap->marking.major.again_bytes;
-  uint64_t unmarked = to_mark > marked ? to_mark - marked : 0;
-  bool must_end = used > pacing->threshold && (heap->marking.major.phase != MAJOR_SWEEPING || !grows);
+  uint64_t start = major->collected_at_start; /* may be above the limit: one large array is enough */
+  /* An array that doubles makes a heap large at once. That is not the sign of marking that falls behind, which one long
+   * pause would have to end. */
+  uint64_t most = (start > limit ? start : limit) + beyond(heap->space.old.large_bytes, major->large_at_start);
+  if (may_do_all(heap) && used > most + (most + pacing->min) / OVERSHOOT_SHARE) return WHOLE;
+  if (heap->options.stress_period != 0) return outruns_sweeping(&heap->marking) ? WHOLE : (crd_budget){0, 0, false};
+  if (target == 0 && !marks_beside(heap)) return WHOLE;
+  bool rests = heap->marking.rest.active;
+  bool must_end = rests || (used > pacing->threshold && (major->phase != MAJOR_SWEEPING || !grows));
   /* What the roots took does not count: where they take longer than the target, increments would do nothing. */
   uint64_t now = crd_platform_now_ns(), roots_ns = (uint64_t)crd_adapt_roots_least_ns(&heap->young.adapt);
-  begin += roots_ns < now - begin ? roots_ns : now - begin;
+  if (!rests) begin += roots_ns < now - begin ? roots_ns : now - begin;
   uint64_t deadline = target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, now, target, must_end);
+  if (rests) return (crd_budget){UINT64_MAX, deadline, false};
+  uint64_t unmarked = beyond(major->used_at_start + major->again_bytes, major->bytes);
   uint64_t done = heap->marking.marker.last.bytes, needed = crd_pacing_needed(limit, promoted, used, unmarked + done);
   if (!marks_beside(heap)) return (crd_budget){crd_pacing_increment(pacing, promoted, used, unmarked), deadline, false};
   if (word_stack_is_empty(&heap->marking.mark_stack))
     return (crd_budget){unmarked > BESIDE_MIN_BYTES ? unmarked : BESIDE_MIN_BYTES, deadline, false};
-  return (crd_budget){needed > done ? needed - done : 0, deadline, needed <= done};
+  return (crd_budget){beyond(needed, done), deadline, needed <= done};
 }
 
 /* Without a pause target and without a second core, the whole collection is one increment, at the threshold.
@@ -297,49 +280,48 @@ uint64_t crd_collect_due_at(cradle_heap *heap) {
              : crd_pacing_trigger(&heap->marking.pacing, crd_major_counted_bytes(&heap->marking));
 }
 
-/* The thread begins after the roots were marked, so that it has something to trace. What it did in an earlier
- * collection does not count for this one. */
-static void begin_major(cradle_heap *heap, cradle_cause cause) {
-  crd_major_start(&heap->marking, cause);
-  heap->marking.marker.last = (crd_marker_work){0};
-  crd_marker_begin(&heap->marking);
+static void begin_major(crd_marking *marking, cradle_cause cause) {
+  crd_major_start(marking, cause);
+  marking->marker.last = (crd_marker_work){0}; /* what it did in an earlier collection does not count for this one */
+  crd_marker_begin(marking); /* after the roots were marked, so that the thread has something to trace */
 }
 
 /* After the minor collection of the same pause: begins a major collection if one is due, and does its next
  * increment. If the program has disabled major collections, this happens only when memory for promotion is short
  * and an allocation would soon be refused. */
 static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, uint64_t promoted) {
+  crd_marking *marking = &heap->marking;
+  crd_major *major = &marking->major;
   if (heap->majors_disabled != 0 && !heap->space.nursery.lowered && !is_short_of_reserve(heap)) return;
   ASSERT(nursery_filled(&heap->space) == 0, "[heap.6] an increment comes right after a minor collection");
   /* Under stress a major collection always runs. */
-  bool begins = heap->marking.major.phase == MAJOR_IDLE, stress = heap->options.stress_period != 0;
-  bool aged = crd_rest_is_due(&heap->marking, begin);
-  if (begins && !stress && !aged && crd_major_counted_bytes(&heap->marking) < crd_collect_due_at(heap)) return;
-  if (aged) {
-    crd_rest_begin(&heap->marking);
+  bool begins = major->phase == MAJOR_IDLE, stress = heap->options.stress_period != 0;
+  bool aged = crd_rest_is_due(marking, begin);
+  if (begins && !stress && !aged && crd_major_counted_bytes(marking) < crd_collect_due_at(heap)) return;
+  if (aged) crd_rest_begin(marking);
+  if (aged)
     cause = CRADLE_CAUSE_AGE;
-  }
-  if (begins) begin_major(heap, cause == CRADLE_CAUSE_NURSERY_FULL ? CRADLE_CAUSE_THRESHOLD : cause);
+  else if (cause == CRADLE_CAUSE_NURSERY_FULL)
+    cause = CRADLE_CAUSE_THRESHOLD;
+  if (begins) begin_major(marking, cause);
   bool beside = marks_beside(heap);
   if (begins && beside && !stress) return; /* the roots are marked; the thread does the rest */
   crd_budget budget = crd_collect_budget(heap, begin, promoted);
-  uint64_t marked = heap->marking.major.bytes;
-  /* The thread did enough, and nothing waits for the mutator: this pause marks nothing. */
-  if (beside && budget.aside && word_stack_is_empty(&heap->marking.marker.aside)) {
-    crd_pacing_marked(&heap->marking.pacing, heap->marking.marker.last.bytes);
-    return;
+  uint64_t marked = major->bytes;
+  /* If the thread did enough, and nothing waits for the mutator, this pause marks nothing. */
+  bool enough = beside && budget.aside && word_stack_is_empty(&marking->marker.aside);
+  while (!enough) {
+    crd_major_step(marking, budget);
+    enough = budget.deadline_ns != UINT64_MAX || major->phase == MAJOR_IDLE || !may_do_all(heap);
   }
-  do crd_major_step(&heap->marking, budget);
-  while (budget.deadline_ns == UINT64_MAX && heap->marking.major.phase != MAJOR_IDLE && may_do_all(heap));
-  if (beside)
-    crd_pacing_marked(&heap->marking.pacing, heap->marking.marker.last.bytes + heap->marking.major.bytes - marked);
+  if (beside) crd_pacing_marked(&marking->pacing, marking->marker.last.bytes + major->bytes - marked);
   /* A compaction is one long pause. With a pause target, it waits until it is asked for, memory runs out, or a small
    * heap is at rest. */
-  if (heap->marking.major.phase != MAJOR_IDLE) return;
-  if (crd_rest_may_compact(&heap->marking))
-    crd_compact(&heap->marking, false);
+  if (major->phase != MAJOR_IDLE) return;
+  if (crd_rest_may_compact(marking))
+    crd_compact(marking, false);
   else if (heap->options.pause_ns == 0)
-    crd_compact_if_due(&heap->marking);
+    crd_compact_if_due(marking);
 }
 
 /* Prepares the arenas that the next minor collection is likely to fill, so that promotion meets no page fault. The
@@ -364,15 +346,14 @@ static void prepare_arenas(cradle_heap *heap) {
  * runs, large objects cause no pauses, so their bytes may be many times the nursery's size. Pacing would expect as many
  * bytes at every pause, so without a major collection at most the nursery's size is returned. */
 static uint64_t grown_large(const cradle_heap *heap, uint64_t freed) {
-  uint64_t large = heap->marking.major.large_bytes, nursery = heap->space.nursery.bytes;
-  large = large > freed ? large - freed : 0;
+  uint64_t large = beyond(heap->marking.major.large_bytes, freed), nursery = heap->space.nursery.bytes;
   return heap->marking.major.phase == MAJOR_IDLE && large > nursery ? nursery : large;
 }
 
 /* The pause of gc/collect.h, line by line. */
 void crd_collect(cradle_heap *heap, cradle_cause cause) {
   cradle_event minor;
-  uint64_t entered = crd_stress_enter(&heap->stress), begin = begin_with_minor(heap, cause, &minor);
+  uint64_t entered = crd_stress_enter(&heap->stress), begin = begin_pause(heap, cause, &minor);
   verify_between(heap);
   crd_adapt_after_minor(&heap->young, &minor);
   uint64_t promoted = minor.u.minor.promoted_bytes, large = grown_large(heap, minor.u.minor.large_freed_bytes);
@@ -380,24 +361,21 @@ void crd_collect(cradle_heap *heap, cradle_cause cause) {
   crd_rest_pause(&heap->marking, begin, minor.u.minor.nursery_bytes);
   step_if_due(heap, cause, begin, promoted + large);
   heap->marking.major.large_bytes = 0;
-  end_collecting(heap);
-  pause_ended(heap, cause, begin);
+  end_pause(heap, cause, begin);
   prepare_arenas(heap);
   crd_stress_spend(&heap->stress, entered);
 }
 
 /* --- complete major collections --- */
 
-static void finish(cradle_heap *heap) {
-  ASSERT(nursery_filled(&heap->space) == 0, "[heap.6] an increment comes right after a minor collection");
-  /* Several steps, because each step ends with its phase. */
-  while (heap->marking.major.phase != MAJOR_IDLE) crd_major_step(&heap->marking, whole());
+/* Several steps, because each step ends with its phase. */
+static void finish(crd_marking *marking) {
+  while (marking->major.phase != MAJOR_IDLE) crd_major_step(marking, WHOLE);
 }
 
-/* Gives memory back to the system, as much as the kind of collection asks for. */
+/* Gives memory back to the system: a full collection whole arenas, a compacting one also the contents of pages that
+ * stay committed, which cost page faults when they are used again. */
 static void release_memory(cradle_heap *heap, cradle_collection_kind kind) {
-  /* A full collection gives back whole arenas. A compacting one also drops the contents of pages that stay
-   * committed: using them again costs page faults. */
   if (kind == CRADLE_COLLECT_MAJOR) return;
   crd_arenas_release(&heap->space.old.arenas, heap->space.old.reserve, UINT32_MAX);
   crd_nursery_discard(&heap->young, false);
@@ -413,31 +391,19 @@ static void release_memory(cradle_heap *heap, cradle_collection_kind kind) {
 void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_kind kind) {
   cradle_event minor;
   if (collection_is_off(&heap->options)) refuse(heap, cause);
-  uint64_t entered = crd_stress_enter(&heap->stress);
-  uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_MAJOR, &minor);
+  uint64_t entered = crd_stress_enter(&heap->stress), begin = begin_pause(heap, CRADLE_CAUSE_MAJOR, &minor);
   verify_between(heap);
   heap->last_cause = cause;
-  finish(heap); /* a collection that runs may have marked objects that are dead by now */
+  finish(&heap->marking); /* a collection that runs may have marked objects that are dead by now */
   crd_major_start(&heap->marking, cause);
-  finish(heap);
-  if (kind == CRADLE_COLLECT_COMPACTING)
-    crd_compact(&heap->marking, cause == CRADLE_CAUSE_STRESS);
-  else if (kind == CRADLE_COLLECT_FULL && crd_compact_is_sparse(&heap->marking)) {
-    crd_compact(&heap->marking, false);
-    kind = CRADLE_COLLECT_COMPACTING; /* so the pages go back, too */
-  }
+  finish(&heap->marking);
+  /* Compaction lets the pages go back, too. */
+  if (kind == CRADLE_COLLECT_FULL && crd_compact_is_sparse(&heap->marking)) kind = CRADLE_COLLECT_COMPACTING;
+  if (kind == CRADLE_COLLECT_COMPACTING) crd_compact(&heap->marking, cause == CRADLE_CAUSE_STRESS);
   /* Under stress nothing is given back, because the poison in it would be lost. */
   if (cause != CRADLE_CAUSE_STRESS) release_memory(heap, kind);
-  end_collecting(heap);
-  pause_ended(heap, cause, begin);
+  end_pause(heap, cause, begin);
   crd_stress_spend(&heap->stress, entered);
-}
-
-static void minor_on_request(cradle_heap *heap) CRADLE_MAY_COLLECT {
-  cradle_event minor;
-  uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_REQUEST, &minor);
-  end_collecting(heap);
-  pause_ended(heap, CRADLE_CAUSE_REQUEST, begin);
 }
 
 void cradle_collect(cradle_mutator *mutator, cradle_collection_kind kind) {
@@ -447,7 +413,7 @@ void cradle_collect(cradle_mutator *mutator, cradle_collection_kind kind) {
                "cradle_collect: %u is no kind of collection: give CRADLE_COLLECT_MINOR, _MAJOR, _FULL or _COMPACTING",
                (unsigned)kind);
   if (kind == CRADLE_COLLECT_MINOR)
-    minor_on_request(mutator->heap);
+    crd_collect_minor(mutator->heap, CRADLE_CAUSE_REQUEST);
   else
     crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, kind);
 }
@@ -456,13 +422,12 @@ bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) {
   crd_mutator_check(mutator, "cradle_collect_step");
   cradle_heap *heap = mutator->heap;
   cradle_event minor;
-  uint64_t begin = begin_with_minor(heap, CRADLE_CAUSE_REQUEST, &minor);
+  uint64_t begin = begin_pause(heap, CRADLE_CAUSE_REQUEST, &minor);
   verify_between(heap);
-  if (heap->marking.major.phase == MAJOR_IDLE) begin_major(heap, CRADLE_CAUSE_REQUEST);
+  if (heap->marking.major.phase == MAJOR_IDLE) begin_major(&heap->marking, CRADLE_CAUSE_REQUEST);
   crd_major_step(&heap->marking,
                  (crd_budget){UINT64_MAX, most_ns > UINT64_MAX - 1 - begin ? UINT64_MAX : begin + most_ns, false});
-  end_collecting(heap);
-  pause_ended(heap, CRADLE_CAUSE_REQUEST, begin);
+  end_pause(heap, CRADLE_CAUSE_REQUEST, begin);
   return heap->marking.major.phase == MAJOR_IDLE;
 }
 

@@ -1,7 +1,7 @@
-/* The order of collections, and their pauses. Collections work while the program pauses. Only the second core also
+/* The order of collections, and their pauses. Collections work while the program pauses; only the second core also
  * marks between pauses, and beside minor collections (gc/old/marker.h). crd_collect makes one pause:
  *
- *   begin             begin_collecting: verified if that was asked for; the state is HEAP_COLLECTING from here on
+ *   begin             verified if that was asked for; the state is HEAP_COLLECTING from here on
  *   minor collection  the nursery is empty afterwards, and so are the remembered set and the recorded slots
  *   nursery's size    gc/young/adapt.c decides
  *   increment         of the major collection, if one runs or is due
@@ -10,9 +10,8 @@
  *   giving back       a few of the arenas that nobody wanted of late go back to the system
  *
  * Every pause begins with a minor collection. So an increment never meets a young object, and whatever the program
- * stored since the last increment is marked by then [heap.6].
- *
- * After the pause, arenas that the next one is likely to fill are made ready.
+ * stored since the last increment is marked by then [heap.6]. After the pause, arenas that the next one is likely to
+ * fill are made ready.
  */
 #ifndef CRADLE_GC_COLLECT_H
 #define CRADLE_GC_COLLECT_H
@@ -21,7 +20,7 @@
 
 #include "gc/old/major.h"
 
-/* A minor collection that is not counted as a pause. The caller then ends the mutator or prepares a fork. */
+/* A pause that is only a minor collection. */
 void crd_collect_minor(cradle_heap *heap, cradle_cause cause) CRADLE_MAY_COLLECT;
 /* The used bytes, external memory included, at which a major collection is to begin. */
 uint64_t crd_collect_due_at(cradle_heap *heap);

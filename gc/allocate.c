@@ -1,9 +1,9 @@
 /* The slow paths of allocation: the nursery is used up, a stress mode or a safepoint request wants to be served, the
- * object is large, or memory runs out. */
-#include <inttypes.h>
+ * object is large, or memory runs out. Arguments are checked first. */
+#include <cradle/detail/items.h>
+
 #include <string.h>
 
-#include "gc/allocate_check.h"
 #include "gc/base/probes.h"
 #include "gc/base/sanitizers.h"
 #include "gc/collect.h"
@@ -17,29 +17,119 @@
 #include "gc/tables/pin.h"
 #include "gc/young/nursery.h"
 
+/* --- checks: the type is one of the heap's, the size is the type's, and the function is one for such types --- */
+
+static CRADLE_COLD void unknown_type(cradle_heap *heap, uint32_t type, const char *what) {
+  if (heap->space.types.count == 0) crd_misuse(heap, "%s: allocation on a heap without types", what);
+  /* The id is in the table, so its row is an empty one. */
+  if (type < heap->space.types.count)
+    crd_misuse(heap, "%s: allocation of type %u, whose row in the table of types is empty", what, type);
+  crd_misuse(heap, "%s: allocation of type %u, but the heap's types are 0 to %u", what, type,
+             heap->space.types.count - 1);
+}
+
+static CRADLE_COLD void wrong_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
+  const crd_type *descriptor = &heap->space.types.types[type];
+  if (descriptor->items != CRADLE_ITEMS_NONE)
+    crd_misuse(heap,
+               "%s: allocation of %zu bytes for %s, which has items: CRADLE_NEW_ARRAY, cradle_new_with and their kin "
+               "allocate such types",
+               what, size, crd_name_type(&heap->space, type).buffer);
+  crd_misuse(heap, "%s: allocation of %zu bytes for %s, whose descriptor says %u", what, size,
+             crd_name_type(&heap->space, type).buffer, descriptor->size);
+}
+
+static CRADLE_COLD void must_register(cradle_heap *heap, uint32_t type, const char *what) {
+  crd_misuse(
+      heap,
+      "%s: allocation of %s, which has weak slots, ephemerons, a finalizer, a destructor or an external size: only "
+      "CRADLE_NEW_WITH, CRADLE_NEW_ARRAY_WITH and cradle_new_with, without flags, allocate such types",
+      what, crd_name_type(&heap->space, type).buffer);
+}
+
+static const crd_type *check_type(cradle_heap *heap, uint32_t type, const char *what) {
+  if (CRADLE_UNLIKELY(type >= heap->space.types.count || heap->space.types.types[type].size == 0))
+    unknown_type(heap, type, what);
+  return &heap->space.types.types[type];
+}
+
+/* Misuse unless the type has no items and the size is the type's. */
+static void check_fixed_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
+  const crd_type *descriptor = &heap->space.types.types[type];
+  bool possible = size <= SIZE_MAX / 2 && cradle_object_bytes(size) == descriptor->size;
+  if (CRADLE_UNLIKELY(descriptor->items != CRADLE_ITEMS_NONE || !possible)) wrong_size(heap, type, size, what);
+}
+
+/* Misuse unless the type has no services. */
+static void check_unregistered(cradle_heap *heap, uint32_t type, const char *what) {
+  if (CRADLE_UNLIKELY(check_type(heap, type, what)->registers != 0)) must_register(heap, type, what);
+}
+
+static void check_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
+  check_unregistered(heap, type, what);
+  check_fixed_size(heap, type, size, what);
+}
+
+/* Misuse unless the type has items. Returns the bytes of an object of the length, 0 if they overflow. */
+static size_t check_array(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
+  const crd_type *descriptor = check_type(heap, type, what);
+  if (CRADLE_UNLIKELY(descriptor->items == CRADLE_ITEMS_NONE))
+    crd_misuse(heap, "%s: the descriptor of %s has no items", what, crd_name_type(&heap->space, type).buffer);
+  return type_array_bytes(descriptor, length);
+}
+
+static CRADLE_COLD void wrong_layout(cradle_heap *heap, uint32_t type, cradle_array_layout layout, const char *what) {
+  const crd_type *descriptor = &heap->space.types.types[type];
+  crd_misuse(
+      heap,
+      "%s: a structure of %u bytes with items of %u and its length at %u, for %s, whose descriptor says size %u, "
+      "item_size %u, length_offset %u",
+      what, layout.size, layout.item_size, layout.length_offset, crd_name_type(&heap->space, type).buffer,
+      descriptor->size, descriptor->item_size, descriptor->length_offset);
+}
+
+/* Misuse unless the layout, which comes from the caller's structure, is the descriptor's. */
+static void check_layout(cradle_heap *heap, uint32_t type, cradle_array_layout layout, const char *what) {
+  const crd_type *descriptor = check_type(heap, type, what);
+  if (CRADLE_UNLIKELY(layout.size != descriptor->size || layout.item_size != descriptor->item_size ||
+                      layout.length_offset != descriptor->length_offset))
+    wrong_layout(heap, type, layout, what);
+}
+
+/* The same for a layout that may be of zeros; and misuse if count is not 0 and the type has no items. Returns the bytes
+ * of the object, 0 if they overflow. */
+static size_t check_with(cradle_heap *heap, uint32_t type, cradle_array_layout layout, size_t count, const char *what) {
+  const crd_type *descriptor = check_type(heap, type, what);
+  bool is_given = layout.size != 0 || layout.item_size != 0 || layout.length_offset != 0;
+  if (is_given && layout.item_size == 0 && layout.length_offset == 0)
+    check_fixed_size(heap, type, layout.size, what);
+  else if (is_given)
+    check_layout(heap, type, layout, what);
+  if (count == 0 && descriptor->items == CRADLE_ITEMS_NONE) return descriptor->size;
+  return check_array(heap, type, count, what);
+}
+
 /* --- room --- */
 
-static void serve_stress(cradle_heap *heap, crd_stress_demand demand) CRADLE_MAY_COLLECT {
-  uint64_t spent = heap->stress.spent_ns;
-  crd_stress_begin(&heap->stress);
-  if (demand == STRESS_COLLECT_FULL)
-    crd_collect_major(heap, CRADLE_CAUSE_STRESS, CRADLE_COLLECT_COMPACTING);
-  else
-    crd_collect(heap, CRADLE_CAUSE_STRESS);
-  crd_stress_served(&heap->stress, spent);
-  crd_nursery_set_top(&heap->young);
+/* Returns whether a collection took place. */
+static bool serve_stress(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLLECT {
+  crd_stress_demand demand = crd_stress_point(&heap->stress, place, heap->majors_disabled != 0);
+  if (demand != STRESS_NOTHING) {
+    uint64_t spent = heap->stress.spent_ns;
+    crd_stress_begin(&heap->stress);
+    if (demand == STRESS_COLLECT_FULL)
+      crd_collect_major(heap, CRADLE_CAUSE_STRESS, CRADLE_COLLECT_COMPACTING);
+    else
+      crd_collect(heap, CRADLE_CAUSE_STRESS);
+    crd_stress_served(&heap->stress, spent);
+  }
+  crd_nursery_set_top(&heap->young); /* a gap may have begun or ended */
+  return demand != STRESS_NOTHING;
 }
 
 /* Serves whatever lowered top: a stress mode, or a request from another thread. */
 static void serve(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLLECT {
-  crd_stress_demand demand = stress_is_on(&heap->options)
-                                 ? crd_stress_point(&heap->stress, place, heap->majors_disabled != 0)
-                                 : STRESS_NOTHING;
-  if (demand != STRESS_NOTHING) {
-    serve_stress(heap, demand);
-    return;
-  }
-  if (stress_is_on(&heap->options)) crd_nursery_set_top(&heap->young); /* a gap may have begun or ended */
+  if (stress_is_on(&heap->options) && serve_stress(heap, place)) return;
   if (__atomic_load_n(&heap->young.pending_request, __ATOMIC_SEQ_CST)) crd_collect(heap, CRADLE_CAUSE_SAFEPOINT);
 }
 
@@ -159,16 +249,15 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
 
 /* --- the public slow paths --- */
 
-static void *take_place(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT {
-  if (bytes > CRADLE_NURSERY_OBJECT_MAX_BYTES) return new_outside(mutator, type, bytes, true);
-  return make_room(mutator, bytes) ? bump(mutator, type, bytes) : NULL;
-}
-
 static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
   ASSERT(size <= SIZE_MAX / 2, "a size that was not checked");
   size_t bytes = cradle_object_bytes(size);
+  void *object = NULL;
   PROBE3(allocate_slow, mutator->heap, type, bytes);
-  void *object = take_place(mutator, type, bytes);
+  if (bytes > CRADLE_NURSERY_OBJECT_MAX_BYTES)
+    object = new_outside(mutator, type, bytes, true);
+  else if (make_room(mutator, bytes))
+    object = bump(mutator, type, bytes);
   crd_nursery_looked(&mutator->heap->young, object);
   if (mutator->heap->sampling.interval != 0 && object != NULL) crd_sample_slow(mutator, object, type, bytes);
   return object;
@@ -176,7 +265,7 @@ static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) CRADL
 
 void *cradle_new_slow(cradle_mutator *mutator, uint32_t type, size_t size) {
   crd_mutator_check(mutator, "cradle_new");
-  crd_check_size(mutator->heap, type, size, "cradle_new");
+  check_size(mutator->heap, type, size, "cradle_new");
   void *object = allocate(mutator, type, size);
   if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(&mutator->heap->space, "cradle_new", size);
   return object;
@@ -202,21 +291,18 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size) {
   return (cradle_reservation){start, start + bytes, mutator};
 }
 
-static CRADLE_COLD void out_of_arrays(cradle_heap *heap, uint32_t type, size_t length, const char *what) {
-  size_t bytes = type_array_bytes(&heap->space.types.types[type], length);
-  crd_out_of_memory(&heap->space, what, bytes != 0 ? bytes : SIZE_MAX); /* 0: more than any address space has */
-}
-
 /* Stores the length in a new array, and returns the array. If object is NULL, memory ran out: tells the out-of-memory
  * handler so, and returns NULL. what: the public function. */
 CRD_ALWAYS_INLINE void *end_array(cradle_mutator *mutator, uint32_t type, cradle_word *object, size_t length,
                                   const char *what) {
   const crd_type *descriptor = &mutator->heap->space.types.types[type];
   ASSERT(descriptor->length_offset + 8 <= descriptor->size, "[type.1] the length lies outside of the fixed part");
-  if (CRADLE_LIKELY(object != NULL))
+  if (CRADLE_LIKELY(object != NULL)) {
     object[descriptor->length_offset / 8] = length;
-  else
-    out_of_arrays(mutator->heap, type, length, what);
+  } else {
+    size_t bytes = type_array_bytes(descriptor, length);
+    crd_out_of_memory(&mutator->heap->space, what, bytes != 0 ? bytes : SIZE_MAX); /* 0: above any address space */
+  }
   return object;
 }
 
@@ -234,12 +320,6 @@ static bool make_registry_room(crd_mutator *mutator) CRADLE_MAY_COLLECT {
   return crd_registry_make_room(mutator, 0);
 }
 
-static cradle_word *allocate_old(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT {
-  cradle_word *object = new_outside(mutator, type, bytes, false);
-  if (object != NULL && mutator->heap->sampling.interval != 0) crd_sample_slow(mutator, object, type, bytes);
-  return object;
-}
-
 CRD_ALWAYS_INLINE cradle_word *new_young(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT {
   return has_place(mutator, bytes) ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
 }
@@ -253,8 +333,9 @@ static CRADLE_NOINLINE cradle_word *new_any(cradle_mutator *mutator, uint32_t ty
   mutator->reserved_end = NULL;
   if (CRADLE_UNLIKELY(is_registered && !make_registry_room(mutator_of(mutator)))) return NULL;
   if (CRADLE_UNLIKELY(is_pinned && !crd_pins_reserve(&heap->tables.pins))) return NULL;
-  cradle_word *object = is_pinned ? allocate_old(mutator, type, bytes) : new_young(mutator, type, bytes);
+  cradle_word *object = is_pinned ? new_outside(mutator, type, bytes, false) : new_young(mutator, type, bytes);
   if (CRADLE_UNLIKELY(object == NULL)) return NULL;
+  if (CRADLE_UNLIKELY(is_pinned && heap->sampling.interval != 0)) crd_sample_slow(mutator, object, type, bytes);
   ASSERT(!is_pinned || !space_is_young(&heap->space, address_of(object)),
          "[pin.2] what was allocated pinned is not old");
   ASSERT(!is_registered || mutator->registered < mutator->registered_end,
@@ -267,7 +348,7 @@ static CRADLE_NOINLINE cradle_word *new_any(cradle_mutator *mutator, uint32_t ty
 /* An array whose layout the descriptor says. */
 CRD_ALWAYS_INLINE void *new_array(cradle_mutator *mutator, uint32_t type, size_t count, const char *what)
     CRADLE_MAY_COLLECT {
-  size_t bytes = crd_check_array(mutator->heap, type, count, what);
+  size_t bytes = check_array(mutator->heap, type, count, what);
   cradle_word *object = NULL;
   mutator->reserved_end = NULL;
   if (CRADLE_LIKELY(bytes != 0))
@@ -279,8 +360,8 @@ CRD_ALWAYS_INLINE void *new_array(cradle_mutator *mutator, uint32_t type, size_t
 void *cradle_new_items_slow(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, size_t count) {
   const char *what = "CRADLE_NEW_ARRAY";
   crd_mutator_check(mutator, what);
-  crd_check_layout(mutator->heap, type, layout, what);
-  crd_check_unregistered(mutator->heap, type, what);
+  check_layout(mutator->heap, type, layout, what);
+  check_unregistered(mutator->heap, type, what);
   return new_array(mutator, type, count, what);
 }
 
@@ -292,8 +373,8 @@ void *cradle_new_with(cradle_mutator *mutator, uint32_t type, cradle_array_layou
   if (CRADLE_LIKELY((layout.size | flags) == 0 && count != 0)) return new_array(mutator, type, count, what);
   if (CRADLE_UNLIKELY(flags & ~CRADLE_PINNED))
     crd_misuse(heap, "%s: flags are 0 or CRADLE_PINNED, not %u", what, flags);
-  if (flags & CRADLE_PINNED) crd_check_unregistered(heap, type, what);
-  size_t bytes = crd_check_with(heap, type, layout, count, what);
+  if (flags & CRADLE_PINNED) check_unregistered(heap, type, what);
+  size_t bytes = check_with(heap, type, layout, count, what);
   cradle_word *object = bytes != 0 ? new_any(mutator, type, bytes, flags) : NULL;
   if (heap->space.types.types[type].items != CRADLE_ITEMS_NONE) return end_array(mutator, type, object, count, what);
   if (CRADLE_UNLIKELY(object == NULL)) crd_out_of_memory(&heap->space, what, bytes);
@@ -314,4 +395,46 @@ void cradle_safepoint_request(cradle_mutator *mutator) {
    * the flag afterwards. */
   __atomic_store_n(&mutator->heap->young.pending_request, 1, __ATOMIC_SEQ_CST);
   __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
+}
+
+/* --- for callers that were compiled with CRADLE_CHECKED --- */
+
+void cradle_check_new(cradle_mutator *mutator, uint32_t type, size_t size) {
+  crd_mutator_check(mutator, "cradle_new");
+  mutator->reserved_end = NULL;
+  check_size(mutator->heap, type, size, "cradle_new");
+}
+
+void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) {
+  if (cradle_top(mutator) == NULL) return; /* there is no room: a callback runs, for example */
+  crd_mutator_check_thread(mutator, "CRADLE_NEW_FAST");
+  check_size(mutator->heap, type, size, "CRADLE_NEW_FAST");
+}
+
+void cradle_check_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, bool may_collect) {
+  const char *what = "CRADLE_NEW_ARRAY";
+  if (may_collect) {
+    crd_mutator_check(mutator, what);
+    mutator->reserved_end = NULL;
+  } else {
+    crd_mutator_check_thread(mutator, what);
+  }
+  check_layout(mutator->heap, type, layout, what);
+  check_unregistered(mutator->heap, type, what);
+}
+
+void cradle_check_room(const cradle_reservation *reservation, size_t bytes) {
+  cradle_mutator *mutator = reservation->mutator;
+  crd_mutator_check_thread(mutator, "CRADLE_NEW_RESERVED");
+  /* A call that may collect has ended every reservation: it sets reserved_end to NULL. */
+  if (mutator->reserved_end != reservation->end)
+    crd_misuse(mutator->heap, "CRADLE_NEW_RESERVED: the reservation is over (a call that may collect ended it)");
+  if (bytes > (size_t)(reservation->end - reservation->free))
+    crd_misuse(mutator->heap, "CRADLE_NEW_RESERVED: the object goes beyond the reservation");
+}
+
+void cradle_check_reserved(const cradle_reservation *reservation, uint32_t type, size_t size) {
+  crd_mutator_check_thread(reservation->mutator, "CRADLE_NEW_RESERVED");
+  check_size(reservation->mutator->heap, type, size, "CRADLE_NEW_RESERVED");
+  cradle_check_room(reservation, cradle_object_bytes(size));
 }

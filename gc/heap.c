@@ -20,7 +20,6 @@
 #include "gc/tables/identity.h"
 #include "gc/tables/pin.h"
 #include "gc/tables/prebuilt.h"
-#include "gc/types.h"
 #include "gc/young/adapt.h"
 #include "gc/young/nursery.h"
 
@@ -36,8 +35,7 @@
 /* --- states --- */
 
 /* To HEAP_MUTATING or from it: only then top moves [state.1]. The second core stops before anything but the mutator
- * runs [marker.2], and goes on afterwards. A collection lets it go on by itself: in its minor collection, and when the
- * pause is over. */
+ * runs [marker.2], and goes on afterwards; a collection lets it go on by itself. */
 static void go_to(cradle_heap *heap, crd_state state) {
   crd_marker *marker = &heap->marking.marker;
   if (CRADLE_UNLIKELY(marker->thread != NULL) && state != HEAP_MUTATING)
@@ -68,10 +66,6 @@ static void join_parts(cradle_heap *heap) {
   heap->young.quarantine = &heap->quarantine;
 }
 
-static bool init_types(cradle_heap *heap, cradle_error *error) {
-  return crd_types_init(heap) || crd_fail(error, "memory for the type table was refused");
-}
-
 /* What the heap cannot do without was refused. bytes: how many that is. heap: NULL if there is none so far. */
 static bool fail_init(const cradle_heap *heap, cradle_error *error, const char *what, size_t bytes) {
   if (error == NULL) return false;
@@ -94,36 +88,39 @@ static bool init_memory(cradle_heap *heap, cradle_error *error) {
     return fail_init(heap, error, "address space for the collector's stacks", page);
   /* Without any room on the stack, marking would look at the whole heap for each object. So its first pages are
    * committed before they are needed. */
-  if (!crd_word_stack_grow(&heap->marking.mark_stack))
-    return fail_init(heap, error, "memory for the mark stack", heap->hardware.page_bytes);
-  return true;
+  return crd_word_stack_grow(&heap->marking.mark_stack) || fail_init(heap, error, "memory for the mark stack", page);
 }
 
-static void note_refused_pool(cradle_heap *heap) {
-  const char *doubt = crd_pages_pool_doubt(false);
-  crd_event_note(&heap->report,
-                 heap->space.nursery.backing.transparent
-                     ? "the huge-page pool refused the nursery: transparent huge pages instead"
-                     : "the huge-page pool refused the nursery: base pages instead",
-                 heap->space.nursery.committed_bytes, 0);
-  if (doubt != NULL) crd_event_note(&heap->report, doubt, heap->space.nursery.committed_bytes, 0);
+/* Sends the note, if there is one. */
+static void note_if(cradle_heap *heap, const char *text, uint64_t wanted, uint64_t got) {
+  if (text != NULL) crd_event_note(&heap->report, text, wanted, got);
 }
 
-static void note_refused_parts(cradle_heap *heap) {
-  const char *doubt = crd_pages_pool_doubt(true);
-  if (doubt != NULL) crd_event_note(&heap->report, doubt, 0, 0);
+/* What the heap got from the huge-page pool less than its options want, and why. */
+static void note_pool(cradle_heap *heap) {
+  const crd_nursery *nursery = &heap->space.nursery;
+  if (nursery->backing.pool && nursery->pool_bytes == 0) {
+    note_if(heap,
+            nursery->backing.transparent ? "the huge-page pool refused the nursery: transparent huge pages instead"
+                                         : "the huge-page pool refused the nursery: base pages instead",
+            nursery->committed_bytes, 0);
+    note_if(heap, crd_pages_pool_doubt(false), nursery->committed_bytes, 0);
+  }
+  if (heap->space.old.arenas.backing.pool) note_if(heap, crd_pages_pool_doubt(true), 0, 0);
 }
 
-/* Where the maximum is not what the program asked for, or cannot be reached. */
-static void note_maximum(cradle_heap *heap) {
-  size_t max = heap->options.heap_max_bytes;
+/* Where sizes are not what the program asked for, or cannot be reached. */
+static void note_sizes(cradle_heap *heap) {
+  size_t max = heap->options.heap_max_bytes, arenas = heap->space.old.arenas.bytes;
+  if (arenas < heap->options.reserve_bytes)
+    note_if(heap, "the address space reserved for the old generation is smaller than asked for",
+            heap->options.reserve_bytes, arenas);
+  note_pool(heap);
   if (max != 0 && max == heap->hardware.group_bytes / 4 * 3)
-    crd_event_note(&heap->report, "the maximum heap is three quarters of the cgroup's memory",
-                   heap->hardware.group_bytes, max);
-  if (max > heap->space.nursery.bytes && max - heap->space.nursery.bytes > heap->space.old.arenas.bytes)
-    crd_event_note(&heap->report,
-                   "the maximum heap cannot be reached: the address space for the old generation is smaller", max,
-                   heap->space.old.arenas.bytes);
+    note_if(heap, "the maximum heap is three quarters of the cgroup's memory", heap->hardware.group_bytes, max);
+  if (max > heap->space.nursery.bytes && max - heap->space.nursery.bytes > arenas)
+    note_if(heap, "the maximum heap cannot be reached: the address space for the old generation is smaller", max,
+            arenas);
 }
 
 static void send_created(cradle_heap *heap, const char *nursery_reason) {
@@ -138,15 +135,10 @@ static void send_created(cradle_heap *heap, const char *nursery_reason) {
   heap->announced = true;
   crd_event_send(&heap->report, &created);
   crd_event_send(&heap->report, &sized);
-  if (heap->space.old.arenas.bytes < heap->options.reserve_bytes)
-    crd_event_note(&heap->report, "the address space reserved for the old generation is smaller than asked for",
-                   heap->options.reserve_bytes, heap->space.old.arenas.bytes);
-  if (heap->space.nursery.backing.pool && heap->space.nursery.pool_bytes == 0) note_refused_pool(heap);
-  if (heap->space.old.arenas.backing.pool) note_refused_parts(heap);
-  note_maximum(heap);
+  note_sizes(heap);
   const char *doubt = crd_backing_doubt(&heap->space.nursery.backing, &heap->hardware);
   if (doubt == NULL) doubt = crd_backing_doubt(&heap->space.old.arenas.backing, &heap->hardware);
-  if (doubt != NULL) crd_event_note(&heap->report, doubt, heap->hardware.thp_page_bytes, heap->hardware.page_bytes);
+  note_if(heap, doubt, heap->hardware.thp_page_bytes, heap->hardware.page_bytes);
 }
 
 static bool fail_pool(const cradle_heap *heap, bool of_arenas, cradle_error *error) {
@@ -175,16 +167,17 @@ static bool check_pool(const cradle_heap *heap, cradle_error *error) {
 
 static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   const char *reason;
+  bool off = collection_is_off(&heap->options);
   size_t bytes = crd_nursery_choose(&heap->options, &heap->hardware, &reason);
   /* crd_adapt_init takes the base from here, and the largest size it finds is reserved below. */
   heap->space.nursery.bytes = bytes;
   crd_adapt_init(&heap->young);
-  bool ready = crd_nursery_init(&heap->young, collection_is_off(&heap->options) ? bytes : heap->young.adapt.max);
+  bool ready = crd_nursery_init(&heap->young, off ? bytes : heap->young.adapt.max);
   /* Where nothing is collected, the nursery's size is a share of the machine's memory, which the system may refuse. */
-  for (; !ready && collection_is_off(&heap->options) && heap->options.nursery_bytes == 0 &&
-         bytes > NURSERY_HALVED_MIN_BYTES;
-       ready = crd_nursery_init(&heap->young, bytes))
+  while (!ready && off && heap->options.nursery_bytes == 0 && bytes > NURSERY_HALVED_MIN_BYTES) {
     heap->space.nursery.bytes = bytes /= 2;
+    ready = crd_nursery_init(&heap->young, bytes);
+  }
   if (!ready)
     return heap->options.quarantine == 0
                ? fail_init(heap, error, "memory for the nursery", bytes)
@@ -201,23 +194,17 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   return check_pool(heap, error);
 }
 
-/* Reports what the program did not end. That costs nothing but the memory that was held until now. */
-static void note_unended(cradle_heap *heap) {
-  if (heap->tables.pins.count != 0)
-    crd_event_note(&heap->report, "objects are still pinned as their heap is freed", 0, heap->tables.pins.count);
-  if (heap->tables.handles.open_count != 0)
-    crd_event_note(&heap->report, "handles are still open as their heap is freed", 0, heap->tables.handles.open_count);
-}
-
 static void destroy(cradle_heap *heap) {
   ASSERT(heap->report.state == HEAP_MUTATING && heap->space.mutator == NULL,
          "[heap.4] a heap is destroyed while it is in use");
   cradle_statistics last;
+  uint32_t pins = heap->tables.pins.count, handles = heap->tables.handles.open_count;
   /* The thread first, because it reads the heap. Destructors (crd_registry_fini) come before any memory of objects
    * goes. */
   crd_marker_end(&heap->marking);
   crd_other_heaps_leave(heap);
-  note_unended(heap);
+  if (pins != 0) note_if(heap, "objects are still pinned as their heap is freed", 0, pins);
+  if (handles != 0) note_if(heap, "handles are still open as their heap is freed", 0, handles);
   /* A heap that failed before it was announced has told nobody of its beginning, so its end is not told either. */
   if (heap->announced) crd_statistics_arenas(heap, true);
   cradle_heap_statistics(heap, &last, sizeof last);
@@ -262,12 +249,13 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   crd_outgrow_init(heap);
   crd_outgrow_respect_group(heap);
   heap->space.plain_encoding = crd_encoding_is_plain(&heap->space.encoding);
-  if (!init_memory(heap, error) || !init_types(heap, error) || !init_nursery(heap, error)) {
-    destroy(heap);
-    return NULL;
+  if (init_memory(heap, error) &&
+      (crd_types_init(heap) || crd_fail(error, "memory for the type table was refused")) && init_nursery(heap, error)) {
+    crd_other_heaps_enter(heap);
+    return heap;
   }
-  crd_other_heaps_enter(heap);
-  return heap;
+  destroy(heap);
+  return NULL;
 }
 
 void cradle_heap_free(cradle_heap *heap) {

@@ -1,5 +1,4 @@
-#include "gc/types.h"
-
+/* The heap's types: a descriptor is checked, entered in the table, and given its size class. */
 #include "gc/death/registry.h"
 #include "gc/heap.h"
 #include "gc/report/misuse.h"

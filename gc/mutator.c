@@ -73,8 +73,7 @@ static CRADLE_NOINLINE void check_scopes(cradle_mutator *mutator, const char *wh
   for (const cradle_word *at = mutator->scoped_top; at > mutator->scoped_base;) {
     crd_scoped_root root = scoped_root_next(&at);
     uintptr_t variable = address_of(root.variable);
-    if (variable >= here || here - variable > reach) continue;
-    frame_is_gone(mutator, what, &root);
+    if (variable < here && here - variable <= reach) frame_is_gone(mutator, what, &root);
   }
 }
 
@@ -87,25 +86,21 @@ static void check_watermark(cradle_mutator *mutator, const char *what) {
                  "too [mutator.6]");
 }
 
-/* Says what the heap is busy with, for the message. */
-static const char *called_from(crd_state state) {
-  switch (state) {
-  case HEAP_FORKING: return "called after cradle_fork_prepare and before cradle_fork_done";
-  case HEAP_DESTROYING:
-    return "called from a destructor, an external-size callback or a weak set's swept function, or after one was left "
-           "with longjmp; they must not use the heap";
-  case HEAP_TELLING: return "called from a listener, which must not use the heap";
-  case HEAP_WALKING: return "called from a callback of a heap walk; callbacks must not use the heap";
-  case HEAP_SAMPLING: return "called from a sampler's callback; callbacks must not use the heap";
-  default: return "called from a callback while a collection runs; callbacks must not use the heap";
-  }
-}
-
 void crd_heap_busy(cradle_heap *heap, const char *what) {
-  entry_misuse(heap, what, called_from(heap->report.state));
+  static const char collecting[] = "called from a callback while a collection runs; callbacks must not use the heap";
+  static const char *const called[HEAP_STATES] = {
+      [HEAP_COLLECTING] = collecting,
+      [HEAP_VERIFYING] = collecting,
+      [HEAP_FORKING] = "called after cradle_fork_prepare and before cradle_fork_done",
+      [HEAP_DESTROYING] = "called from a destructor, an external-size callback or a weak set's swept function, or "
+                          "after one was left with longjmp; they must not use the heap",
+      [HEAP_TELLING] = "called from a listener, which must not use the heap",
+      [HEAP_WALKING] = "called from a callback of a heap walk; callbacks must not use the heap",
+      [HEAP_SAMPLING] = "called from a sampler's callback; callbacks must not use the heap",
+  };
+  entry_misuse(heap, what, called[heap->report.state]);
 }
 
-/* Asked before the state, which only the mutator's own thread may read safely. */
 static CRADLE_COLD void refuse_thread(cradle_mutator *mutator, const char *what) {
   const crd_mutator *m = mutator_of(mutator);
   const void *thread = __atomic_load_n(&m->thread, __ATOMIC_ACQUIRE);
@@ -114,6 +109,7 @@ static CRADLE_COLD void refuse_thread(cradle_mutator *mutator, const char *what)
                : m->orphaned  ? "the thread of the mutator has ended: call cradle_mutator_attach first"
                               : "the mutator is attached to no thread: call cradle_mutator_attach first");
 }
+/* Asked before the state, which only the mutator's own thread may read safely. */
 static void check_owner(cradle_mutator *mutator, const char *what) {
   if (CRADLE_UNLIKELY(__atomic_load_n(&mutator_of(mutator)->thread, __ATOMIC_RELAXED) != &thread_mark))
     refuse_thread(mutator, what);
@@ -193,22 +189,22 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap
   crd_heap_check_thread(heap, "cradle_mutator_new");
   if (heap->space.mutator != NULL)
     crd_misuse(heap, "cradle_mutator_new: the heap has a mutator already; in this version a heap has only one");
-  crd_mutator *mutator = calloc(1, sizeof *mutator);
+  crd_mutator *mutator = malloc(sizeof *mutator);
   if (mutator == NULL) return refused(heap);
+  /* A major collection may have been clearing since the last mutator went. */
+  *mutator = (crd_mutator){.public = {.free = heap->space.nursery.start + heap->space.nursery.kept_bytes,
+                                      .heap = heap,
+                                      .weak_guard = crd_death_guards(heap->space.services)},
+                           .space = &heap->space,
+                           .tables = &heap->tables,
+                           .marking = &heap->marking,
+                           .young = &heap->young};
   if (!crd_root_stack_open(mutator, heap->options.shadow_stack_bytes, heap->hardware.page_bytes)) {
     crd_root_stacks_close(mutator);
     free(mutator);
     return refused(heap);
   }
   attach(mutator);
-  mutator->public.heap = heap;
-  mutator->space = &heap->space;
-  mutator->tables = &heap->tables;
-  mutator->marking = &heap->marking;
-  mutator->young = &heap->young;
-  /* A major collection may have been clearing since the last mutator went. */
-  mutator->public.weak_guard = crd_death_guards(heap->space.services);
-  mutator->public.free = heap->space.nursery.start + heap->space.nursery.kept_bytes;
   heap->space.mutator = mutator;
   crd_nursery_set_top(&heap->young);
   return &mutator->public;
@@ -223,12 +219,6 @@ static void leave_to_scopes(crd_mutator *mutator, uint64_t scopes) {
   mutator->public.scoped_top = mutator->public.scoped_limit = &mutator->no_root + 1;
 }
 
-static uint64_t count_scopes(const cradle_mutator *mutator) {
-  uint64_t count = 0;
-  for (const cradle_word *at = mutator->scoped_top; at > mutator->scoped_base; count++) (void)scoped_root_next(&at);
-  return count;
-}
-
 CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   if (mutator == NULL) return;
   cradle_heap *heap = mutator->heap;
@@ -240,7 +230,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
     crd_misuse(heap,
                "cradle_mutator_free: a coroutine's root stack runs: cradle_root_stack_switch to the mutator's own "
                "first, which is NULL");
-  if (orphaned) crd_root_stack_drop_words(m);
+  if (orphaned) mutator->shadow_top = mutator->shadow_watermark = mutator->shadow_base;
   if (mutator->shadow_top != mutator->shadow_base)
     crd_misuse(heap, "cradle_mutator_free: the shadow stack is not empty (words held: %zu)",
                (size_t)(mutator->shadow_top - mutator->shadow_base));
@@ -253,7 +243,8 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
     ASSERT(nursery_filled(&heap->space) == 0, "a mutator goes while there are young objects");
   }
   heap->space.mutator = NULL;
-  uint64_t scopes = count_scopes(mutator);
+  uint64_t scopes = 0;
+  for (const cradle_word *at = mutator->scoped_top; at > mutator->scoped_base; scopes++) (void)scoped_root_next(&at);
   detach(m);
   crd_root_stacks_close(m);
   if (scopes > 0)

@@ -8,7 +8,8 @@
 #include "gc/mutator.h"
 #include "gc/young/nursery.h"
 
-/* What the shadow stack of a coroutine holds first, in words. */
+/* So many words a coroutine's root stack holds at first: scoped roots, behind the structure, and shadow stack. */
+#define SCOPED_FIRST_WORDS 8
 #define SHADOW_FIRST_WORDS 16
 
 static size_t bytes_of(size_t words) {
@@ -42,7 +43,7 @@ void crd_root_stack_load(crd_mutator *mutator, cradle_root_stack *stack) {
 /* --- growing --- */
 
 static void free_part(cradle_root_stack *stack, crd_word_stack *part) {
-  if (part->base != root_stack_first(stack)) free(part->base);
+  if (part->base != (void *)(stack + 1)) free(part->base);
 }
 
 static bool move_to_larger(cradle_root_stack *stack, crd_word_stack *part, size_t most_bytes) {
@@ -71,15 +72,19 @@ bool crd_root_stack_grow(crd_mutator *mutator, crd_word_stack *part) {
 
 /* --- rings --- */
 
+static void move_to_ran(cradle_root_stack *stack) {
+  ring_remove(&stack->ring);
+  ring_insert(&stack->mutator->rings[ROOT_STACKS_RAN], &stack->ring);
+}
+
 void crd_root_stacks_rest(crd_mutator *mutator) {
   crd_ring *ran = &mutator->rings[ROOT_STACKS_RAN];
-  if (CRADLE_LIKELY(ran->next == &mutator->own.ring && ran->previous == &mutator->own.ring)) return;
+  for (EACH_ROOT_STACK(stack, mutator, ROOT_STACKS_RAN)) stack->watermark = stack->shadow.top;
+  mutator->public.shadow_watermark = mutator->public.shadow_top;
+  if (CRADLE_LIKELY(ran->next == ran->previous)) return; /* only the mutator's own */
   ring_empty_into(ran, &mutator->rings[ROOT_STACKS_RESTED]);
-  ring_remove(&mutator->own.ring);
-  ring_insert(ran, &mutator->own.ring);
-  if (mutator->running == &mutator->own) return;
-  ring_remove(&mutator->running->ring);
-  ring_insert(ran, &mutator->running->ring);
+  move_to_ran(&mutator->own);
+  if (mutator->running != &mutator->own) move_to_ran(mutator->running);
 }
 
 /* A cycle that a fork has dropped may have left a first one half looked at. */
@@ -91,11 +96,9 @@ void crd_root_stacks_unmark(crd_mutator *mutator) {
 
 /* While the heap marks, it may hold what nobody has marked, below its watermark, too [root_stack.3]. */
 void crd_root_stack_changed(cradle_root_stack *stack) {
-  crd_mutator *mutator = stack->mutator;
-  ring_remove(&stack->ring);
-  ring_insert(&mutator->rings[ROOT_STACKS_RAN], &stack->ring);
+  move_to_ran(stack);
   stack->looked_at = 0;
-  if (mutator->public.heap->marking.major.phase == MAJOR_MARKING) stack->watermark = stack->shadow.base;
+  if (marking_goes_on(stack->mutator->marking)) stack->watermark = stack->shadow.base;
 }
 
 /* --- a mutator's own --- */
@@ -144,19 +147,13 @@ void crd_root_stack_drop_scopes(crd_mutator *mutator) {
   crd_root_stack_load(mutator, &mutator->own);
 }
 
-void crd_root_stack_drop_words(crd_mutator *mutator) {
-  cradle_mutator *m = &mutator->public;
-  ASSERT(mutator->running == &mutator->own, "[root_stack.1] a coroutine's words are dropped");
-  m->shadow_top = m->shadow_watermark = m->shadow_base;
-}
-
 /* --- public --- */
 
 cradle_root_stack *cradle_root_stack_new(cradle_mutator *mutator) {
   crd_mutator_check_thread(mutator, "cradle_root_stack_new");
-  cradle_root_stack *stack = malloc(sizeof *stack + bytes_of(ROOT_STACK_FIRST_WORDS));
+  cradle_root_stack *stack = malloc(sizeof *stack + bytes_of(SCOPED_FIRST_WORDS));
   if (stack == NULL) return NULL;
-  cradle_word *first = root_stack_first(stack), *end = first + ROOT_STACK_FIRST_WORDS;
+  cradle_word *first = memory_at(address_of(stack + 1)), *end = first + SCOPED_FIRST_WORDS;
   *first = 0;
   *stack = (cradle_root_stack){.mutator = mutator_of(mutator),
                                .shadow = {first, first, first, first},
@@ -166,15 +163,13 @@ cradle_root_stack *cradle_root_stack_new(cradle_mutator *mutator) {
   return stack;
 }
 
-static const char name_of_switch[] = "cradle_root_stack_switch";
-
 cradle_root_stack *cradle_root_stack_switch(cradle_mutator *mutator, cradle_root_stack *stack) {
-  crd_mutator_check_thread(mutator, name_of_switch);
+  static const char what[] = "cradle_root_stack_switch";
+  crd_mutator_check_thread(mutator, what);
   crd_mutator *m = mutator_of(mutator);
   cradle_root_stack *to = stack == NULL ? &m->own : stack, *from = m->running;
   if (to->mutator != m)
-    crd_misuse(mutator->heap, "%s: the root stack belongs to another mutator, or to one that was freed",
-               name_of_switch);
+    crd_misuse(mutator->heap, "%s: the root stack belongs to another mutator, or to one that was freed", what);
   bool regions = (mutator->no_collect_depth | to->no_collect_depth) != 0;
   crd_root_stack_store(m);
   crd_root_stack_changed(to);

@@ -2,9 +2,9 @@
  * (cradle/roots.h). Exactly one runs. Its tops, limits and watermark are in the public part of the mutator, where the
  * inline functions find them; those of a suspended one are in its structure.
  *
- * What suspended root stacks hold changes in no way, so a minor collection has nothing to do with those that it or an
- * earlier one has seen. For a hundred thousand generators of which one runs, it must not even count them. So the
- * mutator keeps its root stacks in three rings, and moving one from ring to ring takes constant time:
+ * What suspended root stacks hold does not change, so a minor collection has nothing to do with those that it or an
+ * earlier one has seen. There may be a hundred thousand, so it must not even count them: the mutator keeps its root
+ * stacks in three rings, and moving one from ring to ring takes constant time:
  *
  *               a minor collection               marking begins
  *               has looked at it                 (all at once)
@@ -34,9 +34,6 @@
 #include "gc/base/ring.h"
 #include "gc/base/word_stack.h"
 
-/* Room for so many words of scoped roots lies behind the structure. */
-#define ROOT_STACK_FIRST_WORDS 8
-
 enum { ROOT_STACKS_RAN = 0, ROOT_STACKS_RESTED, ROOT_STACKS_UNMARKED, ROOT_STACKS_RINGS };
 
 struct cradle_root_stack {
@@ -50,15 +47,9 @@ struct cradle_root_stack {
   size_t looked_at;          /* words [root_stack.4] */
 };
 
-/* Where the scoped roots of one that is not a mutator's own lie first: behind the structure. */
-static inline cradle_word *root_stack_first(cradle_root_stack *stack) {
-  return memory_at(address_of(stack + 1));
-}
-
 static inline cradle_root_stack *root_stack_of(crd_ring *link) {
   return (cradle_root_stack *)link;
 }
-/* Words to look at. */
 static inline size_t root_stack_scoped_words(const cradle_root_stack *stack) {
   return word_stack_count(&stack->scoped) - 1;
 }
@@ -72,13 +63,11 @@ void crd_root_stack_store(struct crd_mutator *mutator);
 void crd_root_stack_load(struct crd_mutator *mutator, cradle_root_stack *stack);
 /* Makes room in one of the two parts of the running one. false: it is full, or memory was refused. */
 bool crd_root_stack_grow(struct crd_mutator *mutator, crd_word_stack *part);
-/* Makes the mutator's own run, and drops its scoped roots and no-collection regions; drops the words of its shadow
- * stack. */
+/* Makes the mutator's own run, and drops its scoped roots and no-collection regions. */
 void crd_root_stack_drop_scopes(struct crd_mutator *mutator);
-void crd_root_stack_drop_words(struct crd_mutator *mutator);
 /* A suspended one was changed: the next minor collection looks at it. */
 void crd_root_stack_changed(cradle_root_stack *stack);
-/* After a minor collection, and as marking begins. */
+/* When a minor collection has looked at those that ran, and as marking begins. */
 void crd_root_stacks_rest(struct crd_mutator *mutator);
 void crd_root_stacks_unmark(struct crd_mutator *mutator);
 

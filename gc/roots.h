@@ -3,7 +3,7 @@
  * A root is a word outside of the heap that keeps an object alive. Some are looked at all at once, in each collection:
  * the mutator's shadow stack, scoped roots and root ranges, global roots, and what the root callback reports. Handles,
  * pins, prebuilt objects and finalizer queues can be many and change seldom, so each phase looks at them in its own
- * way. docs/design/roots.md says why the two stacks are built as they are.
+ * way. docs/design/roots.md says why the two stacks are built as they are. The functions return the words looked at.
  */
 #ifndef CRADLE_GC_ROOTS_H
 #define CRADLE_GC_ROOTS_H
@@ -49,9 +49,6 @@ CRD_ALWAYS_INLINE uint64_t visit_range(cradle_root_range *range, crd_slot_functi
   return (uint64_t)(top - base);
 }
 
-/* Scoped roots are prefetched so many words ahead: their variables lie in frames all over the C stack. */
-#define SCOPED_AHEAD 16
-
 typedef struct crd_scoped_root {
   cradle_word *variable;
   cradle_kind kind;
@@ -77,26 +74,17 @@ CRD_ALWAYS_INLINE crd_scoped_root scoped_root_next(const cradle_word **at) {
   &(stack)->ring != &(mutator)->rings[ring_number]; \
   (stack) = root_stack_of((stack)->ring.next)
 
-/* Visits scoped roots [base, at) from the innermost on, in one pass over the stack of their addresses. */
-CRD_ALWAYS_INLINE uint64_t visit_scoped_roots(const cradle_word *base, const cradle_word *at, crd_slot_function visit,
-                                              void *context) {
-  uint64_t words = 0;
-  for (; at > base; words++) {
-    if (at - base > SCOPED_AHEAD) __builtin_prefetch(memory_at(at[-SCOPED_AHEAD - 1]));
-    crd_scoped_root root = scoped_root_next(&at);
-    visit(context, root.kind == CRADLE_KIND_VALUE, root.variable);
-  }
-  return words;
-}
-
 CRD_ALWAYS_INLINE uint64_t visit_ranges(cradle_root_range *range, crd_slot_function visit, void *context) {
   uint64_t words = 0;
   for (; range != NULL; range = range->next) words += visit_range(range, visit, context);
   return words;
 }
 
-/* Visits the roots of a root stack: the shadow stack, scoped roots, ranges. changed: leaves out the words below the
- * watermark. Returns the words looked at. */
+/* Scoped roots are prefetched so many words ahead: their variables lie in frames all over the C stack. */
+#define SCOPED_AHEAD 16
+
+/* Visits the roots of a root stack: the shadow stack, scoped roots from the innermost on, ranges. changed: leaves out
+ * the words below the watermark. */
 CRD_ALWAYS_INLINE uint64_t visit_root_stack(cradle_kind shadow_stack, const cradle_root_stack *stack, bool changed,
                                             crd_slot_function visit, void *context) {
   cradle_word *top = stack->shadow.top, *from = changed ? stack->watermark : stack->shadow.base;
@@ -106,7 +94,12 @@ CRD_ALWAYS_INLINE uint64_t visit_root_stack(cradle_kind shadow_stack, const crad
          "[mutator.7] the top of the scoped roots");
   uint64_t words = (uint64_t)(top - from);
   visit_words(from, top, shadow_stack == CRADLE_KIND_VALUE, visit, context);
-  words += visit_scoped_roots(stack->scoped.base + 1, stack->scoped.top, visit, context);
+  const cradle_word *base = stack->scoped.base + 1;
+  for (const cradle_word *at = stack->scoped.top; at > base; words++) {
+    if (at - base > SCOPED_AHEAD) __builtin_prefetch(memory_at(at[-SCOPED_AHEAD - 1]));
+    crd_scoped_root root = scoped_root_next(&at);
+    visit(context, root.kind == CRADLE_KIND_VALUE, root.variable);
+  }
   return words + visit_ranges(stack->ranges, visit, context);
 }
 
@@ -114,7 +107,7 @@ CRD_ALWAYS_INLINE uint64_t visit_root_stack(cradle_kind shadow_stack, const crad
  * the watermark [mutator.6] and root stacks that did not run [root_stack.2]. RAN: without the latter. */
 typedef enum crd_roots_which { ROOTS_ALL, ROOTS_RAN, ROOTS_CHANGED } crd_roots_which;
 
-/* The roots that a phase looks at all at once: the mutator's and the global ones. Returns the words looked at. */
+/* The roots that a phase looks at all at once: the mutator's and the global ones. */
 CRD_ALWAYS_INLINE uint64_t visit_roots_if(const crd_roots *roots, crd_roots_which which, crd_slot_function visit,
                                           void *context) {
   uint64_t words = roots->global_count;
@@ -146,11 +139,7 @@ CRD_ALWAYS_INLINE uint64_t visit_roots(const crd_roots *roots, crd_slot_function
  * as unchanged, and so do the root stacks that are suspended. */
 CRD_ALWAYS_INLINE uint64_t visit_changed_roots(const crd_roots *roots, crd_slot_function visit, void *context) {
   uint64_t words = visit_roots_if(roots, ROOTS_CHANGED, visit, context);
-  crd_mutator *mutator = roots->space->mutator;
-  if (mutator == NULL) return words;
-  for (EACH_ROOT_STACK(stack, mutator, ROOT_STACKS_RAN)) stack->watermark = stack->shadow.top;
-  mutator->public.shadow_watermark = mutator->public.shadow_top;
-  crd_root_stacks_rest(mutator);
+  if (roots->space->mutator != NULL) crd_root_stacks_rest(roots->space->mutator);
   return words;
 }
 /* The words that visit_changed_roots leaves out, but for those of root stacks that did not run. */

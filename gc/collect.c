@@ -3,8 +3,7 @@
 #include <inttypes.h>
 
 #include "gc/base/probes.h"
-#include "gc/death/finalizer.h"
-#include "gc/death/service_memory.h"
+#include "gc/death/services.h"
 #include "gc/heap.h"
 #include "gc/instruments/history.h"
 #include "gc/instruments/sample.h"

@@ -2,7 +2,7 @@
  * memory back. */
 #include <cradle/control.h>
 
-#include "gc/death/destructor.h"
+#include "gc/death/services.h"
 #include "gc/heap.h"
 #include "gc/report/misuse.h"
 #include "gc/mutator.h"

@@ -22,7 +22,7 @@ typedef struct crd_death_calls {
   /* When that minor collection is over. */
   void (*minor_ended)(crd_services *services);
 
-  /* A store into a holder with the weak flag, a large array: crd_stored_record (gc/death/stored.h). */
+  /* A store into a holder with the weak flag, a large array: crd_stored_record (gc/death/registry.h). */
   bool (*record)(crd_services *services, const cradle_word *holder, const cradle_word *words, size_t count,
                  uint32_t *left);
 

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gc/death/registry.h"
-#include "gc/death/weak_set.h"
+#include "gc/death/weak.h"
 #include "gc/instruments/history.h"
 #include "gc/instruments/other_heaps.h"
 #include "gc/instruments/sample.h"

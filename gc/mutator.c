@@ -4,8 +4,7 @@
 #include <stdlib.h>
 
 #include "gc/collect.h"
-#include "gc/death/order.h"
-#include "gc/death/registry.h"
+#include "gc/death/services.h"
 #include "gc/heap.h"
 #include "gc/report/misuse.h"
 #include "gc/platform/thread.h"

@@ -2,8 +2,7 @@
 #include "gc/statistics.h"
 
 #include "gc/base/prefix.h"
-#include "gc/death/finalizer.h"
-#include "gc/death/service_memory.h"
+#include "gc/death/services.h"
 #include "gc/heap.h"
 #include "gc/old/arena_memory.h"
 #include "gc/platform/pages.h"

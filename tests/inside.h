@@ -14,7 +14,6 @@
 #include "gc/base/word_stack.h"
 #include "gc/collect.h"
 #include "gc/death/services.h"
-#include "gc/death/weak_set.h"
 #include "gc/heap.h"
 #include "gc/instruments/dump.h"
 #include "gc/instruments/history.h"

@@ -1,7 +1,6 @@
 #include "gc/death/ephemeron.h"
 
 #include "gc/death/services.h"
-#include "gc/death/stored.h"
 #include "gc/old/mark.h"
 #include "gc/young/minor.h"
 

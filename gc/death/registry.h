@@ -11,6 +11,12 @@
  *   fresh                    the number of the queue, if cradle_finalizer_register registered the object; else 0
  *   ephemerons               1 in a minor collection that has scanned the ephemeron; else 0
  *   other lists              0
+ *
+ * The barrier remembers most old holders that are stored into as wholes (gc/young/remember.h). Of a large array it has
+ * the single items recorded here: else a table of a million pairs would be looked at as a whole after each store.
+ *
+ *   [stored.1] Outside a collection, if an item of an old holder with the barrier flag refers to a young object, the
+ *              item is recorded: of a pair the key's slot, whichever word was stored.
  */
 #ifndef CRADLE_GC_DEATH_REGISTRY_H
 #define CRADLE_GC_DEATH_REGISTRY_H
@@ -122,6 +128,23 @@ void crd_registry_distribute(crd_death *death);
 void crd_registry_distribute_rest(crd_death *death);
 /* Sets how much may be registered until the next minor collection; the lists are complete. */
 void crd_registry_allow(crd_services *services);
+
+/* --- what the program has stored into old holders since the last minor collection --- */
+
+/* Records those of the count words from words on that the next minor collection must look at. At most *left are
+ * recorded, which it counts down. false: the words are no items, there are more, or memory was refused; the holder is
+ * to be remembered as a whole. */
+bool crd_stored_record(crd_services *services, const cradle_word *holder, const cradle_word *words, size_t count,
+                       uint32_t *left);
+/* Calls visit for the old holders of the kind that may hold young objects: those that the minor collection found
+ * remembered and that have the weak flag, or the whole list if every old object may be. Calls visit_item, with the
+ * death, for each recorded item. What visit returns makes no difference. */
+void crd_stored_each(crd_death *death, int kind, bool (*visit)(crd_death *death, cradle_word *holder),
+                     crd_slot_function visit_item);
+/* The recorded items' slots, with tags in the lowest bits: for the verifier. */
+crd_word_stack crd_stored_items(const crd_services *services);
+/* The slot of an item that is recorded if this word of the holder is stored into; NULL: the word is no item. */
+const cradle_word *crd_stored_item(const crd_space *space, const cradle_word *holder, const cradle_word *word);
 
 /* --- for compaction, the verifier and walks: every word that leads to an object without keeping it alive as slots do
  * --- */

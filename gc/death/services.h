@@ -1,5 +1,5 @@
 /* Object services: weak slots, ephemerons, weak sets, finalizers, destructors and external sizes. This header has what
- * their modules share. gc/death/order.h says in which order the services act, and why.
+ * their modules share, and the order in which they act.
  *
  * An object with services is registered when it is allocated: it enters a list for each kind of service that its type
  * has. So a minor collection looks only at the young ones and at those that were stored into, a major collection looks
@@ -20,18 +20,59 @@
  *                else takes memory (watch tables, the stacks of reach) has a way without it.
  *   [services.4] Between collections the stacks of minor.reach and minor.candidates are empty; so are those of major
  *                unless a major collection marks or clears.
+ *
+ * The order of death (docs/order-of-death.md says what it means for programs): a step may judge only what no later step
+ * can change, or what must not change although a later step reaches the object.
+ *
+ *    step                 reaches                             judges
+ *    1 roots              what roots lead to
+ *    2 ephemerons         values of living keys
+ *    3 weak                                                   weak slots and weak sets: what is not reached is cleared
+ *    4 finalizers         dead objects with finalizers,
+ *                         and what they lead to
+ *    5 ephemerons         values of keys that came back
+ *    6 dead keys                                              pairs whose keys are not reached are cleared
+ *    7 destructors                                            what is not reached is destroyed
+ *    8 callbacks                                              of weak sets that lost entries
+ *    9 memory                                                 the nursery at once, the old generation by sweeping
+ *
+ * - 2 before 3: a value that an ephemeron keeps lives, and weak slots must not lose it.
+ * - 3 before 4: a weak slot dies at once, even if a finalizer brings its object back. Otherwise programs would see an
+ *   object in a weak slot and in a finalizer's queue.
+ * - 5 after 4, and 6 after 5: a key that comes back with a finalizer keeps its value, so no pair is judged earlier.
+ * - 7 after 6: nothing is reached any more, so destructors run for what is certainly dead. Its memory is still whole.
+ *
+ * A minor collection takes all steps at once. A major collection takes them between marking and sweeping, as stages
+ * that may each last several increments. In between, the program must not meet an object that is dead but not cleared
+ * yet: until the last dead key is cleared, it reads weak slots behind a guard, which asks for the mark.
+ *
+ *   [order.1] Between collections a stage is under way only while major.phase is MAJOR_CLEARING.
+ *   [order.2] The guard of weak slots is up from the end of marking until the last dead key is cleared.
  */
 #ifndef CRADLE_GC_DEATH_SERVICES_H
 #define CRADLE_GC_DEATH_SERVICES_H
 
-#include "gc/death/destructor.h"
 #include "gc/death/finalizer.h"
-#include "gc/death/order.h"
 #include "gc/death/reach.h"
 #include "gc/death/service_memory.h"
 #include "gc/death/waiting.h"
-#include "gc/death/weak_set.h"
+#include "gc/death/weak.h"
 #include "gc/old/marking.h"
+
+/* The stages of a major collection's clearing, one after the other. The numbers are the steps above; marking has
+ * done steps 1 and 2. */
+typedef enum crd_stage {
+  STAGE_WEAK,        /* 3: weak slots */
+  STAGE_SETS,        /* 3: weak sets */
+  STAGE_FIND,        /* 4: dead objects with finalizers are found */
+  STAGE_REACH,       /* 4: they are reached, with all that they lead to */
+  STAGE_QUEUE,       /* as it begins, 5: ephemerons are completed; then 4: objects with finalizers are queued */
+  STAGE_EPHEMERONS,  /* 6: dead keys */
+  STAGE_HOLDERS,     /* dead holders leave the list of weak slots */
+  STAGE_DESTRUCTORS, /* 7 */
+  STAGE_TRIM,        /* memory of stacks is given back */
+  STAGE_NONE
+} crd_stage;
 
 /* The state of one collection's way through the order of death. Minor and major collections have one each, because
  * minor collections run between the increments of a major one. */
@@ -63,8 +104,23 @@ struct crd_services {
   cradle_word *scan_next; /* of the major collection, while watching: the next holder in the list of ephemerons */
   crd_trim trim;          /* of the major collection */
   crd_weak_sets sets;
-  crd_owned owned;
+  /* What objects own outside the heap, as external-size callbacks and cradle_external_pressure say. bytes and
+   * pressure_bytes are counted in marking->external_bytes. */
+  struct {
+    uint64_t bytes;           /* of old objects */
+    uint64_t recounted_bytes; /* of those that the pass under way has looked at; becomes bytes when it ends */
+    uint64_t pressure_bytes;  /* reported since the last minor collection */
+  } owned;
 };
+
+/* The functions that collections call by space->death. */
+const crd_death_calls *crd_order_calls(void);
+/* Whether the guard is up: readers of weak slots must ask for the mark [order.2]. */
+bool crd_death_guards(const crd_services *services);
+/* When the heap is freed: runs the destructors of all objects that are left. */
+void crd_destructors_fini(crd_services *services);
+/* How much of marking->external_bytes the services count. */
+uint64_t crd_destructors_owned_bytes(const crd_services *services);
 
 static inline const crd_type_services *space_services_of(const crd_space *space, uint64_t header) {
   return &space->types.services[header_type(header)];

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "gc/death/registry.h"
-#include "gc/death/stored.h"
 #include "gc/instruments/history.h"
 #include "gc/mutator.h"
 

@@ -2,9 +2,7 @@
 
 #include <inttypes.h>
 
-#include "gc/death/registry.h"
-#include "gc/death/stored.h"
-#include "gc/death/weak_set.h"
+#include "gc/death/weak.h"
 #include "gc/heap.h"
 #include "gc/instruments/describe.h"
 #include "gc/instruments/history.h"

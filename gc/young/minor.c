@@ -157,7 +157,7 @@ void crd_minor_trace(crd_minor *context) {
   trace_pending(context);
 }
 
-/* Runs the order of death (gc/death/order.h) for what died, then frees the large objects that died: destructors still
+/* Runs the order of death (gc/death/services.h) for what died, then frees the large objects that died: destructors still
  * read them. Returns their bytes. The remembered set is empty by now, but its entries are still in memory: the order of
  * death looks for old holders of weak slots and ephemerons among them. */
 static CRADLE_NOINLINE uint64_t settle(crd_minor *context, uint64_t remembered) {

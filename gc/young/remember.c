@@ -129,7 +129,7 @@ static CRADLE_NOINLINE bool record_in_structures(crd_young *young, const cradle_
   return record_words(young, array, true, false, words, count);
 }
 
-/* Has items of a large array of weak slots or ephemerons recorded (gc/death/stored.h), if words are items. Most stores
+/* Has items of a large array of weak slots or ephemerons recorded (gc/death/registry.h), if words are items. Most stores
  * need no record. */
 static CRADLE_NOINLINE bool record_items(crd_young *young, const cradle_word *holder, const cradle_word *words,
                                          size_t count) {

@@ -1,19 +1,139 @@
 #include "gc/death/registry.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "gc/death/services.h"
+#include "gc/platform/limits.h"
 #include "gc/platform/pages.h"
 
 /* A minor collection finds the order of all young finalizers at once, at 100 to 160 ns for each. So with a pause target
  * one is asked for when so many objects were registered as would take the target, but not for a few. */
 #define REGISTERED_NS 128
 #define REGISTERED_LEAST ((size_t)4096)
+/* The address space of a list has room for an eighth as many entries as the old generation could have words, at most
+ * 256 Mi entries. */
+#define LIST_SHARE 8
+#define LIST_MAX_BYTES ((size_t)2 << 30)
+/* Where address space is limited or refused, all of them together take one part in so many of what is left. A stack is
+ * mapped when it is first needed, so few programs take all of it. */
+#define ADDRESS_PARTS 2
+/* A stack that grew beyond this gives its pages back after a major collection, so much before each look at the clock:
+ * about 0.1 ms of work. */
+#define TRIM_BYTES ((size_t)LIMIT(1 << 20, 4 << 10))
+/* Room for finalizers is made for at least so many at once. */
+#define FINALIZER_ROOM_MIN LIMIT(1024, 2)
 
 bool crd_pace_is_over_slow(crd_pace *pace) {
   pace->countdown = PACE_ENTRIES;
   return pace->budget.bytes == 0 ||
          (pace->budget.deadline_ns != UINT64_MAX && crd_platform_now_ns() >= pace->budget.deadline_ns);
+}
+
+/* --- all stacks --- */
+
+enum { DEATH_STACKS = 8, REACH_STACKS = 6 };
+enum { ALL_STACKS = 2 * DEATH_STACKS + REGISTERED_KINDS + CRADLE_FINALIZER_QUEUES + 2 };
+
+/* Those of the major collection first, then the minor collections'. Of both, the REACH_STACKS that may be refused. */
+static void all_stacks(crd_services *services, crd_word_stack **stacks) {
+  crd_death *deaths[] = {&services->major, &services->minor};
+  for (size_t i = 0; i < 2; i++, stacks += DEATH_STACKS) {
+    crd_reach *reach = &deaths[i]->reach;
+    crd_candidates *candidates = &deaths[i]->candidates;
+    crd_word_stack *of[DEATH_STACKS] = {&reach->slots,
+                                        &reach->open,
+                                        &reach->path,
+                                        &candidates->headers,
+                                        &deaths[i]->watch.entries,
+                                        &deaths[i]->watch.buckets,
+                                        &candidates->entries,
+                                        &candidates->ordered};
+    memcpy(stacks, of, sizeof of);
+  }
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++) *stacks++ = &services->lists[kind].words;
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) *stacks++ = &services->queues[i].words;
+  *stacks++ = &services->fresh;
+  *stacks++ = &services->items;
+}
+
+/* --- room --- */
+
+/* Of address space, for each stack. 0: none is to be had now. */
+static size_t stack_bytes(crd_services *services) {
+  if (services->list_bytes != 0) return services->list_bytes;
+  size_t most = services->space->old.arenas.bytes / LIST_SHARE;
+  size_t all = ALL_STACKS * (most < LIST_MAX_BYTES ? most : LIST_MAX_BYTES);
+  void *probe = crd_pages_reserve(all, services->space->hardware->page_bytes, NULL);
+  if (probe != NULL) (void)crd_pages_unreserve(probe, all);
+  return services->list_bytes = crd_limits_share(all, ADDRESS_PARTS, probe == NULL) / ALL_STACKS;
+}
+
+/* Makes room for so many words above the top. false: memory was refused. */
+static bool room_for(crd_services *services, crd_word_stack *stack, size_t words) {
+  if (stack->base == NULL) {
+    size_t bytes = stack_bytes(services), page_bytes = services->space->hardware->page_bytes;
+    if (bytes == 0 || !crd_word_stack_init(stack, bytes, page_bytes, "cradle services")) return false;
+  }
+  while ((size_t)(stack->limit - stack->top) < words)
+    if (!crd_word_stack_grow(stack)) return false;
+  return true;
+}
+
+/* First memory for the stacks of reach and the watch table. If it is refused, only the order of finalizers is lost, and
+ * the next call asks again. */
+static void reach_room(crd_services *services) {
+  crd_word_stack *stacks[ALL_STACKS];
+  all_stacks(services, stacks);
+  for (size_t i = 0; i < 2 * DEATH_STACKS; i++)
+    if (i % DEATH_STACKS < REACH_STACKS) (void)room_for(services, stacks[i], 1);
+}
+
+/* What waits is moved to the beginning first: the VM takes objects out at the front, and the room there would be
+ * lost. */
+static bool queue_room(crd_services *services, crd_queue *queue, size_t count) {
+  size_t waiting = (size_t)(queue->words.top - queue->head), shown = (size_t)(queue->shown - queue->head);
+  if (queue->head != queue->words.base) {
+    memmove(queue->words.base, queue->head, waiting * sizeof *queue->head);
+    queue->words.top = queue->words.base + waiting;
+  }
+  bool ready = room_for(services, &queue->words, count);
+  queue->head = queue->words.base;                               /* of a queue without memory, too */
+  queue->shown = shown == 0 ? queue->head : queue->head + shown; /* NULL where there is none yet */
+  return ready;
+}
+
+/* Makes room for so many finalizers more than are listed [services.3]: one collection may make all of them candidates,
+ * and one queue may get them all. */
+static bool finalizer_room_for(crd_services *services, size_t more) {
+  const crd_word_stack *list = &services->lists[REGISTERED_FINALIZER].words;
+  size_t all = word_stack_count(list) + candidates_count(&services->major.candidates) + more;
+  crd_candidates *candidates[] = {&services->minor.candidates, &services->major.candidates};
+  for (size_t i = 0; i < 2; i++)
+    if (!room_for(services, &candidates[i]->entries, all) || !room_for(services, &candidates[i]->ordered, all))
+      return false;
+  for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++)
+    if (!queue_room(services, &services->queues[i], all)) return false;
+  services->finalizer_room = more;
+  return true;
+}
+
+/* Makes room for as many again as are listed, so that it seldom has to; for fewer of these if memory is refused. */
+static bool finalizer_room(crd_services *services, size_t needed) {
+  if (services->finalizer_room >= needed) return true;
+  const crd_word_stack *list = &services->lists[REGISTERED_FINALIZER].words;
+  size_t listed = word_stack_count(list), again = listed < FINALIZER_ROOM_MIN ? FINALIZER_ROOM_MIN : listed;
+  while (again > 0 && !finalizer_room_for(services, needed + again)) again /= 2;
+  return again > 0 || finalizer_room_for(services, needed);
+}
+
+/* Makes room to list so many objects more; for finalizers, also in every queue and list to which they may go. */
+static bool list_room(crd_services *services, int kind, size_t needed) {
+  crd_list *list = &services->lists[kind];
+  bool is_new = word_stack_committed(&list->words) == 0, has_room = room_for(services, &list->words, needed);
+  /* A list whose first pages are refused has an address and is empty. */
+  if (is_new) list->kept = list->next = list->young = list->words.base;
+  return has_room && (kind != REGISTERED_FINALIZER || finalizer_room(services, needed));
 }
 
 /* --- registration --- */
@@ -23,12 +143,11 @@ crd_services *crd_registry_open(const crd_mutator *mutator) {
   if (space->services != NULL) return space->services;
   crd_services *services = calloc(1, sizeof *services);
   if (services == NULL) return NULL;
-  *services = (crd_services){.space = space, .marking = mutator->marking};
-  /* The first stage would have the guard up. */
-  services->stage = STAGE_NONE;
-  services->minor.services = services->major.services = services;
-  services->minor.space = services->major.space = space;
-  services->minor.is_minor = true;
+  *services = (crd_services){.space = space,
+                             .marking = mutator->marking,
+                             .stage = STAGE_NONE, /* the first stage would have the guard up */
+                             .minor = {.services = services, .space = space, .is_minor = true},
+                             .major = {.services = services, .space = space}};
   crd_weak_sets_init(&services->sets);
   space->death = crd_order_calls();
   return space->services = services;
@@ -45,7 +164,7 @@ static size_t registered_most(const crd_services *services, unsigned kinds) {
   return most < REGISTERED_LEAST ? REGISTERED_LEAST : (size_t)most;
 }
 
-/* The least room that any list has. A list that was refused memory has none, so nothing can be registered then. */
+/* The least room that any list has: none if one was refused memory, so that nothing can be registered. */
 void crd_registry_allow(crd_services *services) {
   if (services->space->mutator == NULL || services->space->mutator->public.registered == NULL) return;
   unsigned kinds = services->kinds | services->space->types.registers;
@@ -62,21 +181,20 @@ void crd_registry_allow(crd_services *services) {
   services->space->mutator->public.registered_end = services->fresh.base + room;
 }
 
-/* Makes room in fresh and in each list. The lists need room for everything that is fresh, because the next minor
- * collection may move all of it. */
+/* The lists need room for everything that is fresh, because the next minor collection may move all of it. */
 bool crd_registry_make_room(crd_mutator *m, unsigned kinds) {
   crd_services *services = crd_registry_open(m);
   if (services == NULL) return false;
   cradle_mutator *mutator = &m->public;
   services->fresh.top = mutator->registered != NULL ? mutator->registered : services->fresh.base;
-  if (!crd_services_room(services, &services->fresh, 1)) return false;
+  if (!room_for(services, &services->fresh, 1)) return false;
   /* registered_end stays here if a list is refused below, so that nothing is registered. */
   if (mutator->registered == NULL) mutator->registered = mutator->registered_end = services->fresh.base;
   kinds |= services->kinds | services->space->types.registers;
   size_t needed = word_stack_count(&services->fresh) + 1;
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)
-    if (kinds >> kind & 1 && !crd_services_list_room(services, kind, needed)) return false;
-  crd_services_reach_room(services);
+    if (kinds >> kind & 1 && !list_room(services, kind, needed)) return false;
+  reach_room(services);
   services->kinds = kinds;
   crd_registry_allow(services);
   if (needed > registered_most(services, kinds) && !collection_is_off(services->space->options))
@@ -97,12 +215,58 @@ crd_word_stack crd_registry_fresh(const crd_services *services) {
 void crd_registry_fini(crd_space *space) {
   crd_services *services = space->services;
   if (services == NULL) return;
-  /* Destructors read the lists, whose memory goes next. */
-  crd_destructors_fini(services);
-  crd_services_free_stacks(services);
+  crd_destructors_fini(services); /* reads the lists */
+  crd_word_stack *stacks[ALL_STACKS];
+  all_stacks(services, stacks);
+  for (size_t i = 0; i < ALL_STACKS; i++) crd_word_stack_fini(stacks[i]);
   free(services);
   space->services = NULL;
   space->death = NULL;
+}
+
+/* --- giving back --- */
+
+bool crd_services_trim(crd_death *death, crd_pace *pace) {
+  crd_services *services = death->services;
+  crd_word_stack *stacks[ALL_STACKS];
+  all_stacks(services, stacks);
+  crd_watch_clear(&death->watch);
+  for (; services->trimmed_stacks < 2 * DEATH_STACKS; services->trimmed_stacks++, services->trimmed_bytes = 0) {
+    const crd_word_stack *stack = stacks[services->trimmed_stacks];
+    size_t committed = word_stack_committed(stack);
+    ASSERT(word_stack_is_empty(stack), "[services.4] a stack that is given back is in use");
+    while (committed > TRIM_BYTES && services->trimmed_bytes < committed) {
+      size_t rest = committed - services->trimmed_bytes, piece = rest < TRIM_BYTES ? rest : TRIM_BYTES;
+      (void)crd_pages_discard((char *)stack->base + services->trimmed_bytes, piece);
+      services->trimmed_bytes += piece;
+      pace->countdown = 1; /* each piece takes long enough to look at the clock */
+      if (pace_is_over(pace)) return false;
+    }
+  }
+  services->trimmed_stacks = 0;
+  return true;
+}
+
+void crd_services_discard(crd_services *services) {
+  if (services == NULL) return;
+  ASSERT(services->marking->major.phase == MAJOR_IDLE,
+         "[services.4] stacks are given back while a collection uses them");
+  /* The end of fresh is in the mutator; the pages below it must stay. */
+  cradle_word *registered = services->space->mutator->public.registered;
+  if (registered != NULL) services->fresh.top = registered;
+  crd_word_stack *stacks[ALL_STACKS];
+  all_stacks(services, stacks);
+  for (size_t i = 0; i < ALL_STACKS; i++)
+    if (stacks[i]->base != NULL) crd_word_stack_discard(stacks[i], services->space->hardware->page_bytes);
+}
+
+size_t crd_services_committed(crd_services *services) {
+  if (services == NULL) return 0;
+  crd_word_stack *stacks[ALL_STACKS];
+  all_stacks(services, stacks);
+  size_t bytes = services->sets.bytes;
+  for (size_t i = 0; i < ALL_STACKS; i++) bytes += word_stack_committed(stacks[i]);
+  return bytes;
 }
 
 /* --- distribution --- */
@@ -188,7 +352,7 @@ const cradle_word *crd_stored_item(const crd_space *space, const cradle_word *ho
   return at / words < type_length(type, holder) ? word - at % words : NULL;
 }
 
-/* While marking watches, it must see the pairs that change, too: a pair of a holder that was scanned already is scanned
+/* While marking watches, it must see the pairs that change, too: those of holders that were scanned already are scanned
  * again when the minor collection has ended. */
 bool crd_stored_record(crd_services *services, const cradle_word *holder, const cradle_word *words, size_t count,
                        uint32_t *left) {
@@ -203,7 +367,7 @@ bool crd_stored_record(crd_services *services, const cradle_word *holder, const 
     cradle_word entry =
         slot_entry(crd_stored_item(space, holder, &words[i]), of_type->values) | (pairs ? ENTRY_OF_PAIR : 0);
     if (!word_stack_is_empty(items) && items->top[-1] == entry) continue; /* the other word of the pair */
-    if (*left == 0 || !crd_services_room(services, items, 1) || !word_stack_push(items, entry)) return false;
+    if (*left == 0 || !room_for(services, items, 1) || !word_stack_push(items, entry)) return false;
     --*left;
   }
   return true;
@@ -213,19 +377,15 @@ crd_word_stack crd_stored_items(const crd_services *services) {
   return services == NULL ? (crd_word_stack){.base = NULL} : services->items;
 }
 
-static void each_item(crd_death *death, bool pairs, crd_slot_function visit) {
-  const crd_word_stack *items = &death->services->items;
-  for (const cradle_word *entry = items->base; entry < items->top; entry++) {
-    cradle_word slot = *entry & ~(cradle_word)ENTRY_OF_PAIR;
-    if ((slot != *entry) == pairs) visit(death, slot_entry_holds_value(slot), slot_of_entry(slot));
-  }
-}
-
 void crd_stored_each(crd_death *death, int kind, bool (*visit)(crd_death *death, cradle_word *holder),
                      crd_slot_function visit_item) {
   const crd_list *list = &death->services->lists[kind];
   if (list_is_empty(list)) return;
-  each_item(death, kind == REGISTERED_EPHEMERON, visit_item);
+  for (const cradle_word *entry = death->services->items.base; entry < death->services->items.top; entry++) {
+    cradle_word slot = *entry & ~(cradle_word)ENTRY_OF_PAIR;
+    if ((slot != *entry) == (kind == REGISTERED_EPHEMERON))
+      visit_item(death, slot_entry_holds_value(slot), slot_of_entry(slot));
+  }
   if (death->stored.all) {
     for (const cradle_word *entry = list->words.base; entry < list->young; entry++)
       if (list_has(list, entry)) (void)visit(death, object_at(*entry));
@@ -239,7 +399,7 @@ void crd_stored_each(crd_death *death, int kind, bool (*visit)(crd_death *death,
 
 /* --- visiting --- */
 
-/* Calls visit for the entries [from, to), each without the lowest bits, which are put back afterwards. */
+/* Visits the entries [from, to), each without its lowest bits, which are put back afterwards. */
 static void each_word(cradle_word *from, const cradle_word *to, crd_slot_function visit, void *context) {
   for (cradle_word *word = from; word < to; word++) {
     cradle_word bits = *word & ENTRY_BITS;

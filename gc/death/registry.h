@@ -58,8 +58,7 @@ typedef struct crd_list {
 static inline bool list_is_empty(const crd_list *list) {
   return word_stack_is_empty(&list->words);
 }
-/* Whether an entry counts. The pass under way leaves a gap between what it kept and what it looks at next; in it are
- * entries that it moved down or dropped. */
+/* Whether an entry counts: it is not in the gap that the pass under way leaves [services.1]. */
 static inline bool list_has(const crd_list *list, const cradle_word *entry) {
   return entry < list->kept || entry >= list->next;
 }
@@ -70,27 +69,24 @@ static inline bool list_is_whole(const crd_list *list) {
 
 /* --- passes over a list --- */
 
-/* So many entries or pieces come between two looks at the clock; and so many are in the smallest increment, which
- * the stress mode takes. */
+/* Entries or pieces between two looks at the clock; and in the smallest increment, which the stress mode takes. */
 #define PACE_ENTRIES 128
 #define STEP_ENTRIES 4
 
-/* How far an increment goes. */
 typedef struct crd_pace {
   crd_budget budget;
   int countdown; /* entries or pieces to the next look at the clock */
 } crd_pace;
 
 bool crd_pace_is_over_slow(crd_pace *pace);
-/* Counts an entry or a piece, and says whether the increment is over. NULL: a minor collection, which goes on to the
- * end. */
+/* Counts an entry or a piece. Whether the increment is over; of a minor collection (NULL) it never is. */
 static inline bool pace_is_over(crd_pace *pace) {
   return pace != NULL && --pace->countdown <= 0 && crd_pace_is_over_slow(pace);
 }
 
 typedef enum crd_verdict { ENTRY_DROP, ENTRY_KEEP, ENTRY_AGAIN } crd_verdict;
 typedef crd_verdict (*crd_entry_function)(crd_death *death, cradle_word *entry);
-/* In a minor collection: a pass over the young entries. judge stores in an entry where its object is now. */
+/* A minor collection's pass over the young entries. judge stores in an entry where its object is now. */
 CRD_ALWAYS_INLINE void list_pass_young(crd_death *death, crd_list *list, crd_entry_function judge) {
   cradle_word *to = list->young;
   for (cradle_word *entry = to; entry < list->words.top; entry++)
@@ -107,12 +103,22 @@ crd_services *crd_registry_open(const crd_mutator *mutator);
 bool crd_registry_make_room(crd_mutator *mutator, unsigned kinds);
 /* Makes the next registration ask for room, because a new type may need lists that do not exist yet. */
 void crd_registry_close(const crd_space *space);
-/* The objects registered since the last minor collection, as a stack, which is empty if there are none. */
+/* The objects registered since the last minor collection. */
 crd_word_stack crd_registry_fresh(const crd_services *services);
-/* For a heap that collects nothing, before its mutator goes: moves everything that was registered to its lists. */
+/* For a heap that collects nothing, before its mutator goes: moves what was registered to its lists. */
 void crd_registry_list_fresh(crd_services *services);
 /* Runs the destructors of all objects that are left, and frees everything. */
 void crd_registry_fini(crd_space *space);
+
+/* --- memory: each stack has its own address space (list_bytes), and grows in place --- */
+
+/* The major collection is over and its stacks are empty. Gives their memory, and that of the minor collections'
+ * stacks, back to the system. true: all of it. */
+bool crd_services_trim(crd_death *death, crd_pace *pace);
+/* Drops the pages of stacks that hold nothing now, while no collection is under way. */
+void crd_services_discard(crd_services *services);
+/* Bytes committed for services: stacks and weak sets. */
+size_t crd_services_committed(crd_services *services);
 
 /* --- in a minor collection --- */
 
@@ -122,8 +128,8 @@ typedef struct crd_unlisted {
   unsigned kinds;                /* the lists in which they would be */
 } crd_unlisted;
 
-/* Moves newly registered objects to their lists. Unreached ones that cannot resurrect anything stay behind;
- * crd_registry_distribute_rest moves them if something was resurrected. */
+/* Moves newly registered objects to their lists. Unreached ones that cannot resurrect anything stay behind; the second
+ * function moves them if something was resurrected. */
 void crd_registry_distribute(crd_death *death);
 void crd_registry_distribute_rest(crd_death *death);
 /* Sets how much may be registered until the next minor collection; the lists are complete. */
@@ -146,16 +152,14 @@ crd_word_stack crd_stored_items(const crd_services *services);
 /* The slot of an item that is recorded if this word of the holder is stored into; NULL: the word is no item. */
 const cradle_word *crd_stored_item(const crd_space *space, const cradle_word *holder, const cradle_word *word);
 
-/* --- for compaction, the verifier and walks: every word that leads to an object without keeping it alive as slots do
- * --- */
+/* --- for compaction, the verifier and walks: words that lead to objects and do not keep them alive as slots do --- */
 
 /* Every entry of lists and queues and every word of weak sets, while no major collection runs. visit gets each as a
  * word that is exactly the address, and may change it. */
 void crd_registry_each_word(crd_services *services, crd_slot_function visit, void *context);
 /* Every weak slot, key and ephemeron value of an object that has the weak flag. */
 void crd_registry_each_slot(const crd_space *space, cradle_word *object, crd_slot_function visit, void *context);
-/* Every object that waits in a queue and that the VM may take out. visit gets its word in the queue. queue: its
- * number, from 1. */
+/* Every object in a queue that the VM may take out: its word there. queue: the queue's number, from 1. */
 void crd_registry_each_waiting(crd_services *services, void (*visit)(void *context, uint32_t queue, cradle_word *word),
                                void *context);
 /* NULL, or what is wrong with the lists, and at what address. */

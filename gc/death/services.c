@@ -15,7 +15,6 @@ static void destroy(crd_services *services, cradle_word *object) {
 }
 
 static uint64_t size_of(crd_services *services, cradle_word *object) {
-  ASSERT(services->space->report->state == HEAP_DESTROYING, "an external size is asked for in another state");
   cradle_external_size_function external_size = space_services_of(services->space, object[0])->external_size;
   return external_size == NULL ? 0 : external_size(services->space->options->user, object);
 }
@@ -25,14 +24,14 @@ static uint64_t counted(uint64_t sum, uint64_t bytes) {
   return bytes < COUNTED_MAX_BYTES - sum ? sum + bytes : COUNTED_MAX_BYTES;
 }
 
-/* Sets one of the parts of external_bytes that the services count. */
+/* part: of the sum external_bytes. */
 static void recount(crd_services *services, uint64_t *part, uint64_t bytes) {
   ASSERT(services->marking->external_bytes >= crd_destructors_owned_bytes(services), "external sizes wrap around");
   services->marking->external_bytes += bytes - *part;
   *part = bytes;
 }
 
-/* In a major collection the sum is of the pass: sizes may have changed since the last one, and nobody reported that. */
+/* A major collection sums up the sizes anew: they may have changed since the last one, and nobody reported that. */
 static crd_verdict destructor_entry(crd_death *death, cradle_word *entry) {
   crd_services *services = death->services;
   uintptr_t place = death_find(death, *entry);
@@ -102,8 +101,8 @@ static bool is_done(const crd_death *death) {
          death->item == 0;
 }
 
-/* The numbers are the steps of gc/death/services.h. Finalizers are found before weak slots are cleared, because only if
- * there will be any the slots of dead holders are cleared too: such a holder may come back. */
+/* The numbers are the steps of gc/death/services.h. Finalizers are found before weak slots are cleared: only if there
+ * will be any may dead holders come back, and their slots are cleared, too. */
 static void run_minor(crd_services *services, crd_minor *minor, crd_stored stored) {
   crd_death *death = &services->minor;
   ASSERT(is_done(death), "[services.4] a minor collection begins with what another one left");
@@ -132,10 +131,9 @@ static void run_minor(crd_services *services, crd_minor *minor, crd_stored store
 
 /* What this minor collection found remembered may be holders that marking has scanned already. */
 static void minor_ended(crd_services *services) {
-  crd_word_stack *items = &services->items;
   if (services->marking->major.phase == MAJOR_MARKING && services->marking->major.watching)
     crd_ephemerons_stored(services);
-  items->top = items->base;
+  services->items.top = services->items.base;
 }
 
 /* --- major collections --- */
@@ -181,7 +179,7 @@ static bool pass(crd_death *death, int kind, crd_entry_function judge, crd_pace 
   return true;
 }
 
-/* Does an increment of the stage under way. true: the stage is over. */
+/* true: the stage is over. */
 static bool advance(crd_services *services, crd_pace *pace) {
   crd_death *death = &services->major;
   switch (services->stage) {
@@ -199,13 +197,11 @@ static bool advance(crd_services *services, crd_pace *pace) {
   return true;
 }
 
-/* Does what comes once, before the stage. */
 static void enter(crd_services *services, crd_stage stage) {
   services->stage = stage;
   if (stage == STAGE_QUEUE) crd_ephemerons_complete(&services->major); /* 5 */
   if (stage == STAGE_HOLDERS) set_guard(services);
-  /* External sizes and callbacks come when all destructors have run. */
-  if (stage != STAGE_TRIM) return;
+  if (stage != STAGE_TRIM) return; /* the rest comes when all destructors have run */
   destructors_end(services);
   crd_weak_sets_tell(services); /* 8 */
 }

@@ -1,5 +1,5 @@
-/* Object services: weak slots, ephemerons, weak sets, finalizers, destructors and external sizes. This header has what
- * their modules share, and the order in which they act.
+/* Object services: what weak slots, ephemerons, weak sets, finalizers, destructors and external sizes share, and the
+ * order in which they act.
  *
  * An object with services is registered when it is allocated: it enters a list for each kind of service that its type
  * has. So a minor collection looks only at the young ones and at those that were stored into, a major collection looks
@@ -54,7 +54,6 @@
 
 #include "gc/death/finalizer.h"
 #include "gc/death/reach.h"
-#include "gc/death/service_memory.h"
 #include "gc/death/waiting.h"
 #include "gc/death/weak.h"
 #include "gc/old/marking.h"
@@ -74,8 +73,8 @@ typedef enum crd_stage {
   STAGE_NONE
 } crd_stage;
 
-/* The state of one collection's way through the order of death. Minor and major collections have one each, because
- * minor collections run between the increments of a major one. */
+/* One collection's way through the order of death. Minor and major collections have one each, because minor collections
+ * run between the increments of a major one. */
 struct crd_death {
   crd_services *services;
   crd_space *space;
@@ -102,7 +101,8 @@ struct crd_services {
   crd_death minor, major;
   crd_stage stage;        /* of the major collection */
   cradle_word *scan_next; /* of the major collection, while watching: the next holder in the list of ephemerons */
-  crd_trim trim;          /* of the major collection */
+  size_t trimmed_stacks;  /* of the major collection, at its end: so many stacks were given back, */
+  size_t trimmed_bytes;   /* and so much of the next one */
   crd_weak_sets sets;
   /* What objects own outside the heap, as external-size callbacks and cradle_external_pressure say. bytes and
    * pressure_bytes are counted in marking->external_bytes. */
@@ -185,8 +185,8 @@ static inline uint64_t service_length(const crd_space *space, const cradle_word 
   return space_services_of(space, holder[0])->items == kind ? type_length(space_type(space, holder[0]), holder) : 0;
 }
 
-/* Calls visit for the holder's weak slots, or for one word of each of its pairs: 0 is the key, 1 the value. Of its
- * items it visits only [first, last). */
+/* Visits the holder's weak slots, or one word of each of its pairs (0: the key, 1: the value); of its items only [first,
+ * last). */
 CRD_ALWAYS_INLINE void service_visit(const crd_space *space, cradle_word *holder, cradle_items kind, unsigned word,
                                      uint64_t first, uint64_t last, crd_slot_function visit, void *context) {
   const crd_type_services *services = space_services_of(space, holder[0]);
@@ -197,7 +197,6 @@ CRD_ALWAYS_INLINE void service_visit(const crd_space *space, cradle_word *holder
   for (uint64_t i = first; i < last; i++) visit(context, services->values, items + step * i + word);
 }
 
-/* The same with all of the holder's items. */
 CRD_ALWAYS_INLINE void service_visit_all(const crd_space *space, cradle_word *holder, cradle_items kind, unsigned word,
                                          crd_slot_function visit, void *context) {
   service_visit(space, holder, kind, word, 0, service_length(space, holder, kind), visit, context);
@@ -206,8 +205,8 @@ CRD_ALWAYS_INLINE void service_visit_all(const crd_space *space, cradle_word *ho
 /* So many items of a large array are looked at before the clock is. */
 #define SERVICE_PIECE_ITEMS LIMIT(1024, 4)
 
-/* Visits the weak slots of a holder, or the keys of its pairs. With in_pieces, visits of a large array only the next
- * piece, and returns false if there is more. visit gets the death as its context. */
+/* Visits the weak slots of a holder, or the keys of its pairs, with the death as context. With in_pieces, visits of a
+ * large array only the next piece, and returns false if there is more. */
 CRD_ALWAYS_INLINE bool death_visit(crd_death *death, cradle_word *holder, cradle_items kind, bool in_pieces,
                                    crd_slot_function visit) {
   uint64_t length = service_length(death->space, holder, kind), first = 0, last = length;

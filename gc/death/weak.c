@@ -27,12 +27,11 @@ static void judge_slot(void *death, bool values, cradle_word *slot) {
   (void)death_judge(death, values, slot);
 }
 
-/* Judges the weak slots of a holder; in a major collection, one piece of a large array. false: there is more. */
+/* In a major collection, one piece of a large array. false: there is more. */
 static bool judge_holder(crd_death *death, cradle_word *holder) {
   return death_visit(death, holder, CRADLE_ITEMS_WEAK, !death->is_minor, judge_slot);
 }
 
-/* For assertions: after clearing, a slot is as it was left [weak.1]. */
 static void check_slot(void *death, bool values, cradle_word *slot) {
   ASSERT(death_is_judged(death, values, *slot), "[weak.1] a weak slot leads to an object that was found dead");
 }
@@ -121,7 +120,6 @@ static void note_changed(cradle_weak_set *set) {
   if (ring_is_empty(&set->changed)) ring_insert(&sets_of(set)->changed, &set->changed);
 }
 
-/* Goes on to the next set that a major collection clears. */
 static void clear_next(crd_weak_sets *sets, crd_ring *next) {
   sets->clearing = next;
   sets->cleared = 0;
@@ -181,13 +179,11 @@ static bool rebuild(cradle_weak_set *set) {
   set->young = (void *)(places + capacity);
   set->capacity = capacity;
   set->count = set->used = set->young_count = 0;
-  for (size_t i = 0; i < old_capacity; i++) {
-    if (!holds(&old[i])) continue;
-    if (hides(set, old[i].object))
+  for (size_t i = 0; i < old_capacity; i++)
+    if (holds(&old[i]) && hides(set, old[i].object))
       count_removed(set);
-    else
+    else if (holds(&old[i]))
       fill(set, old[i].hash, old[i].object);
-  }
   free(old);
   sets_of(set)->bytes += (capacity - old_capacity) * PLACE_BYTES;
   return true;
@@ -302,17 +298,16 @@ static void judge(const crd_death *death, cradle_weak_set *set, place *at) {
   count_removed(set);
 }
 
-static void clear_young(const crd_death *death, cradle_weak_set *set) {
-  for (size_t i = 0; i < set->young_count; i++) {
-    ASSERT(set->young[i] < set->capacity, "[weak_set.2] a place is listed that the set does not have");
-    judge(death, set, &set->places[set->young[i]]);
-  }
-  set->young_count = 0;
-}
-
 void crd_weak_sets_clear(crd_death *death) {
   crd_ring *changed = &death->services->sets.changed;
-  for (crd_ring *link = changed->next; link != changed; link = link->next) clear_young(death, changed_set_of(link));
+  for (crd_ring *link = changed->next; link != changed; link = link->next) {
+    cradle_weak_set *set = changed_set_of(link);
+    for (size_t i = 0; i < set->young_count; i++) {
+      ASSERT(set->young[i] < set->capacity, "[weak_set.2] a place is listed that the set does not have");
+      judge(death, set, &set->places[set->young[i]]);
+    }
+    set->young_count = 0;
+  }
 }
 
 void crd_weak_sets_begin(crd_weak_sets *sets) {

@@ -17,8 +17,7 @@ static bool is_holder(const crd_services *services, const cradle_word *object) {
 
 /* --- pairs --- */
 
-/* Has the pair wait for its key. A pair that is known already is not entered again, as far as crd_watch_knows can
- * tell. The key was not reached, so it has not moved, and its header is at the address in the pair. */
+/* Has the pair wait for its key. The key was not reached, so it has not moved, and its header is at that address. */
 static void watch_key(crd_death *death, uintptr_t key, cradle_word *pair, bool values) {
   if (death->reach.incomplete) return;
   cradle_word what = slot_entry(pair, values);
@@ -39,7 +38,6 @@ static void scan_pair(void *data, bool values, cradle_word *pair) {
     crd_reach_slot(death, values, pair + 1, true);
 }
 
-/* In a major collection, too. */
 static void scan_whole(crd_death *death, cradle_word *holder) {
   (void)death_visit(death, holder, CRADLE_ITEMS_EPHEMERONS, false, scan_pair);
 }
@@ -49,8 +47,6 @@ bool crd_ephemerons_scan(crd_death *death, cradle_word *holder) {
   return death_visit(death, holder, CRADLE_ITEMS_EPHEMERONS, !death->is_minor, scan_pair);
 }
 
-/* Judges a pair of a reached holder. A key that was not reached is dead, and its value goes with it. Other keys and
- * their values have been reached. */
 static void clear_pair(void *data, bool values, cradle_word *pair) {
   crd_death *death = data;
   if (death_judge(death, values, pair)) pair[1] = 0;
@@ -81,8 +77,9 @@ void crd_ephemerons_clear(crd_death *death) {
 
 /* --- minor collections --- */
 
-/* Scans the young holders that were promoted; without again, only those that were not scanned yet. */
-static void scan_young(crd_death *death, bool again) {
+/* Scans the young holders that were promoted; without again, only those that were not scanned yet. And, if wanted, the
+ * old ones that were stored into. */
+static void scan_holders(crd_death *death, bool again, bool stored) {
   const crd_list *list = list_of(death);
   for (cradle_word *entry = list->young; entry < list->words.top; entry++) {
     if (!again && *entry & ENTRY_SCANNED) continue;
@@ -91,14 +88,10 @@ static void scan_young(crd_death *death, bool again) {
     *entry |= ENTRY_SCANNED;
     if (!death_is_recorded(death, place, *entry)) (void)crd_ephemerons_scan(death, object_at(place));
   }
+  if (stored) crd_stored_each(death, REGISTERED_EPHEMERON, crd_ephemerons_scan, scan_pair);
 }
 
-static void scan_stored(crd_death *death) {
-  crd_stored_each(death, REGISTERED_EPHEMERON, crd_ephemerons_scan, scan_pair);
-}
-
-/* The collection's own tracing does not ask for the watched flag. So looks for keys that it has reached since they
- * were watched. */
+/* Looks for keys that the collection's own tracing has reached since they were watched. */
 static void wake_reached(crd_death *death) {
   for (size_t i = 0; i < watch_count(&death->watch); i++) {
     uintptr_t key = watch_object(&death->watch, i), place = key == 0 ? 0 : death_find(death, key);
@@ -108,17 +101,15 @@ static void wake_reached(crd_death *death) {
 
 bool crd_ephemerons_reach(crd_death *death) {
   crd_reach *reach = &death->reach;
-  /* The first scan lets the minor collection's own tracing do the work, which is faster. That asks no object for its
-   * flags, so holders and keys that it has reached are looked for afterwards. From there on the slots stack is used,
-   * and nothing is missed. */
+  /* The first scan leaves the work to the minor collection's own tracing, which is faster. That asks no object for its
+   * flags, so holders and keys that it has reached are looked for afterwards. */
   reach_begin(reach);
   if (list_is_empty(list_of(death))) return false;
-  scan_young(death, false);
-  scan_stored(death);
+  scan_holders(death, false, true);
   if (!reach->progress) return false; /* nothing was reached, so no key and no holder can have been */
   crd_minor_trace(death->minor);
   reach->by_stack = true; /* from here on each reached object is asked for its flags */
-  scan_young(death, false);
+  scan_holders(death, false, false);
   wake_reached(death);
   (void)crd_reach_run(death, NULL);
   reach->by_stack = false;
@@ -130,8 +121,7 @@ static void pass_until_nothing_is_reached(crd_death *death) {
   crd_reach *reach = &death->reach;
   do {
     reach->progress = false;
-    scan_young(death, true);
-    scan_stored(death);
+    scan_holders(death, true, true);
     crd_minor_trace(death->minor);
   } while (reach->progress);
 }
@@ -164,8 +154,8 @@ static bool scan_if_marked(crd_death *death, cradle_word *holder) {
   return true;
 }
 
-/* Holders that were scanned may be among those that were stored into. A minor collection has looked at all of these
- * anyway, so this is no more work for it than it had. */
+/* Holders that were scanned may be among them. The minor collection has looked at all of these, so this doubles its work
+ * at most. */
 void crd_ephemerons_stored(crd_services *services) {
   crd_death *death = &services->major;
   death->stored = services->minor.stored;
@@ -175,8 +165,8 @@ void crd_ephemerons_stored(crd_services *services) {
     death->reach.progress = true;
 }
 
-/* The holder to scan next: the one under way, one from the stack, or the next marked one of the list. NULL: there is
- * none. Unmarked holders are left out, because they come to the stack if they are traced later. */
+/* The holder under way, one from the stack, or the next marked one of the list: others come to the stack if they are
+ * traced later. NULL: there is none. */
 static cradle_word *next_holder(crd_death *death) {
   crd_services *services = death->services;
   crd_word_stack *holders = &death->reach.slots;
@@ -200,9 +190,8 @@ static void scan_some(crd_death *death, uint64_t *bytes) {
   }
 }
 
-/* Called each time the mark stack is empty. Returns true as soon as anything may be left, and marking calls again:
- * first holders of the list and those that were traced late, then what these put on the mark stack, then another pass
- * if the table is incomplete. */
+/* Returns true as soon as anything may be left, and marking calls again: holders of the list and those that were traced
+ * late, then what these put on the mark stack, then another pass if the table is incomplete. */
 bool crd_ephemerons_mark_more(crd_services *services, uint64_t *bytes) {
   const crd_list *list = &services->lists[REGISTERED_EPHEMERON];
   crd_death *death = &services->major;

@@ -1,7 +1,6 @@
-/* Ephemerons: the value of a pair is reached when its holder and its key are.
- *
- * A reached holder is scanned pair by pair. If the key was not reached yet, the pair waits in the watch table under its
- * key, and the watched flag in the key's header says so. Whoever reaches the key later reaches the value, too:
+/* Ephemerons: the value of a pair is reached when its holder and its key are. A reached holder is scanned pair by pair.
+ * If the key was not reached yet, the pair waits in the watch table (gc/death/waiting.h), and the watched flag in the
+ * key's header says so. Whoever reaches the key later reaches the value, too:
  *
  *    holder        | key | value |        the key is not reached: the watch table has  key -> address of the pair
  *    (reached)        |       |
@@ -18,8 +17,7 @@
  *           on the collection is watching: each object that is traced is asked for its flags. What the program stores
  *           into meanwhile is scanned again at the end of the minor collection that finds it remembered.
  *
- * The program may overwrite a pair that waits. Its entry then does no harm, because the key in the pair is compared with
- * the one that was reached.
+ * The program may overwrite a pair that waits: the key in the pair is compared with the one that was reached.
  *
  *   [ephemeron.1] When the dead keys are cleared, a pair of a reached holder whose key was reached, or that has no key,
  *                 has a value that was reached.
@@ -29,14 +27,11 @@
 
 #include "gc/death/registry.h"
 
-/* Scans a reached holder: looks at all its pairs, but in a major collection only at the next piece of an array. true:
- * it was the last. */
+/* Scans a reached holder; in a major collection only the next piece of an array. true: it was the last. */
 bool crd_ephemerons_scan(crd_death *death, cradle_word *holder);
-
 /* In a minor collection: reaches what the pairs of reached holders keep. Returns whether it reached anything. */
 bool crd_ephemerons_reach(crd_death *death);
-/* Called when everything that finalizers bring back was reached, with the values of its pairs. If the watch table is
- * incomplete, this finds the values that it missed. */
+/* When everything that finalizers bring back was reached: finds the values that an incomplete watch table missed. */
 void crd_ephemerons_complete(crd_death *death);
 /* Clears the pairs of a holder whose keys are dead. */
 crd_verdict crd_ephemerons_clear_entry(crd_death *death, cradle_word *entry);

@@ -6,7 +6,6 @@
 #include "gc/mutator.h"
 #include "gc/old/mark.h"
 
-/* Puts the object at an address into the queue of its entry. */
 static void put(crd_services *services, cradle_word entry, uintptr_t address) {
   ASSERT(entry_queue(entry) != 0, "an object without a finalizer is in the list of finalizers");
   crd_queue *queue = &services->queues[entry_queue(entry) - 1];
@@ -32,8 +31,8 @@ static inline void look_at(void *data, bool value, cradle_word *slot) {
   if (!reach_is_leaf(type, header) || has_finalizer(type)) crd_reach_set_ordering(death, true);
 }
 
-/* Has the order looked for if a candidate may lead to another one. Arrays, callbacks and ephemerons are not looked at:
- * they may. To a leaf whose type has no finalizer others may lead. */
+/* Has the order looked for if a candidate may lead to another one, as arrays, callbacks and ephemerons may. To a leaf
+ * whose type has no finalizer others may lead. */
 static void look_on(crd_death *death, cradle_word *object) {
   const crd_type *type = space_type(death->space, object[0]);
   if (type->items >= CRADLE_ITEMS_REFERENCES || type->trace != NULL || header_is_watched(object[0]) ||
@@ -43,23 +42,20 @@ static void look_on(crd_death *death, cradle_word *object) {
   visit_bits(object, type->values, true, look_at, death);
 }
 
-static void begin_candidates(crd_death *death) {
-  crd_candidates *candidates = &death->candidates;
-  /* This is the collection's first candidate, so the order of the collection before it is discarded. */
-  ASSERT(candidates->next == 0, "[finalizer.2] candidates of the last collection were not queued");
-  crd_reach_set_ordering(death, false);
-  death->reach.unordered = false;
-  candidates->placed = candidates->components = 0;
-  candidates->linked = UINT32_MAX;
-}
-
 static void add_candidate(crd_death *death, cradle_word entry) {
-  crd_word_stack *entries = &death->candidates.entries;
-  if (word_stack_is_empty(entries)) begin_candidates(death);
+  crd_candidates *candidates = &death->candidates;
+  crd_word_stack *entries = &candidates->entries;
+  if (word_stack_is_empty(entries)) { /* the order of the collection before is discarded */
+    ASSERT(candidates->next == 0, "[finalizer.2] candidates of the last collection were not queued");
+    crd_reach_set_ordering(death, false);
+    death->reach.unordered = false;
+    candidates->placed = candidates->components = 0;
+    candidates->linked = UINT32_MAX;
+  }
   ASSERT(entries->top < entries->limit, "[services.3] more candidates than there is room for");
   *entries->top++ = entry;
   if (!death->reach.ordering) look_on(death, entry_object(entry));
-  death->candidates.next = candidates_count(&death->candidates);
+  candidates->next = candidates_count(candidates);
 }
 
 crd_verdict crd_finalizers_find_entry(crd_death *death, cradle_word *entry) {
@@ -79,12 +75,11 @@ bool crd_finalizers_find(crd_death *death) {
 
 /* --- reaching --- */
 
-/* The number in the header of an object, or CANDIDATE_NONE if it is no candidate that has its number. */
+/* The number in the header of an object; CANDIDATE_NONE: it is no candidate that has its number. */
 static cradle_word number_in(const crd_candidates *candidates, const cradle_word *object) {
   cradle_word number = header_place(object[0]);
-  bool is_number = number < word_stack_count(&candidates->headers) &&
-                   entry_address(candidates->entries.base[number]) == address_of(object);
-  return is_number ? number : CANDIDATE_NONE;
+  if (number >= word_stack_count(&candidates->headers)) return CANDIDATE_NONE;
+  return entry_address(candidates->entries.base[number]) == address_of(object) ? number : CANDIDATE_NONE;
 }
 
 /* If there is no room, the order is given up. */
@@ -139,8 +134,8 @@ void crd_finalizers_unnumber_all(crd_death *death) {
   candidates->headers.top = candidates->headers.base;
 }
 
-/* Reaches the candidates from the last registered to the first: components come out last first, so unrelated candidates
- * keep registration order. Without an order, a candidate and the leaves that it leads to are reached in one go. */
+/* From the last registered to the first, so that unrelated candidates keep registration order. Without an order, a
+ * candidate and the leaves that it leads to are reached in one go. */
 static bool reach_all(crd_death *death, crd_pace *pace) {
   crd_candidates *candidates = &death->candidates;
   death->reach.by_stack = true;
@@ -163,7 +158,7 @@ bool crd_finalizers_reach(crd_death *death, crd_pace *pace) {
 
 /* --- the order --- */
 
-/* What is noted for a candidate. [finalizer.4] Its number fits into the place of a header, so into 32 bits. */
+/* What is noted for a candidate, whose number fits into the place of a header, so into 32 bits [finalizer.4]. */
 static uint32_t *link_of(const crd_candidates *candidates, cradle_word number) {
   ASSERT(number < 2 * (word_stack_committed(&candidates->ordered) / sizeof(cradle_word)),
          "[services.3] more candidates are put in order than there is room for");
@@ -211,8 +206,7 @@ static void show_queues(crd_services *services) {
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) services->queues[i].shown = services->queues[i].words.top;
 }
 
-/* Queues the candidates in the order that was found. If no order was looked for, or it was
- * given up, they come in registration order. */
+/* In the order that was found. If none was looked for, or it was given up, that is registration order. */
 bool crd_finalizers_queue(crd_death *death, crd_pace *pace) {
   crd_services *services = death->services;
   crd_candidates *candidates = &death->candidates;
@@ -284,8 +278,7 @@ bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t q
   uintptr_t address = address_of(object);
   if (!space_is_young(space, address) && !arenas_contain(&space->old.arenas, address))
     crd_misuse(mutator->heap, "%s: %p is not in this heap", what, object);
-  /* The room up to registered_end is counted for existing lists only, so a heap's first finalizer must have its list
-   * made. */
+  /* The room up to registered_end is counted for existing lists only: a heap's first finalizer has its list made. */
   bool listed = space->services != NULL && space->services->kinds >> REGISTERED_FINALIZER & 1;
   if ((!listed || mutator->registered == mutator->registered_end) &&
       !crd_registry_make_room(m, 1u << REGISTERED_FINALIZER)) {

@@ -1,20 +1,18 @@
 /* Finalizers: dead objects that are given back to the VM.
  *
  * The dead objects of the finalizer list are the candidates, in registration order. If none of them can lead to another
- * one, registration order is the order. Otherwise each candidate gets its number, and then they are reached, from the
- * last to the first. gc/death/reach.c learns on the way which of them lead to each other and so are one component; the
- * components come out last first. Each candidate's component is noted, and the candidates of a component are linked in
- * registration order. Then they go to their queues, alive. Objects in a queue are old, and roots of marking.
+ * one, that is the order. Otherwise each candidate gets its number, and then they are reached, from the last to the
+ * first. gc/death/reach.c learns on the way which of them lead to each other and so are one component; the components
+ * come out last first. Each candidate's component is noted, and the candidates of a component are linked in registration
+ * order. Then they go to their queues, alive. Objects in a queue are old, and roots of marking.
  *
  * Whether a candidate can lead to another one is told from its slots alone: it cannot if each leads to an object that
- * was reached, or to a leaf that is no candidate. A leaf has no slots and no pairs; strings and buffers are leaves. A
- * leaf whose type has a finalizer may be a candidate. If the program has registered any other leaf that is a candidate
- * now, the order is looked for.
+ * was reached, or to a leaf (no slots, no pairs) that is no candidate. A leaf whose type has a finalizer may be one. If
+ * the program has registered any other leaf that is a candidate now, the order is looked for.
  *
- * The number of a candidate is in its header until it is reached, in the bits that say where an object is open. The
- * number is right if the candidate of that number is the object, so no header of another object is mistaken for one.
- * The header that a candidate had is in headers; or there is the number of another candidate, which is the same object:
- * an object that was registered several times is several candidates.
+ * The number of a candidate is in its header until it is reached, in the bits that say where an object is open; it is
+ * right if the candidate of that number is the object. The header that the candidate had is in headers; or there is the
+ * number of another candidate, which is the same object, registered several times.
  *
  *   [finalizer.1] When all candidates are reached and the order was not given up, each has its component, once.
  *   [finalizer.2] Candidates wait only from the stage that finds them to the one that queues them.
@@ -57,15 +55,15 @@ static inline size_t candidates_count(const crd_candidates *candidates) {
   return word_stack_count(&candidates->entries);
 }
 
-/* --- the stages, of both collections; a pace of NULL is a minor collection's --- */
+/* --- the stages, of both collections; a pace of NULL is a minor collection's; true: done --- */
 
 /* Makes a dead object of the list a candidate; and in a minor collection all dead young ones. false: there are none. */
 crd_verdict crd_finalizers_find_entry(crd_death *death, cradle_word *entry);
 bool crd_finalizers_find(crd_death *death);
-/* Reaches the candidates and everything that they lead to. true: done. */
+/* Reaches the candidates and everything that they lead to. */
 bool crd_finalizers_reach(crd_death *death, crd_pace *pace);
-/* A watched object is about to be reached while the order is looked for. If it is a candidate, gives it its header back
- * and returns its number; otherwise returns CANDIDATE_NONE. */
+/* A watched object is about to be reached while the order is looked for. Gives a candidate its header back and returns
+ * its number; CANDIDATE_NONE: it is none. */
 #define CANDIDATE_NONE UINT64_MAX
 cradle_word crd_finalizers_unnumber(crd_death *death, cradle_word *object);
 /* An object of the component that comes out is the candidate of that number, or none. */
@@ -74,7 +72,7 @@ void crd_finalizers_come_out(crd_candidates *candidates, cradle_word number);
 void crd_finalizers_came_out(crd_candidates *candidates);
 /* The order is given up: all candidates get their headers back. */
 void crd_finalizers_unnumber_all(crd_death *death);
-/* Queues the candidates in order. true: done. */
+/* Queues the candidates in order. */
 bool crd_finalizers_queue(crd_death *death, crd_pace *pace);
 
 /* --- between collections --- */

@@ -27,15 +27,15 @@ static inline cradle_word *open_at(const crd_reach *reach, cradle_word place) {
 static inline bool is_open_at(const crd_reach *reach, const cradle_word *object, cradle_word place) {
   return place < open_count(reach) && *open_at(reach, place) == address_of(object);
 }
-/* Takes the last object out of open. Returns its words, which stay as they are until something is opened. */
+/* The words of the last object in open, which stay as they are until something is opened. */
 static inline const cradle_word *pop_open(crd_reach *reach) {
   return reach->open.top -= OPEN_WORDS;
 }
 
 /* --- components --- */
 
-/* A slot leads to an object that was reached. If that is open, a way leads from it back to itself, so everything
- * from its place on is one component: their places leave the path. */
+/* A slot leads to an object that was reached. If that is open, everything from its place on is one component: their
+ * places leave the path. */
 static void meet(crd_death *death, uintptr_t address) {
   if (!arenas_know(&death->space->old.arenas, address)) return;
   crd_reach *reach = &death->reach;
@@ -70,8 +70,7 @@ void crd_reach_give_up_order(crd_death *death) {
                  "finalizers come in registration order: no memory to find out which object leads to which", 0, 0);
 }
 
-/* Every stack must take its word before the header is changed. If one cannot, the object is not open. Words that the
- * other stacks took go with the order. */
+/* Every stack must take its word before the header is changed. If one cannot, the words go with the order. */
 static void open_object(crd_death *death, cradle_word *object, cradle_word number) {
   crd_reach *reach = &death->reach;
   cradle_word place = open_count(reach), *open_top = reach->open.top;
@@ -94,8 +93,8 @@ static void set_closing(crd_death *death, crd_closing closing) {
   if (!death->is_minor) death->space->open_flags = header_open_flags(true, closing.step == CLOSING_HEADERS);
 }
 
-/* Does the next piece of work for the large component that comes out. Each object gets its header back, with the
- * watched flag: the program must see none of the component before all headers are back. Then the flags go. */
+/* Does the next piece of work for the large component that comes out: headers come back with the watched flag, and when
+ * all are back the flags go. */
 static void close_one(crd_death *death) {
   crd_reach *reach = &death->reach;
   crd_closing *closing = &reach->closing;
@@ -136,16 +135,8 @@ static void close_object(crd_death *death, const cradle_word *object) {
 
 /* --- slots --- */
 
-static void reach_by_tracing(crd_death *death, bool value, cradle_word *slot, uintptr_t address) {
-  death->reach.progress = true;
-  if (death->is_minor)
-    crd_minor_visit(death->minor, value, slot);
-  else
-    crd_mark_address(death->services->marking, address);
-}
-
-/* The object to reach through a slot; 0: none. Between increments the program may shorten an array of pairs. Nobody
- * else looks behind its end then, so a pair there may lead to a young large object that was freed. */
+/* The object to reach through a slot; 0: none. Behind the end of an array of pairs that the program has shortened
+ * between increments, a pair may lead to a young large object that was freed. */
 static uintptr_t address_in(const crd_death *death, bool value, cradle_word word) {
   uintptr_t address = space_address_in(death->space, value, word);
   if (address == 0 || death->is_minor || death_find(death, address) != 0) return address;
@@ -168,7 +159,11 @@ void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool epheme
   uintptr_t place = death_find(death, address);
   if (place == 0) {
     if (death->reach.by_stack && push_slot(death, value, slot)) return;
-    reach_by_tracing(death, value, slot, address);
+    death->reach.progress = true;
+    if (death->is_minor)
+      crd_minor_visit(death->minor, value, slot);
+    else
+      crd_mark_address(death->services->marking, address);
     return;
   }
   if (place != address)
@@ -184,8 +179,7 @@ static void reach_slot(void *death, bool value, cradle_word *slot) {
 
 /* --- objects --- */
 
-/* Does what waits for an object. address: where it was when it was watched. A pair whose key is another by now was
- * overwritten since it was scanned, and is passed over. */
+/* A pair whose key is another by now was overwritten since it was scanned, and is passed over. */
 static void wake(crd_death *death, const cradle_word *object, uintptr_t address) {
   cradle_word what;
   while (crd_watch_take(&death->watch, address, &what)) {
@@ -203,8 +197,8 @@ void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address) {
 
 /* --- arrays and holders that are looked at in pieces --- */
 
-/* Looks at the last of so many items, and leaves the rest on the stack. The stack gives the last slot back first, so
- * this is the order in which all slots would come. Without room for the rest, all are looked at. */
+/* Looks at the last of so many items, and leaves the rest on the stack, which gives the last slot back first anyway.
+ * Without room for the rest, all are looked at. */
 static void reach_items(crd_death *death, cradle_word *object, uint64_t count) {
   crd_word_stack *slots = &death->reach.slots;
   ASSERT(count <= type_length(space_type(death->space, object[0]), object),
@@ -218,8 +212,7 @@ static void reach_items(crd_death *death, cradle_word *object, uint64_t count) {
   visit_items(&death->space->types, object, first, count, reach_slot, death);
 }
 
-/* Looks at all slots of an object that was reached. They lie on the stack above the entry that closes the object, so
- * all are looked at before it closes. */
+/* They lie on the stack above the entry that closes the object, so all are looked at before it closes. */
 static void reach_slots(crd_death *death, cradle_word *object) {
   const crd_type *type = space_type(death->space, object[0]);
   if (!type->has_slots) return;
@@ -227,7 +220,6 @@ static void reach_slots(crd_death *death, cradle_word *object) {
   if (type->items >= CRADLE_ITEMS_REFERENCES) reach_items(death, object, type_length(type, object));
 }
 
-/* Scans the next pairs of a holder, then looks at its slots. */
 static void scan_holder(crd_death *death) {
   cradle_word *holder = death->reach.holder;
   if (!crd_ephemerons_scan(death, holder)) return;
@@ -259,12 +251,12 @@ void crd_reach_object(crd_death *death, uintptr_t address) {
   }
   if (reach->ordering) open_object(death, object, number);
   if (waited) wake(death, object, address);
-  if (!(type->registers >> REGISTERED_EPHEMERON & 1)) {
+  if (type->registers >> REGISTERED_EPHEMERON & 1) {
+    reach->holder = object;
+    scan_holder(death);
+  } else {
     reach_slots(death, object);
-    return;
   }
-  reach->holder = object;
-  scan_holder(death);
 }
 
 static void run_slot(crd_death *death, cradle_word entry) {
@@ -282,7 +274,7 @@ static void run_slot(crd_death *death, cradle_word entry) {
   service_redirect(death->space, value, slot, place);
 }
 
-/* Does the next thing. Returns whether it was a piece, which takes so long that the clock is looked at. */
+/* Returns whether it was a piece, which takes so long that the clock is looked at. */
 static bool run_one(crd_death *death) {
   crd_reach *reach = &death->reach;
   if (reach->closing.step != CLOSING_NONE) {

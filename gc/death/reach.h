@@ -1,7 +1,6 @@
 /* Reaching: finds what only finalizers and ephemerons keep alive, slot by slot with an explicit stack. To reach an
- * object, a minor collection copies it, and a major collection marks it. Then its slots are looked at. The collections'
- * own tracing is faster. This one asks every object for the watched and the weak flag, and it goes depth first, because
- * the order of finalizers needs that.
+ * object, a minor collection copies it, and a major collection marks it. The collections' own tracing is faster. This
+ * one asks every object for the watched and the weak flag, and goes depth first, as the order of finalizers needs it.
  *
  * The order: an object with a finalizer comes before those that it leads to. Objects that lead to each other form a
  * strongly connected component. Within a component registration order holds. Components are found by the path-based
@@ -27,8 +26,8 @@
  * A major collection may stop after every slot, piece of a large array or of a holder of many pairs, and object of a
  * large component. Between two increments the program may do anything:
  *
- *   - It gets at no object on its way back. An object that was not reached yet is dead for it. One that was reached is
- *     open, and whoever could hand it out (weak slots, ids, walks) asks heap_has_open.
+ *   - It gets at no object on its way back. One that was not reached yet is dead for it. One that was reached is open,
+ *     and whoever could hand it out (weak slots, ids, walks) asks space_has_open.
  *   - An object closes when all that it leads to has been reached, so one that the program gets at (the key of a pair)
  *     leads to nothing that is still to be reached. A large component closes in two passes. The first puts the headers
  *     back and sets the watched flag, which then stands for bit 63; the second clears it, when the program may see all.
@@ -81,7 +80,7 @@ static inline void reach_begin(crd_reach *reach) {
 
 /* --- reaching --- */
 
-/* Whether an object leads nowhere: it has no slots, and no pairs that it is the holder or the key of. */
+/* Whether an object has no slots, and no pairs that it is the holder or the key of. */
 static inline bool reach_is_leaf(const crd_type *type, cradle_word header) {
   return !type->has_slots && !(type->registers >> REGISTERED_EPHEMERON & 1) && !header_is_watched(header);
 }
@@ -91,13 +90,13 @@ static inline bool reach_is_leaf(const crd_type *type, cradle_word header) {
 void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool ephemeral);
 /* Reaches an object that was not reached yet. */
 void crd_reach_object(crd_death *death, uintptr_t address);
-/* When an object with the watched flag was reached: clears the flag and reaches the values of the pairs that wait for
- * the object. address: where the object was when it got the flag. */
+/* When a watched object was reached: clears its flag and reaches the values of the pairs that wait for it. address: where
+ * the object was when it got the flag. */
 void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address);
 /* Goes on until nothing is left to look at, or the budget in pace is spent (NULL: never). true: nothing left. */
 bool crd_reach_run(crd_death *death, crd_pace *pace);
-/* Whether an increment ends here because its pace is over. If the order was given up or the watch table is incomplete,
- * it goes on until everything is reached: no open header hides a reached object that leads to an unreached one. */
+/* Whether an increment ends here. If the order was given up or the watch table is incomplete, it goes on until everything
+ * is reached: no open header hides a reached object that leads to an unreached one. */
 bool crd_reach_pauses(const crd_death *death, crd_pace *pace);
 
 /* --- order --- */

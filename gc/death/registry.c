@@ -303,10 +303,9 @@ static void distribute_all(crd_services *services, const cradle_word *from, cons
 /* Most objects are dead here. Unless they may bring others back, they stay in fresh. */
 void crd_registry_distribute(crd_death *death) {
   crd_services *services = death->services;
-  crd_unlisted *unlisted = &death->unlisted;
   crd_word_stack fresh = crd_registry_fresh(services);
   cradle_word *to = fresh.base;
-  *unlisted = (crd_unlisted){to, to, 0};
+  unsigned unlisted = 0;
   ASSERT(fresh.top >= fresh.base && fresh.top <= fresh.limit,
          "[services.3] more objects were registered than there was room for");
   for (const cradle_word *entry = to; entry < fresh.top; entry++) {
@@ -317,10 +316,10 @@ void crd_registry_distribute(crd_death *death) {
       distribute(services, *entry);
     } else {
       *to++ = *entry;
-      unlisted->kinds |= kinds;
+      unlisted |= kinds;
     }
   }
-  unlisted->end = to;
+  death->unlisted = (crd_unlisted){fresh.base, to, unlisted};
   services->space->mutator->public.registered = fresh.base;
 }
 
@@ -386,15 +385,10 @@ void crd_stored_each(crd_death *death, int kind, bool (*visit)(crd_death *death,
     if ((slot != *entry) == (kind == REGISTERED_EPHEMERON))
       visit_item(death, slot_entry_holds_value(slot), slot_of_entry(slot));
   }
-  if (death->stored.all) {
-    for (const cradle_word *entry = list->words.base; entry < list->young; entry++)
-      if (list_has(list, entry)) (void)visit(death, object_at(*entry));
-    return;
-  }
-  for (const cradle_word *entry = death->stored.from; entry < death->stored.end; entry++) {
-    cradle_word *object = object_at(*entry);
-    if (header_is_weak(object[0])) (void)visit(death, object);
-  }
+  bool all = death->stored.all;
+  const cradle_word *end = all ? list->young : death->stored.end;
+  for (const cradle_word *entry = all ? list->words.base : death->stored.from; entry < end; entry++)
+    if (all ? list_has(list, entry) : header_is_weak(*object_at(*entry))) (void)visit(death, object_at(*entry));
 }
 
 /* --- visiting --- */

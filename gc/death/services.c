@@ -6,17 +6,24 @@
 
 /* --- destructors and external sizes --- */
 
-/* The callers of destroy and size_of have entered HEAP_DESTROYING, so every call of the library from a callback is
- * misuse: the memory of dead objects is still whole, but what they refer to may be gone. */
-static void destroy(crd_services *services, cradle_word *object) {
-  ASSERT(services->space->report->state == HEAP_DESTROYING, "a destructor is called in another state");
-  cradle_destructor_function destructor = space_services_of(services->space, object[0])->destructor;
-  if (destructor != NULL) destructor(services->space->options->user, object);
+/* Calls the destructors of entries. As for size_of, every call of the library from the callback is misuse: the memory of
+ * dead objects is still whole, but what they refer to may be gone. */
+static void destroy(crd_services *services, const cradle_word *from, const cradle_word *end) {
+  crd_state before = crd_state_enter(services->space->report, HEAP_DESTROYING);
+  for (; from < end; from++) {
+    cradle_destructor_function destructor = space_services_of(services->space, *object_at(*from))->destructor;
+    if (destructor != NULL) destructor(services->space->options->user, object_at(*from));
+  }
+  crd_state_leave(services->space->report, before);
 }
 
 static uint64_t size_of(crd_services *services, cradle_word *object) {
   cradle_external_size_function external_size = space_services_of(services->space, object[0])->external_size;
-  return external_size == NULL ? 0 : external_size(services->space->options->user, object);
+  if (external_size == NULL) return 0;
+  crd_state before = crd_state_enter(services->space->report, HEAP_DESTROYING);
+  uint64_t bytes = external_size(services->space->options->user, object);
+  crd_state_leave(services->space->report, before);
+  return bytes;
 }
 
 /* The sum, at most COUNTED_MAX_BYTES: a callback may return anything. */
@@ -35,15 +42,16 @@ static void recount(crd_services *services, uint64_t *part, uint64_t bytes) {
 static crd_verdict destructor_entry(crd_death *death, cradle_word *entry) {
   crd_services *services = death->services;
   uintptr_t place = death_find(death, *entry);
-  crd_state before = crd_state_enter(services->space->report, HEAP_DESTROYING);
-  if (place == 0)
-    destroy(services, object_at(*entry));
-  else if (death->is_minor)
-    recount(services, &services->owned.bytes, counted(services->owned.bytes, size_of(services, object_at(place))));
+  if (place == 0) {
+    destroy(services, entry, entry + 1);
+    return ENTRY_DROP;
+  }
+  uint64_t *sum = death->is_minor ? &services->owned.bytes : &services->owned.recounted_bytes;
+  uint64_t bytes = counted(*sum, size_of(services, object_at(place)));
+  if (death->is_minor)
+    recount(services, sum, bytes);
   else
-    services->owned.recounted_bytes = counted(services->owned.recounted_bytes, size_of(services, object_at(place)));
-  crd_state_leave(services->space->report, before);
-  if (place == 0) return ENTRY_DROP;
+    *sum = bytes;
   *entry = place;
   return ENTRY_KEEP;
 }
@@ -52,14 +60,8 @@ static void destructors_minor(crd_death *death) {
   crd_services *services = death->services;
   list_pass_young(death, &services->lists[REGISTERED_DESTRUCTOR], destructor_entry);
   /* Most objects that die young were never moved to a list. */
-  if (death->unlisted.kinds >> REGISTERED_DESTRUCTOR & 1) {
-    crd_state before = crd_state_enter(services->space->report, HEAP_DESTROYING);
-    for (const cradle_word *entry = death->unlisted.from; entry < death->unlisted.end; entry++)
-      destroy(services, object_at(*entry));
-    crd_state_leave(services->space->report, before);
-  }
-  /* The pressure stood for young objects, which are not asked for their sizes. Those that live are counted by their
-   * sizes now. */
+  if (death->unlisted.kinds >> REGISTERED_DESTRUCTOR & 1) destroy(services, death->unlisted.from, death->unlisted.end);
+  /* The pressure stood for young objects. Those that live are counted by their sizes now. */
   recount(services, &services->owned.pressure_bytes, 0);
 }
 
@@ -70,10 +72,8 @@ static void destructors_end(crd_services *services) {
 
 void crd_destructors_fini(crd_services *services) {
   const crd_list *list = &services->lists[REGISTERED_DESTRUCTOR];
-  crd_state before = crd_state_enter(services->space->report, HEAP_DESTROYING);
-  for (cradle_word *entry = list->words.base; entry < list->words.top; entry++)
-    if (list_has(list, entry)) destroy(services, object_at(*entry));
-  crd_state_leave(services->space->report, before);
+  destroy(services, list->words.base, list->kept);
+  destroy(services, list->next, list->words.top);
 }
 
 uint64_t crd_destructors_owned_bytes(const crd_services *services) {
@@ -121,7 +121,7 @@ static void run_minor(crd_services *services, crd_minor *minor, crd_stored store
   }
   crd_ephemerons_clear(death); /* 6 */
   destructors_minor(death);    /* 7 */
-  if (revives) crd_weak_settle(death);
+  if (revives) list_pass_young(death, &services->lists[REGISTERED_WEAK], crd_weak_settle_entry);
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) services->lists[kind].young = services->lists[kind].words.top;
   crd_weak_sets_tell(services); /* 8 */
   crd_watch_clear(&death->watch);
@@ -158,7 +158,7 @@ static void begin_clearing(crd_services *services) {
   ASSERT(is_done(&services->major), "[services.4] marking left something to do");
   services->marking->major.watching = false;
   services->stage = STAGE_WEAK;
-  crd_weak_sets_begin(&services->sets);
+  services->sets.clearing = services->sets.all.next;
   set_guard(services);
 }
 

@@ -43,8 +43,7 @@
  * - 7 after 6: nothing is reached any more, so destructors run for what is certainly dead. Its memory is still whole.
  *
  * A minor collection takes all steps at once. A major collection takes them between marking and sweeping, as stages
- * that may each last several increments. In between, the program must not meet an object that is dead but not cleared
- * yet: until the last dead key is cleared, it reads weak slots behind a guard, which asks for the mark.
+ * that may each last several increments. Meanwhile the program reads weak slots behind a guard, which asks for the mark.
  *
  *   [order.1] Between collections a stage is under way only while major.phase is MAJOR_CLEARING.
  *   [order.2] The guard of weak slots is up from the end of marking until the last dead key is cleared.

@@ -24,13 +24,6 @@ static cradle_word *bucket_of(const crd_watch *watch, uintptr_t object) {
   return &watch->buckets.base[bucket];
 }
 
-/* The first buckets, in the memory that the table has. */
-static void begin(crd_watch *watch) {
-  watch->full = FIRST_BUCKETS;
-  watch->buckets.top = watch->buckets.base + FIRST_BUCKETS;
-  memset(watch->buckets.base, 0, FIRST_BUCKETS * sizeof *watch->buckets.base);
-}
-
 void crd_watch_clear(crd_watch *watch) {
   watch->entries.top = watch->entries.base;
   watch->buckets.top = watch->buckets.base;
@@ -58,7 +51,11 @@ static void split_one(crd_watch *watch) {
 bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what) {
   ASSERT(object != 0 && what != 0, "[watch.2] nothing is waited for, or for nothing");
   if (word_stack_committed(&watch->buckets) == 0) return false;
-  if (word_stack_is_empty(&watch->buckets)) begin(watch);
+  if (word_stack_is_empty(&watch->buckets)) {
+    watch->full = FIRST_BUCKETS;
+    watch->buckets.top = watch->buckets.base + FIRST_BUCKETS;
+    memset(watch->buckets.base, 0, FIRST_BUCKETS * sizeof *watch->buckets.base);
+  }
   cradle_word *before = watch->entries.top;
   /* All three words or none. */
   if (!word_stack_push(&watch->entries, object) || !word_stack_push(&watch->entries, what) ||
@@ -76,11 +73,11 @@ bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what) {
 
 bool crd_watch_knows(const crd_watch *watch, uintptr_t object, cradle_word what) {
   if (word_stack_is_empty(&watch->entries)) return false;
-  cradle_word number = *bucket_of(watch, object);
-  for (int looks = 0; number != 0 && looks < KNOWN_LOOKS; looks++) {
-    const cradle_word *entry = entry_at(watch, number);
+  const cradle_word *link = bucket_of(watch, object);
+  for (int looks = 0; *link != 0 && looks < KNOWN_LOOKS; looks++) {
+    const cradle_word *entry = entry_at(watch, *link);
     if (entry[OBJECT] == object && entry[WHAT] == what) return true;
-    number = entry[NEXT];
+    link = &entry[NEXT];
   }
   return false;
 }
@@ -88,12 +85,9 @@ bool crd_watch_knows(const crd_watch *watch, uintptr_t object, cradle_word what)
 bool crd_watch_take(crd_watch *watch, uintptr_t object, cradle_word *what) {
   if (word_stack_is_empty(&watch->entries)) return false;
   /* The entry leaves its chain and keeps its place, so that numbers stay what they are. */
-  for (cradle_word *link = bucket_of(watch, object); *link != 0;) {
-    cradle_word *entry = entry_at(watch, *link);
-    if (entry[OBJECT] != object) {
-      link = &entry[NEXT];
-      continue;
-    }
+  for (cradle_word *link = bucket_of(watch, object), *entry; *link != 0; link = &entry[NEXT]) {
+    entry = entry_at(watch, *link);
+    if (entry[OBJECT] != object) continue;
     ASSERT(entry[NEXT] != *link, "[watch.2] a bucket leads back to an entry that was seen");
     *link = entry[NEXT];
     *what = entry[WHAT];

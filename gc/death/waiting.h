@@ -1,10 +1,8 @@
-/* The watch table: for keys of ephemerons that were not reached yet, the pairs that wait for them.
- *
- * A key that is waited for has the watched flag in its header, so that a tracing phase asks the table only then. A key
- * has as many entries as were added for it. Adding fails if memory is refused, or if the buckets never had any.
+/* The watch table: for keys of ephemerons that were not reached yet, the pairs that wait for them. A key has as many
+ * entries as were added for it.
  *
  * The table is a hash table that grows by one bucket with each entry (Litwin, Linear hashing, 1980), in memory that
- * grows in place. So no addition takes longer than others, as it would where a full table is rebuilt.
+ * grows in place. So no addition takes as long as rebuilding a full table would.
  *
  *   [watch.1] There are `full` buckets, a power of two, and fewer than full more; those from full on hold what was in
  *             the first ones and has the next bit of its hash set.
@@ -27,9 +25,8 @@ bool crd_watch_add(crd_watch *watch, uintptr_t object, cradle_word what);
 /* Whether that entry was added and not taken since. It looks only at some entries of a bucket, so if many things
  * wait for one object, some may be added twice. */
 bool crd_watch_knows(const crd_watch *watch, uintptr_t object, cradle_word what);
-/* Removes one entry of the object and stores it in *what. false if the object has no entry left. */
+/* Removes one entry of the object and stores it in *what. false: it has none left. */
 bool crd_watch_take(crd_watch *watch, uintptr_t object, cradle_word *what);
-/* Empties it. */
 void crd_watch_clear(crd_watch *watch);
 
 /* The objects of entries 0 to count - 1; 0 when an entry was taken. */

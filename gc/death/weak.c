@@ -19,10 +19,6 @@
 
 /* --- weak slots --- */
 
-static crd_list *list_of(const crd_death *death) {
-  return &death->services->lists[REGISTERED_WEAK];
-}
-
 static void judge_slot(void *death, bool values, cradle_word *slot) {
   (void)death_judge(death, values, slot);
 }
@@ -36,20 +32,12 @@ static void check_slot(void *death, bool values, cradle_word *slot) {
   ASSERT(death_is_judged(death, values, *slot), "[weak.1] a weak slot leads to an object that was found dead");
 }
 
-static void check_holder(crd_death *death, cradle_word *holder) {
-  if (CRADLE_ASSERTIONS) service_visit_all(death->space, holder, CRADLE_ITEMS_WEAK, 0, check_slot, death);
-}
-
-/* A minor collection knows by now whether there are finalizers to come back; a major one finds them later. */
-static bool may_come_back(const crd_death *death) {
-  return death->is_minor ? candidates_count(&death->candidates) != 0
-                         : !list_is_empty(&death->services->lists[REGISTERED_FINALIZER]);
-}
-
 /* The slots of a dead holder are judged where it lies. */
 crd_verdict crd_weak_clear_entry(crd_death *death, cradle_word *entry) {
   uintptr_t place = death_find(death, *entry);
-  bool comes_back = may_come_back(death);
+  /* A minor collection knows by now whether there are finalizers to come back; a major one finds them later. */
+  bool comes_back = death->is_minor ? candidates_count(&death->candidates) != 0
+                                    : !list_is_empty(&death->services->lists[REGISTERED_FINALIZER]);
   if (place == 0 && !comes_back) {
     death->item = 0;
     return ENTRY_DROP;
@@ -64,18 +52,14 @@ crd_verdict crd_weak_clear_entry(crd_death *death, cradle_word *entry) {
 crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry) {
   uintptr_t place = death_find(death, *entry);
   if (place == 0) return ENTRY_DROP;
-  check_holder(death, object_at(place));
+  if (CRADLE_ASSERTIONS) service_visit_all(death->space, object_at(place), CRADLE_ITEMS_WEAK, 0, check_slot, death);
   *entry = death_settle(death, place);
   return ENTRY_KEEP;
 }
 
 void crd_weak_clear(crd_death *death) {
   crd_stored_each(death, REGISTERED_WEAK, judge_holder, judge_slot);
-  list_pass_young(death, list_of(death), crd_weak_clear_entry);
-}
-
-void crd_weak_settle(crd_death *death) {
-  list_pass_young(death, list_of(death), crd_weak_settle_entry);
+  list_pass_young(death, &death->services->lists[REGISTERED_WEAK], crd_weak_clear_entry);
 }
 
 /* --- readers --- */
@@ -112,12 +96,8 @@ static cradle_weak_set *changed_set_of(crd_ring *link) {
   return memory_at(address_of(link) - offsetof(cradle_weak_set, changed));
 }
 
-static crd_weak_sets *sets_of(const cradle_weak_set *set) {
-  return &set->services->sets;
-}
-
 static void note_changed(cradle_weak_set *set) {
-  if (ring_is_empty(&set->changed)) ring_insert(&sets_of(set)->changed, &set->changed);
+  if (ring_is_empty(&set->changed)) ring_insert(&set->services->sets.changed, &set->changed);
 }
 
 static void clear_next(crd_weak_sets *sets, crd_ring *next) {
@@ -143,27 +123,22 @@ static bool hides(const cradle_weak_set *set, cradle_word object) {
 
 /* --- memory --- */
 
-static place *free_place(cradle_weak_set *set, uint64_t hash) {
-  ASSERT(set->count < set->capacity, "[weak_set.1] no place is free");
-  size_t at = hash & (set->capacity - 1);
-  while (holds(&set->places[at])) at = (at + 1) & (set->capacity - 1);
-  return &set->places[at];
-}
-
 static void count_removed(cradle_weak_set *set) {
   set->removed++;
   note_changed(set);
 }
 
 static void fill(cradle_weak_set *set, uint64_t hash, cradle_word object) {
-  place *at = free_place(set, hash);
-  set->used += at->object == PLACE_FREE;
+  ASSERT(set->count < set->capacity, "[weak_set.1] no place is free");
+  size_t at = hash & (set->capacity - 1);
+  while (holds(&set->places[at])) at = (at + 1) & (set->capacity - 1);
+  set->used += set->places[at].object == PLACE_FREE;
   set->count++;
-  *at = (place){hash, object};
+  set->places[at] = (place){hash, object};
   ASSERT(set->used <= set->capacity / 4 * 3, "[weak_set.1] a set is too full for short probes");
   if (!space_holds_young(set->services->space, object)) return;
   ASSERT(set->young_count < set->capacity, "[weak_set.2] no room to list a place with a young object");
-  set->young[set->young_count++] = (uint32_t)(at - set->places);
+  set->young[set->young_count++] = (uint32_t)at;
   note_changed(set);
 }
 
@@ -185,7 +160,7 @@ static bool rebuild(cradle_weak_set *set) {
     else if (holds(&old[i]))
       fill(set, old[i].hash, old[i].object);
   free(old);
-  sets_of(set)->bytes += (capacity - old_capacity) * PLACE_BYTES;
+  set->services->sets.bytes += (capacity - old_capacity) * PLACE_BYTES;
   return true;
 }
 
@@ -215,7 +190,7 @@ static void check(const cradle_weak_set *set, const char *what) {
 
 void cradle_weak_set_free(cradle_weak_set *set) {
   if (set == NULL) return;
-  crd_weak_sets *sets = sets_of(set);
+  crd_weak_sets *sets = &set->services->sets;
   crd_heap_check_thread(heap_of(set->services->space->report), "cradle_weak_set_free");
   /* The program may free a set between the increments of clearing. */
   if (sets->clearing == &set->ring) clear_next(sets, set->ring.next);
@@ -308,10 +283,6 @@ void crd_weak_sets_clear(crd_death *death) {
     }
     set->young_count = 0;
   }
-}
-
-void crd_weak_sets_begin(crd_weak_sets *sets) {
-  clear_next(sets, sets->all.next);
 }
 
 bool crd_weak_sets_pass(crd_death *death, crd_pace *pace) {

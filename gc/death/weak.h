@@ -52,14 +52,12 @@ struct cradle_weak_set {
 crd_verdict crd_weak_clear_entry(crd_death *death, cradle_word *entry);
 /* Whether the holder stays listed, when it is certain which holders live. */
 crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry);
-/* In a minor collection: both, of young holders and of the old ones that were stored into. */
+/* In a minor collection: clears the slots of young holders and of the old ones that were stored into. */
 void crd_weak_clear(crd_death *death);
-void crd_weak_settle(crd_death *death);
 
 void crd_weak_sets_init(crd_weak_sets *sets);
 /* Takes dead objects out of the sets: in a minor collection, and in increments of a major one. */
 void crd_weak_sets_clear(crd_death *death);
-void crd_weak_sets_begin(crd_weak_sets *sets);
 bool crd_weak_sets_pass(crd_death *death, crd_pace *pace);
 /* Calls the swept functions of the sets that lost objects. */
 void crd_weak_sets_tell(crd_services *services);

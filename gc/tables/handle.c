@@ -6,16 +6,14 @@
 #include "gc/old/marking.h"
 #include "gc/tables/tables.h"
 
-/* A free entry with this generation is not opened any more: its next generations would begin again at 0, and old
- * handles would match. */
+/* A free entry with this generation is not opened any more: its generations would begin again [handle.1]. */
 #define HANDLE_LAST_GENERATION (UINT32_MAX - 1)
 
 void crd_handles_fini(crd_handles *handles) {
   free(handles->entries);
 }
 
-/* Points an open entry at an object. A young object's entry goes into the young list. An old object is marked, if
- * marking goes on: the cursor may have passed the entry. */
+/* An old object is marked, if marking goes on: the cursor may have passed the entry. */
 static void point(crd_tables *tables, uint32_t index, void *object) {
   crd_handle_entry *entry = &tables->handles.entries[index];
   ASSERT(handle_is_open(entry), "[handle.1] a free entry is given a reference");
@@ -29,7 +27,6 @@ static void point(crd_tables *tables, uint32_t index, void *object) {
   }
 }
 
-/* Puts a free entry into the free list. One whose generations are used up is left out for ever [handle.1]. */
 static void list_free(crd_handles *handles, uint32_t index) {
   crd_handle_entry *entry = &handles->entries[index];
   ASSERT(!handle_is_open(entry) && entry->word == 0, "[handle.3] an open entry is listed as free");
@@ -41,8 +38,7 @@ static void list_free(crd_handles *handles, uint32_t index) {
 }
 
 /* Moves free entries from the young list to the free list: a program that only opens and frees handles brings on no
- * minor collection to do it. Done when the table is full and more than half of it free, so that the work is no more than
- * opening the entries was. */
+ * minor collection to do it. Done when the table is full and more than half of it free. */
 static void reclaim_young(crd_handles *handles) {
   if (handles->used <= 2 * (uint64_t)handles->open_count) return;
   for (uint32_t *link = &handles->young; *link != 0;) {
@@ -58,7 +54,7 @@ static void reclaim_young(crd_handles *handles) {
   }
 }
 
-/* Opens an entry for the object. Its index, or HANDLE_UNLISTED: memory was refused. */
+/* HANDLE_UNLISTED: memory was refused. */
 static uint32_t open_entry(crd_tables *tables, void *object) {
   crd_handles *handles = &tables->handles;
   if (handles->free == 0 && handles->used == handles->capacity) reclaim_young(handles);
@@ -69,13 +65,11 @@ static uint32_t open_entry(crd_tables *tables, void *object) {
   } else {
     if (!GROW(handles->entries, handles->used, handles->capacity)) return HANDLE_UNLISTED;
     ASSERT(handles->marked_at <= handles->used, "[handle.4] marking is beyond the last entry");
-    /* A cursor at the end passes the new entry, too, or a program that keeps opening handles could keep marking from
-     * finishing. */
+    /* A cursor at the end passes the new entry, or a program that opens handles could keep marking from finishing. */
     if (handles->marked_at == handles->used) handles->marked_at++;
     index = handles->used++;
     handles->entries[index] = (crd_handle_entry){0, 0, HANDLE_UNLISTED};
   }
-  ASSERT(!handle_is_open(&handles->entries[index]), "[handle.1] an entry is opened that is open");
   handles->entries[index].generation++;
   point(tables, index, object);
   return index;
@@ -94,17 +88,10 @@ cradle_word *crd_handles_next_young(crd_handles *handles) {
   return NULL;
 }
 
-static inline uint32_t handle_index(cradle_handle handle) {
-  return (uint32_t)handle.number;
-}
-static inline uint32_t handle_generation(cradle_handle handle) {
-  return (uint32_t)(handle.number >> 32);
-}
-
 /* A handle that was open once has an odd generation, and its entry is beyond that. */
 static CRADLE_COLD _Noreturn void handle_misuse(cradle_mutator *mutator, const char *what, cradle_handle handle) {
   const crd_handles *handles = &mutator_of(mutator)->tables->handles;
-  uint32_t index = handle_index(handle), generation = handle_generation(handle);
+  uint32_t index = (uint32_t)handle.number, generation = (uint32_t)(handle.number >> 32);
   bool was_open = index < handles->used && (generation & 1) && generation < handles->entries[index].generation;
   if (handle.number == 0)
     crd_misuse(mutator->heap, "%s: the handle is 0: it was never set, or cradle_handle_new failed", what);
@@ -112,12 +99,11 @@ static CRADLE_COLD _Noreturn void handle_misuse(cradle_mutator *mutator, const c
              was_open ? " was freed" : " is not a handle of this heap");
 }
 
-/* The index of an open handle. Any other is misuse. */
 static inline uint32_t check_handle(cradle_mutator *mutator, const char *what, cradle_handle handle) {
   const crd_handles *handles = &mutator_of(mutator)->tables->handles;
-  uint32_t index = handle_index(handle);
+  uint32_t index = (uint32_t)handle.number;
   crd_mutator_check_thread(mutator, what);
-  if (CRADLE_UNLIKELY(index >= handles->used || handles->entries[index].generation != handle_generation(handle) ||
+  if (CRADLE_UNLIKELY(index >= handles->used || handles->entries[index].generation != handle.number >> 32 ||
                       !handle_is_open(&handles->entries[index])))
     handle_misuse(mutator, what, handle);
   return index;
@@ -176,11 +162,11 @@ const char *crd_handles_check(const crd_tables *tables, uintptr_t *at) {
   const crd_handles *handles = &tables->handles;
   uint32_t open = 0;
   for (uint32_t i = 0; i < handles->used; i++) {
-    const crd_handle_entry *entry = &handles->entries[i];
-    *at = entry->word;
-    open += handle_is_open(entry);
-    const char *fault = handle_is_open(entry) ? check_open(tables, i) : check_free(entry);
+    bool is_open = handle_is_open(&handles->entries[i]);
+    const char *fault = is_open ? check_open(tables, i) : check_free(&handles->entries[i]);
+    *at = handles->entries[i].word;
     if (fault != NULL) return fault;
+    open += is_open;
   }
   *at = 0;
   return open == handles->open_count ? NULL : "open handles are counted wrong";

@@ -1,15 +1,10 @@
-/* Handles: numbers that foreign code can keep instead of references. An object moves, its handle stays the same.
- *
- * A handle names an entry of a table, and the entry holds the reference. Entries are reused, so the number has two
- * parts:
+/* Handles: numbers that foreign code can keep instead of references. A handle names an entry of a table, and the entry
+ * holds the reference. Entries are reused, so the number has two parts:
  *
  *     handle:  | generation (32 bits) | index (32 bits) |        open if entry[index].generation == generation
  *
- * The generation grows by one each time the entry is opened or freed. So the handle of an entry that was freed, or
- * freed and opened again, no longer matches, and its use is reported instead of leading to another object.
- *
- * A minor collection must not look at a million entries for the few young objects among them: entries that were given a
- * young object are linked in a list, through the entries themselves, which cannot fail.
+ * The handle of an entry that was freed since no longer matches, and its use is reported. Entries that were given a
+ * young object are linked in a list, so that a minor collection looks at no others.
  *
  *   [handle.1] An entry is open when its generation is odd. Opening and freeing it add one; an entry whose generation
  *              would begin again is not used any more.
@@ -49,8 +44,8 @@ static inline bool handle_is_open(const crd_handle_entry *entry) {
 }
 
 void crd_handles_fini(crd_handles *handles);
-/* Takes the next open entry out of the young list and returns its slot. Free entries that it meets go into the free
- * list. NULL: the list is empty. */
+/* Takes the next open entry out of the young list and returns its slot; NULL: there is none. Free entries that it meets
+ * go into the free list. */
 cradle_word *crd_handles_next_young(crd_handles *handles);
 /* For the verifier: NULL, or what is wrong. *at: at which address; 0: at none. */
 const char *crd_handles_check(const crd_tables *tables, uintptr_t *at);

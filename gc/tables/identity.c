@@ -20,8 +20,8 @@ static uint32_t mix(uint32_t count) {
   return hash ^ hash >> 11;
 }
 
-/* The next number of the counter, mixed. So no two objects have the same hash before all 24-bit hashes were given out.
- * 0 is left out: it means that the object has no hash yet. */
+/* The next number of the counter, mixed, so that all 24-bit hashes are given out before one comes again. 0 is left out:
+ * it means that the object has no hash yet. */
 uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object) {
   crd_mutator_check_thread(mutator, "cradle_identity_hash");
   crd_tables *tables = mutator_of(mutator)->tables;
@@ -42,7 +42,6 @@ void crd_ids_fini(crd_ids *ids) {
   free(ids->entries);
 }
 
-/* Takes a free entry; there is one. */
 static uint32_t take_entry(crd_ids *ids) {
   if (ids->free == 0) {
     ASSERT(ids->used < ids->capacity, "no room was made for an id");
@@ -55,7 +54,7 @@ static uint32_t take_entry(crd_ids *ids) {
   return index;
 }
 
-/* If its generations are used up the entry stays free for ever: an id would be given out twice. */
+/* If its generations are used up the entry stays free for ever. */
 static void drop_entry(crd_ids *ids, uint32_t index) {
   crd_id_entry *entry = &ids->entries[index];
   ASSERT(entry->address != 0, "[identity.1] a free entry is dropped");
@@ -68,7 +67,6 @@ static void drop_entry(crd_ids *ids, uint32_t index) {
   ids->free = index + 1;
 }
 
-/* The entry of an object that has the flag. */
 static uint32_t index_of(const crd_ids *ids, const cradle_word *object) {
   uint32_t index = crd_address_map_get(&ids->by_address, address_of(object));
   ASSERT(index < ids->used, "[identity.1] an object has the flag of an id, but no entry");
@@ -96,22 +94,18 @@ uint64_t cradle_id(cradle_mutator *mutator, void *object) {
     return 0;
   }
   uint32_t index = take_entry(ids);
-  crd_id_entry *entry = &ids->entries[index];
-  entry->address = address_of(object);
-  entry->link = ID_UNLISTED;
-  if (space_holds_young(tables->space, entry->address)) {
-    entry->link = ids->young;
-    ids->young = index + 1;
-  }
-  crd_address_map_insert(&ids->by_address, entry->address, index);
+  bool is_young = space_holds_young(tables->space, address_of(object));
+  ids->entries[index].address = address_of(object);
+  ids->entries[index].link = is_young ? ids->young : ID_UNLISTED;
+  if (is_young) ids->young = index + 1;
+  crd_address_map_insert(&ids->by_address, address_of(object), index);
   object_set_flags(header, HEADER_ID_FLAG);
   return id_of(ids, index);
 }
 
 /* --- dead objects --- */
 
-/* Whether the object at an address lives, as far as is known. Prebuilt objects always do. An object that a finalizer
- * brings back counts as dead until its header has its flags again. */
+/* As far as is known. An object that a finalizer brings back counts as dead until its header has its flags again. */
 static bool is_alive(const crd_tables *tables, uintptr_t address) {
   if (!arenas_know(&tables->space->old.arenas, address)) return true;
   return !marking_knows_dead(tables->marking, address) && !space_has_open(tables->space, object_at(address));
@@ -130,8 +124,7 @@ void *cradle_object_of_id(cradle_mutator *mutator, uint64_t id) {
 
 /* --- collections --- */
 
-/* Where the young object of an entry is after the minor collection; 0: it died. (The nursery still holds its contents,
- * so the header can be read.) */
+/* Where a young object is after the minor collection; 0: it died. The nursery still holds the headers. */
 static uintptr_t promoted(const crd_tables *tables, uintptr_t address) {
   cradle_word header = *object_at(address);
   if (space_is_young(tables->space, address)) return header_is_forwarded(header) ? header_forwarded_to(header) : 0;
@@ -158,7 +151,7 @@ void crd_ids_after_minor(crd_tables *tables) {
   }
 }
 
-/* At least one piece at each call, even if the deadline has passed: so it comes to an end. */
+/* At least one piece at each call, even if the deadline has passed. */
 bool crd_ids_purge(crd_tables *tables, uint32_t *at, uint64_t deadline_ns) {
   crd_ids *ids = &tables->ids;
   ASSERT(tables->marking->major.phase == MAJOR_SWEEPING, "[identity.3] ids go before it is known who is dead");
@@ -209,14 +202,13 @@ static const char *check_entry(const crd_tables *tables, uint32_t index) {
 }
 
 const char *crd_ids_check(const crd_tables *tables, uintptr_t *at) {
-  const char *fault = NULL;
   size_t taken = 0;
-  for (uint32_t i = 0; i < tables->ids.used && fault == NULL; i++) {
-    fault = check_entry(tables, i);
+  for (uint32_t i = 0; i < tables->ids.used; i++) {
+    const char *fault = check_entry(tables, i);
     *at = tables->ids.entries[i].address;
-    taken += tables->ids.entries[i].address != 0;
+    if (fault != NULL) return fault;
+    taken += *at != 0;
   }
-  if (fault != NULL) return fault;
   *at = 0;
   if (taken != tables->ids.by_address.count) return "the ids and their map disagree";
   return crd_address_map_check(&tables->ids.by_address);

@@ -2,19 +2,16 @@
  * table: it is in the header.)
  *
  * An object with an id has a flag in its header and an entry in a table; a hash map finds the entry by the object's
- * address. The id is the entry's index and the number of times that the entry was used before, so the id of a dead
- * object is never given out again.
+ * address. The id is the entry's index and how often the entry was used before, so no id is given out again.
  *
- * Young objects move or die in the next minor collection, so their entries are in a list that it goes through. Old ones
- * move only in a compaction, which goes through all entries. When an old object dies, sweeping touches it not and so
- * cannot tell: the first increments of sweeping go through the entries, and no place is freed before.
+ * A minor collection goes through a list of the young objects' entries, and a compaction through all entries. Sweeping
+ * touches no dead object and so cannot tell: its first increments go through the entries before a place is freed.
  *
  *   [identity.1] An object's id flag is set exactly when it has an entry; the entry's address is the object's.
  *   [identity.2] Outside a minor collection, the entry of a young object is in the young list; after one that list is
  *                empty.
  *   [identity.3] The entry of a dead old object goes between the end of marking and the sweep of the first span, in
- *                increments. Until then nothing is allocated in the dead object's place, and that it has no mark says
- *                that it is dead.
+ *                increments. Until then nothing is allocated in the dead object's place, which has no mark.
  *   [identity.4] A free entry is in the free list, unless it was taken as often as a generation can count.
  */
 #ifndef CRADLE_GC_TABLES_IDENTITY_H
@@ -45,12 +42,12 @@ typedef struct crd_ids {
 void crd_ids_fini(crd_ids *ids);
 /* Drops the entry of a prebuilt object that is no longer registered, if it has one. */
 void crd_ids_drop(crd_ids *ids, const cradle_word *object);
-/* Makes the entries of young objects follow them, or go if the object died. To be called when the minor collection has
- * reached all that lives, and before the pages of large objects that died are freed. */
+/* When a minor collection has reached all that lives, before the pages of dead large objects are freed: the entries of
+ * young objects follow them, or go. */
 void crd_ids_after_minor(crd_tables *tables);
 /* Drops entries of dead objects, after marking, from entry *at on until the deadline. true: all have been looked at. */
 bool crd_ids_purge(crd_tables *tables, uint32_t *at, uint64_t deadline_ns);
-/* Makes the entries follow the new addresses that a compaction has left in the headers. */
+/* After a compaction, which has left the new addresses in the headers. */
 void crd_ids_follow(crd_ids *ids);
 /* For the verifier. Whether an object with the id flag has an entry; and what is wrong with the entries, or NULL. *at:
  * at which address; 0: at none. */

@@ -15,8 +15,7 @@ bool crd_pins_reserve(crd_pins *pins) {
   return crd_address_map_reserve(&pins->by_address) && GROW(pins->pins, pins->count, pins->capacity);
 }
 
-/* If the cursor is already at the end, it moves past the new pin, too: otherwise a program that keeps pinning could keep
- * marking from finishing. */
+/* A cursor at the end passes the new pin, or a program that keeps pinning could keep marking from finishing. */
 void crd_pin_add(crd_tables *tables, cradle_word *object) {
   crd_pins *pins = &tables->pins;
   ASSERT(!space_holds_young(tables->space, address_of(object)), "[pin.2] a young object is pinned");
@@ -54,7 +53,6 @@ void cradle_unpin(cradle_mutator *mutator, void *object) {
   if (index == ADDRESS_MAP_NONE)
     crd_misuse(mutator->heap, "cradle_unpin: %s: it is not pinned (any more)",
                crd_name_object(tables->space, object).buffer);
-  ASSERT(tables->pins.pins[index].count > 0, "[pin.1] a pin that nobody holds");
   if (--tables->pins.pins[index].count != 0) return;
   take_out(tables, index);
   object_clear_flags(words_of(object), HEADER_PINNED_FLAG);

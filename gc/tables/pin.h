@@ -1,8 +1,6 @@
-/* Pins: objects that must not move, because foreign code has their address. They are roots, too.
- *
- * A young object is promoted by a minor collection when it is pinned, so the nursery has no holes. Old objects move
- * only in a compaction, which leaves out those with the pinned flag. An object may be pinned several times, so its entry
- * has a count.
+/* Pins: objects that must not move, because foreign code has their address. They are roots, too. A minor collection
+ * promotes a young object when it is pinned. Compaction leaves out those with the pinned flag. An object may be pinned
+ * several times, so its entry has a count.
  *
  *   [pin.1] An object's pinned flag is set exactly when it has an entry with a count above 0.
  *   [pin.2] Pinned objects are old, or prebuilt.

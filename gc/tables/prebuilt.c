@@ -28,8 +28,7 @@ void crd_prebuilt_written(crd_tables *tables, const cradle_word *object, size_t 
   ASSERT(bounds_hold(prebuilts), "[prebuilt.3] more are written than there are, or marked than written");
   prebuilts->of[index].remembered = place;
   if (index < prebuilts->written) return;
-  /* A cursor at the end passes the object, too: it is remembered, so the next minor collection marks what it refers
-   * to. */
+  /* A cursor at the end passes the object: the next minor collection marks what it refers to. */
   if (prebuilts->marked_at == prebuilts->written) prebuilts->marked_at++;
   crd_prebuilt written = prebuilts->of[index];
   put_at(prebuilts, index, prebuilts->of[prebuilts->written]);
@@ -82,7 +81,6 @@ bool crd_prebuilt_enter(crd_tables *tables, cradle_word *object) {
   return search_slots((slot_search){.space = tables->space}, object);
 }
 
-/* Makes plain memory of an object: no reference into the heap and no flag is left in it. */
 static void release(crd_space *space, cradle_word *object) {
   (void)search_slots((slot_search){.space = space, .clear = true}, object);
   *object = header_type(*object);
@@ -96,8 +94,8 @@ static uint32_t replace_written(crd_tables *tables, uint32_t index, cradle_word 
   if (prebuilts->marked_at > prebuilts->written) prebuilts->marked_at = prebuilts->written;
   if (index == prebuilts->written) return index;
   put_at(prebuilts, index, last);
-  bool goes_on = marking_goes_on(tables->marking) && index < prebuilts->marked_at;
-  if (goes_on && header_has_barrier(*last.object)) *passed = last.object;
+  if (marking_goes_on(tables->marking) && index < prebuilts->marked_at && header_has_barrier(*last.object))
+    *passed = last.object;
   return prebuilts->written;
 }
 

@@ -1,8 +1,6 @@
-/* Prebuilt objects: objects that the program made in its own memory (static tables, a loaded image) and registered.
- *
- * They never move and never die, and are roots if they refer into the heap. Those that never do should cost collections
- * nothing. So a store sets off the write barrier, as one into an old object, and its slow path moves the object among
- * the "written" ones, once and for all. Collections look at these only:
+/* Prebuilt objects: objects that the program made in its own memory (static tables, a loaded image) and registered. They
+ * never move and never die, and are roots if they refer into the heap. A store sets off the write barrier, as one into
+ * an old object, and its slow path moves the object among the "written" ones, for good. Collections look at these only:
  *
  *     of:  | written                    | others: refer to no object of the heap |
  *          0          marked_at     written                                    count
@@ -10,8 +8,7 @@
  *   [prebuilt.1] A prebuilt object that was ever stored into since its registration, or referred into the heap then, is
  *                among the written; the others refer to no object of the heap.
  *   [prebuilt.2] Its barrier flag is set exactly when it is not remembered, as an old object's is.
- *   [prebuilt.3] While marking, what the written ones below marked_at refer to is marked, or they were remembered
- *                since.
+ *   [prebuilt.3] While marking, what the written ones below marked_at refer to is marked, or they are remembered.
  *   [prebuilt.4] The entry of a prebuilt object in the remembered set is at the place that the object was given last.
  */
 #ifndef CRADLE_GC_TABLES_PREBUILT_H
@@ -43,7 +40,7 @@ bool crd_prebuilts_reserve(crd_prebuilts *prebuilts);
 /* Enters an object; there must be room. true: it refers into the heap already, and is to be remembered. */
 bool crd_prebuilt_enter(crd_tables *tables, cradle_word *object);
 /* Makes plain memory of the object with that index, which is not remembered. Returns another one that is to be
- * remembered, so that the next minor collection marks what it refers to; NULL: none. */
+ * remembered; NULL: none. */
 cradle_word *crd_prebuilt_leave(crd_tables *tables, uint32_t index);
 /* An object has just been remembered, at that place of the set: moves it among the written ones, if it is not there. */
 void crd_prebuilt_written(crd_tables *tables, const cradle_word *object, size_t place);

@@ -18,8 +18,7 @@ struct crd_tables {
   crd_ids ids;
 };
 
-/* Handles, and the slots of prebuilt objects that were written to. The minor collection looks only at those that
- * changed, and marking at a piece at a time. These two functions are for phases that stop everything. */
+/* Handles, and the slots of prebuilt objects that were written to: [first, last). */
 CRD_ALWAYS_INLINE void visit_handles(crd_tables *tables, uint32_t first, uint32_t last, crd_slot_function visit,
                                      void *context) {
   for (uint32_t i = first; i < last; i++)

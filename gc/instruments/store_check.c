@@ -2,8 +2,6 @@
  * of the mutator's heap, the slots are the object's, and what is stored can be a reference.
  *
  * They look up what takes constant time, so a stale reference to a place where another object is by now passes. */
-#include <cradle/detail/barrier.h>
-
 #include "gc/heap.h"
 #include "gc/instruments/describe.h"
 #include "gc/instruments/history.h"

@@ -1,7 +1,5 @@
 #include "gc/young/remember.h"
 
-#include <cradle/detail/barrier.h>
-
 #include "gc/base/probes.h"
 #include "gc/young/young.h"
 #include "gc/mutator.h"

@@ -11,8 +11,7 @@
 #ifndef CRADLE_BARRIER_H
 #define CRADLE_BARRIER_H
 
-#include <cradle/detail/barrier.h>
-#include <cradle/object.h>
+#include <cradle/detail/partners.h>
 
 #include <string.h>
 
@@ -44,12 +43,13 @@ CRADLE_INLINE void cradle_store(cradle_mutator *mutator, void *object, void *slo
 
 /* --- many slots at once --- */
 
-/* Copies count neighbouring words, of which the first is at from, to the slots of object from to on, with one barrier
- * for all. from may point into any object, into object itself (the ranges may overlap), or to words that the program
- * holds. Both sides hold references, or both hold values. If items are structures, the raw words in them are copied and
- * counted too, and both sides must be items of the same structure. Weak slots and ephemerons may be written but not
- * read here: a weak slot may hold a dead object, which only cradle_weak_get finds out. Costs the memmove and one test
- * of the object's flag; if that is set, and object is an array above 1 KiB, a look at each copied word. */
+/* Copies count neighbouring words to neighbouring slots of object, with one barrier for all. `to` is the address of the
+ * first slot, `from` that of the first word, which may lie in any object, in object itself (the ranges may overlap), or
+ * in memory of the program. Both sides hold references, or both hold values. If items are structures, their raw words
+ * are copied and counted too, and both sides must be items of the same structure. Weak slots and ephemerons may be
+ * written but not read here: a weak slot may hold a dead object, which only cradle_weak_get finds out. Costs the
+ * memmove and one test of the object's flag; if that is set, and object is an array above 1 KiB, also a look at each
+ * copied word. */
 CRADLE_INLINE void cradle_copy_slots(cradle_mutator *mutator, void *object, void *to, const void *from, size_t count) {
   if (CRADLE_CHECKED) cradle_check_slots(mutator, object, to, from, count);
   if (count == 0) return;

@@ -16,7 +16,6 @@
 #ifndef CRADLE_INSPECT_H
 #define CRADLE_INSPECT_H
 
-#include <cradle/detail/inspect.h>
 #include <cradle/heap.h>
 
 CRADLE_BEGIN_DECLS

@@ -8,7 +8,7 @@
 #ifndef CRADLE_OPTIONS_H
 #define CRADLE_OPTIONS_H
 
-#include <cradle/detail/options.h>
+#include <cradle/detail/partners.h>
 #include <cradle/event.h>
 #include <cradle/object.h>
 #include <cradle/sample.h>

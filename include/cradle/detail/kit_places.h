@@ -7,16 +7,13 @@
 
 #if CRADLE_HAS_PLACES
 
-/* Types, slots and hashes. */
 #define cradle_kit_add_types(...) CRADLE_PLACED(cradle_kit_add_types(__VA_ARGS__))
 #define cradle_kit_hash_identity(...) CRADLE_PLACED(cradle_kit_hash_identity(__VA_ARGS__))
 
-/* Strings. */
 #define cradle_kit_string_new(...) CRADLE_PLACED(cradle_kit_string_new(__VA_ARGS__))
 #define cradle_kit_string_join(...) CRADLE_PLACED(cradle_kit_string_join(__VA_ARGS__))
 #define cradle_kit_string_slice(...) CRADLE_PLACED(cradle_kit_string_slice(__VA_ARGS__))
 
-/* Arrays and lists. */
 #define cradle_kit_array_new(...) CRADLE_PLACED(cradle_kit_array_new(__VA_ARGS__))
 #define cradle_kit_list_new(...) CRADLE_PLACED(cradle_kit_list_new(__VA_ARGS__))
 #define cradle_kit_list_append(...) CRADLE_PLACED(cradle_kit_list_append(__VA_ARGS__))
@@ -26,7 +23,6 @@
 #define cradle_kit_list_insert(...) CRADLE_PLACED(cradle_kit_list_insert(__VA_ARGS__))
 #define cradle_kit_list_remove(...) CRADLE_PLACED(cradle_kit_list_remove(__VA_ARGS__))
 
-/* Maps. */
 #define cradle_kit_map_new(...) CRADLE_PLACED(cradle_kit_map_new(__VA_ARGS__))
 #define cradle_kit_map_find(...) CRADLE_PLACED(cradle_kit_map_find(__VA_ARGS__))
 #define cradle_kit_map_key_at(...) CRADLE_PLACED(cradle_kit_map_key_at(__VA_ARGS__))
@@ -35,7 +31,6 @@
 #define cradle_kit_map_set(...) CRADLE_PLACED(cradle_kit_map_set(__VA_ARGS__))
 #define cradle_kit_map_remove(...) CRADLE_PLACED(cradle_kit_map_remove(__VA_ARGS__))
 
-/* Symbols. */
 #define cradle_kit_intern(...) CRADLE_PLACED(cradle_kit_intern(__VA_ARGS__))
 #define cradle_kit_intern_string(...) CRADLE_PLACED(cradle_kit_intern_string(__VA_ARGS__))
 

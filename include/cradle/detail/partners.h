@@ -1,11 +1,13 @@
-/* The functions that inline functions call in rare cases. A program does not call these; generated code calls the ones
- * that docs/jit.md names. */
+/* What the inline functions, the macros and the runtime call. A program does not call these; generated code calls the
+ * ones that docs/jit.md names. */
 #ifndef CRADLE_DETAIL_PARTNERS_H
 #define CRADLE_DETAIL_PARTNERS_H
 
 #include <cradle/object.h>
 
 CRADLE_BEGIN_DECLS
+
+struct cradle_options;
 
 /* The bytes that an object of the given size takes: rounded up, and at least the minimum. Does not collect. */
 CRADLE_INLINE size_t cradle_object_bytes(size_t size) {
@@ -19,6 +21,48 @@ CRADLE_API void cradle_safepoint_slow(cradle_mutator *mutator) CRADLE_MAY_COLLEC
 CRADLE_API CRADLE_NOINLINE uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object);
 /* For cradle_weak_get while weak slots may refer to dead objects: whether the word of a slot does. */
 CRADLE_API bool cradle_weak_is_dead(cradle_mutator *mutator, cradle_word word, bool value);
+
+/* --- stores: called by the inline parts, the slow ones only when the object's flag is set --- */
+
+/* Remembers object for the next collection. */
+CRADLE_API CRADLE_COLD void cradle_write_barrier_slow(cradle_mutator *mutator, void *object);
+/* Stores word into the slot and remembers the object for the next collection; of a large array, only the slot. */
+CRADLE_API void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word);
+/* The same, for count slots from slots on, which were written already. */
+CRADLE_API void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *slots, size_t count);
+
+/* With CRADLE_CHECKED: reports misuse in a callback, and on a thread to which the mutator is not attached. */
+CRADLE_API void cradle_check_store(cradle_mutator *mutator, const void *object);
+/* As cradle_check_store. Also reports misuse if the slot is no word of object (unless its type has a trace callback),
+ * or if the slot is for references and the value cannot be one. */
+CRADLE_API void cradle_check_slot(cradle_mutator *mutator, const void *object, const void *slot, cradle_value value);
+/* As cradle_check_slot, for count slots. */
+CRADLE_API void cradle_check_slots(cradle_mutator *mutator, const void *object, const void *to, const void *from,
+                                   size_t count);
+
+/* --- options --- */
+
+/* What cradle_options_init expands to. */
+CRADLE_API void cradle_options_init_sized(struct cradle_options *options, uint32_t version, size_t size,
+                                          size_t type_size);
+/* Whether the options agree with each other and with this library. false: error, unless NULL, names the field that must
+ * change, and why; the message reads "nursery_bytes: wants ...". Does not collect. */
+CRADLE_API bool cradle_options_check(const struct cradle_options *options, cradle_error *error);
+
+/* --- inspection --- */
+
+/* cradle_heap_dump to a function, which writes bytes of the dump and returns false if that fails; it ends the dump. */
+typedef bool (*cradle_write_function)(void *data, const void *bytes, size_t count);
+CRADLE_API bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error);
+
+/* The part of cradle_describe_address that explains. false: the heap knows nothing of the address, and the text is
+ * empty. May be called in a signal handler, for a heap of any thread. */
+typedef struct cradle_explanation {
+  char text[256];
+  uint64_t collection; /* the minor collection that the text is about; 0: none */
+} cradle_explanation;
+CRADLE_API bool cradle_explain_address(const cradle_heap *heap, const void *address, cradle_explanation *explanation,
+                                       size_t size);
 
 /* --- how code that serves any encoding of values, such as the kit, reads them; a VM reads its values itself --- */
 

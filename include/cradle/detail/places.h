@@ -7,7 +7,6 @@
 
 #if CRADLE_HAS_PLACES
 
-/* Allocation. */
 #define cradle_new(...) CRADLE_PLACED(cradle_new(__VA_ARGS__))
 #define cradle_new_uninitialized(...) CRADLE_PLACED(cradle_new_uninitialized(__VA_ARGS__))
 #define cradle_new_fast(...) CRADLE_PLACED(cradle_new_fast(__VA_ARGS__))
@@ -22,13 +21,11 @@
 #define cradle_new_with(...) CRADLE_PLACED(cradle_new_with(__VA_ARGS__))
 #define cradle_new_reserved_items(...) CRADLE_PLACED(cradle_new_reserved_items(__VA_ARGS__))
 
-/* Stores. */
 #define cradle_write_barrier(...) CRADLE_PLACED(cradle_write_barrier(__VA_ARGS__))
 #define cradle_store_value(...) CRADLE_PLACED(cradle_store_value(__VA_ARGS__))
 #define cradle_store(...) CRADLE_PLACED(cradle_store(__VA_ARGS__))
 #define cradle_copy_slots(...) CRADLE_PLACED(cradle_copy_slots(__VA_ARGS__))
 
-/* Roots. */
 #define cradle_push_word(...) CRADLE_PLACED(cradle_push_word(__VA_ARGS__))
 #define cradle_push(...) CRADLE_PLACED(cradle_push(__VA_ARGS__))
 #define cradle_pop(...) CRADLE_PLACED(cradle_pop(__VA_ARGS__))
@@ -43,7 +40,6 @@
 #define cradle_global_root_remove(...) CRADLE_PLACED(cradle_global_root_remove(__VA_ARGS__))
 #define cradle_root_callback_set(...) CRADLE_PLACED(cradle_root_callback_set(__VA_ARGS__))
 
-/* The mutator. */
 #define cradle_mutator_free(...) CRADLE_PLACED(cradle_mutator_free(__VA_ARGS__))
 #define cradle_mutator_detach(...) CRADLE_PLACED(cradle_mutator_detach(__VA_ARGS__))
 #define cradle_mutator_attach(...) CRADLE_PLACED(cradle_mutator_attach(__VA_ARGS__))
@@ -51,7 +47,6 @@
 #define cradle_no_collect_end(...) CRADLE_PLACED(cradle_no_collect_end(__VA_ARGS__))
 #define cradle_safepoint(...) CRADLE_PLACED(cradle_safepoint(__VA_ARGS__))
 
-/* Collections. */
 #define cradle_collect(...) CRADLE_PLACED(cradle_collect(__VA_ARGS__))
 #define cradle_collect_step(...) CRADLE_PLACED(cradle_collect_step(__VA_ARGS__))
 #define cradle_finalizer_queue_all(...) CRADLE_PLACED(cradle_finalizer_queue_all(__VA_ARGS__))
@@ -59,7 +54,6 @@
 #define cradle_fork_prepare(...) CRADLE_PLACED(cradle_fork_prepare(__VA_ARGS__))
 #define cradle_fork_done(...) CRADLE_PLACED(cradle_fork_done(__VA_ARGS__))
 
-/* Pins, handles and prebuilt objects. */
 #define cradle_pin(...) CRADLE_PLACED(cradle_pin(__VA_ARGS__))
 #define cradle_unpin(...) CRADLE_PLACED(cradle_unpin(__VA_ARGS__))
 #define cradle_handle_new(...) CRADLE_PLACED(cradle_handle_new(__VA_ARGS__))
@@ -69,14 +63,12 @@
 #define cradle_prebuilt_add(...) CRADLE_PLACED(cradle_prebuilt_add(__VA_ARGS__))
 #define cradle_prebuilt_remove(...) CRADLE_PLACED(cradle_prebuilt_remove(__VA_ARGS__))
 
-/* Identity and finalizers. */
 #define cradle_identity_hash(...) CRADLE_PLACED(cradle_identity_hash(__VA_ARGS__))
 #define cradle_id(...) CRADLE_PLACED(cradle_id(__VA_ARGS__))
 #define cradle_object_of_id(...) CRADLE_PLACED(cradle_object_of_id(__VA_ARGS__))
 #define cradle_finalizer_register(...) CRADLE_PLACED(cradle_finalizer_register(__VA_ARGS__))
 #define cradle_finalizer_next(...) CRADLE_PLACED(cradle_finalizer_next(__VA_ARGS__))
 
-/* Weak sets. */
 #define cradle_weak_set_new(...) CRADLE_PLACED(cradle_weak_set_new(__VA_ARGS__))
 #define cradle_weak_set_free(...) CRADLE_PLACED(cradle_weak_set_free(__VA_ARGS__))
 #define cradle_weak_set_find(...) CRADLE_PLACED(cradle_weak_set_find(__VA_ARGS__))
@@ -84,7 +76,6 @@
 #define cradle_weak_set_remove(...) CRADLE_PLACED(cradle_weak_set_remove(__VA_ARGS__))
 #define cradle_weak_set_next(...) CRADLE_PLACED(cradle_weak_set_next(__VA_ARGS__))
 
-/* The heap. */
 #define cradle_heap_free(...) CRADLE_PLACED(cradle_heap_free(__VA_ARGS__))
 #define cradle_heap_prepare(...) CRADLE_PLACED(cradle_heap_prepare(__VA_ARGS__))
 #define cradle_heap_verify(...) CRADLE_PLACED(cradle_heap_verify(__VA_ARGS__))

@@ -26,24 +26,11 @@ static bool set_room(const cradle_kit *kit, cradle_kit_list *list, size_t room) 
   return true;
 }
 
-static bool grow(const cradle_kit *kit, cradle_kit_list *list) CRADLE_MAY_COLLECT {
-  return set_room(kit, list, list->room < ROOM_LEAST ? ROOM_LEAST : 2 * list->room);
-}
-
 cradle_kit_list *cradle_kit_list_new(const cradle_kit *kit, size_t capacity) {
   cradle_kit_list *list = CRADLE_NEW(kit->mutator, cradle_kit_list, kit->first_type + CRADLE_KIT_LIST);
   if (capacity == 0 || list == NULL) return list;
   CRADLE_ROOT(kit->mutator, list);
   return set_room(kit, list, capacity) ? list : NULL;
-}
-
-bool cradle_kit_list_append_slow(const cradle_kit *kit, cradle_kit_list *list, cradle_value value) {
-  CRADLE_ROOT(kit->mutator, list);
-  CRADLE_ROOT_VALUE(kit->mutator, value);
-  if (!grow(kit, list)) return false;
-  cradle_store_value(kit->mutator, list->array, &list->array->items[list->length], value);
-  list->length++;
-  return true;
 }
 
 /* --- in the middle: many references change their slots at once --- */
@@ -52,7 +39,8 @@ bool cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t
   if (CRADLE_UNLIKELY(index > list->length)) cradle_kit_no_item(kit, "cradle_kit_list_insert", index, list->length);
   CRADLE_ROOT(kit->mutator, list);
   CRADLE_ROOT_VALUE(kit->mutator, value);
-  if (list->length == list->room && !grow(kit, list)) return false;
+  size_t more = list->room < ROOM_LEAST ? ROOM_LEAST : 2 * list->room;
+  if (list->length == list->room && !set_room(kit, list, more)) return false;
   cradle_word *items = list->array->items;
   cradle_copy_slots(kit->mutator, list->array, items + index + 1, items + index, list->length - index);
   cradle_kit_store(kit, list->array, &items[index], value);

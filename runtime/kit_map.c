@@ -30,9 +30,6 @@ CRADLE_INLINE uint32_t hash_for(const cradle_kit *kit, const cradle_kit_map *map
 static size_t slots_of(const cradle_kit_index *index) {
   return index->mask + 1;
 }
-static size_t room_of(const cradle_kit_index *index) {
-  return slots_of(index) / ROOM_SHARE;
-}
 static uint32_t *hashes_of(cradle_kit_index *index) {
   return &index->words[slots_of(index)];
 }
@@ -119,10 +116,6 @@ static bool set_room(const cradle_kit *kit, cradle_kit_map *map, size_t count) C
   return true;
 }
 
-static bool is_full(const cradle_kit_map *map) {
-  return map->index == NULL || map->used == room_of(map->index);
-}
-
 CRADLE_INLINE void add(const cradle_kit *kit, cradle_kit_map *map, cradle_value key, cradle_value value, uint32_t hash,
                        uint32_t slot) {
   cradle_kit_map_entry *entry = &map->entries->items[map->used];
@@ -165,7 +158,7 @@ bool cradle_kit_map_set(const cradle_kit *kit, cradle_kit_map *map, cradle_value
   size_t entry = search(kit, map, key, hash, &slot);
   if (entry != CRADLE_KIT_MAP_NONE)
     cradle_kit_store(kit, map->entries, &map->entries->items[entry].value, value);
-  else if (CRADLE_UNLIKELY(is_full(map)))
+  else if (CRADLE_UNLIKELY(map->index == NULL || map->used == slots_of(map->index) / ROOM_SHARE))
     return grow_and_add(kit, map, key, value, hash);
   else
     add(kit, map, key, value, hash, slot);

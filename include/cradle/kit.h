@@ -108,11 +108,14 @@ typedef struct cradle_kit_list {
 
 /* An empty list with room for capacity items. */
 CRADLE_API cradle_kit_list *cradle_kit_list_new(const cradle_kit *kit, size_t capacity) CRADLE_MAY_COLLECT;
+/* Inserts value before the item at index. It is misuse unless index <= list->length. false: memory ran out. */
+CRADLE_API bool cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value)
+    CRADLE_MAY_COLLECT;
 /* Appends a value. false: memory ran out. */
 CRADLE_INLINE bool cradle_kit_list_append(const cradle_kit *kit, cradle_kit_list *list, cradle_value value)
     CRADLE_MAY_COLLECT {
   uint64_t length = list->length;
-  if (CRADLE_UNLIKELY(length == list->room)) return cradle_kit_list_append_slow(kit, list, value);
+  if (CRADLE_UNLIKELY(length == list->room)) return cradle_kit_list_insert(kit, list, length, value);
   cradle_kit_store(kit, list->array, &list->array->items[length], value);
   list->length = length + 1;
   return true;
@@ -135,9 +138,6 @@ CRADLE_INLINE cradle_value cradle_kit_list_pop(cradle_kit_list *list) {
   *last = 0; /* needs no barrier: a zero word is no reference */
   return value;
 }
-/* Inserts value before the item at index. It is misuse unless index <= list->length. false: memory ran out. */
-CRADLE_API bool cradle_kit_list_insert(const cradle_kit *kit, cradle_kit_list *list, size_t index, cradle_value value)
-    CRADLE_MAY_COLLECT;
 /* Removes the item at index and returns it; later items move down. It is misuse unless index < list->length. */
 CRADLE_API cradle_value cradle_kit_list_remove(const cradle_kit *kit, cradle_kit_list *list, size_t index);
 

@@ -164,7 +164,7 @@ static const struct {
      "cradle_kit_string_join "
      "cradle_kit_string_slice cradle_kit_string_compare cradle_kit_string_hash cradle_kit_array_new "
      "cradle_kit_list_new "
-     "cradle_kit_list_append_slow cradle_kit_list_insert cradle_kit_list_remove "
+     "cradle_kit_list_insert cradle_kit_list_remove "
      "cradle_kit_map_new cradle_kit_map_find_slow cradle_kit_map_set cradle_kit_map_remove "
      "cradle_kit_map_next cradle_kit_intern cradle_kit_intern_string"},
 };

@@ -75,15 +75,11 @@ cradle_kit_no_item(const cradle_kit *kit, const char *function, size_t index, si
 /* --- the partners of the inline functions --- */
 
 struct cradle_kit_string;
-struct cradle_kit_list;
 struct cradle_kit_map;
 
 /* The hash of a string's bytes, never 0; computed once. */
 CRADLE_API uint64_t cradle_kit_string_hash(struct cradle_kit_string *string);
-/* cradle_kit_list_append of a list without room, and cradle_kit_map_find of all keys but immediates that are compared
- * by identity. */
-CRADLE_API CRADLE_NOINLINE bool cradle_kit_list_append_slow(const cradle_kit *kit, struct cradle_kit_list *list,
-                                                            cradle_value value) CRADLE_MAY_COLLECT;
+/* cradle_kit_map_find of all keys but immediates that are compared by identity. */
 CRADLE_API CRADLE_NOINLINE size_t cradle_kit_map_find_slow(const cradle_kit *kit, const struct cradle_kit_map *map,
                                                            cradle_value key);
 

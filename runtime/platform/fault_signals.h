@@ -10,6 +10,13 @@
 
 #include <cradle/base.h>
 
+/* Whether the registers of this machine and system are known. */
+#if defined(_WIN32) || defined(__linux__) || ((defined(__APPLE__) || defined(__FreeBSD__)) && !defined(__riscv))
+#define CRD_REGISTERS_KNOWN 1
+#else
+#define CRD_REGISTERS_KNOWN 0
+#endif
+
 /* The registers at the faulting instruction. They are the only way to find an address that the processor does not
  * accept, such as poison: the system does not report it. All zero if they are not known. */
 typedef struct crd_registers {

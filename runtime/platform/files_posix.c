@@ -13,22 +13,19 @@
 
 /* --- quiet writes --- */
 
-/* The signals that writing can raise, without those in except. */
 _Static_assert(sizeof(sigset_t) <= sizeof((crd_quiet){{0}, {0}}.before), "crd_quiet holds the masks of signals");
 
+/* The signals that writing can raise, without those in except. */
 static sigset_t raised_by_writing(const sigset_t *except) {
   sigset_t set;
   sigemptyset(&set);
-  if (!sigismember(except, SIGPIPE)) sigaddset(&set, SIGPIPE);
-  if (!sigismember(except, SIGXFSZ)) sigaddset(&set, SIGXFSZ);
+  if (except == NULL || !sigismember(except, SIGPIPE)) sigaddset(&set, SIGPIPE);
+  if (except == NULL || !sigismember(except, SIGXFSZ)) sigaddset(&set, SIGXFSZ);
   return set;
 }
 
 void crd_quiet_begin(crd_quiet *quiet) {
-  sigset_t none, block, before, pending;
-  sigemptyset(&none);
-  block = raised_by_writing(&none);
-  sigemptyset(&pending);
+  sigset_t block = raised_by_writing(NULL), before, pending;
   sigpending(&pending);
   pthread_sigmask(SIG_BLOCK, &block, &before);
   memcpy(quiet->before, &before, sizeof before);
@@ -64,42 +61,28 @@ void crd_quiet_end(const crd_quiet *quiet) {
   errno = error;
 }
 
-static ptrdiff_t write_again(int fd, const void *bytes, size_t length) {
-  ptrdiff_t written;
-  do written = write(fd, bytes, length);
-  while (written < 0 && errno == EINTR);
-  return written;
-}
-
-#if defined(F_SETNOSIGPIPE)
-/* macOS sends SIGPIPE to any thread of the process that does not block it, so the file must not raise it. */
-static ptrdiff_t write_unraised(int fd, const void *bytes, size_t length) {
-  int before = fcntl(fd, F_GETNOSIGPIPE);
-  if (before == 0) (void)fcntl(fd, F_SETNOSIGPIPE, 1);
-  ptrdiff_t written = write_again(fd, bytes, length);
-  int error = errno;
-  if (before == 0) (void)fcntl(fd, F_SETNOSIGPIPE, 0);
-  errno = error;
-  return written;
-}
-#else
-static ptrdiff_t write_unraised(int fd, const void *bytes, size_t length) {
-  return write_again(fd, bytes, length);
-}
-#endif
-
 ptrdiff_t crd_write_quietly(int fd, const void *bytes, size_t length) {
   crd_quiet quiet;
+  ptrdiff_t written;
   crd_quiet_begin(&quiet);
-  ptrdiff_t written = write_unraised(fd, bytes, length);
+#if defined(F_SETNOSIGPIPE) /* macOS: any thread that does not block SIGPIPE gets it, so the file must not raise it */
+  bool raises = fcntl(fd, F_GETNOSIGPIPE) == 0;
+  if (raises) (void)fcntl(fd, F_SETNOSIGPIPE, 1);
+#endif
+  do written = write(fd, bytes, length);
+  while (written < 0 && errno == EINTR);
+#if defined(F_SETNOSIGPIPE)
+  int error = errno;
+  if (raises) (void)fcntl(fd, F_SETNOSIGPIPE, 0);
+  errno = error;
+#endif
   crd_quiet_end(&quiet);
   return written;
 }
 
-/* Another process may have made standard error non-blocking. */
+/* Descriptors that were opened here do not block, nor does standard error if another process made it so. */
 static bool wait_for_room(int fd) {
-  struct pollfd descriptor = {.fd = fd, .events = POLLOUT};
-  return poll(&descriptor, 1, -1) >= 0 || errno == EINTR;
+  return poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1) >= 0 || errno == EINTR;
 }
 
 bool crd_write_all(int fd, const void *bytes, size_t length) {
@@ -126,12 +109,6 @@ static int above_standard(int fd) {
   return moved;
 }
 
-/* Makes writes wait, as a program expects. */
-static bool make_blocking(int fd) {
-  int flags = fcntl(fd, F_GETFL);
-  return flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0;
-}
-
 bool crd_begins_with_drive(const char *text) {
   (void)text;
   return false;
@@ -141,12 +118,7 @@ int crd_open_to_write(const char *path, int flags) {
   int opened;
   do opened = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags, 0666);
   while (opened < 0 && errno == EINTR);
-  int fd = above_standard(opened);
-  if (fd < 0 || make_blocking(fd)) return fd;
-  int error = errno;
-  close(fd);
-  errno = error;
-  return -1;
+  return above_standard(opened);
 }
 
 const char *crd_open_failure(int error) {

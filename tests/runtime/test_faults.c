@@ -14,7 +14,7 @@
 #endif
 
 #include "tests/inside.h"
-#include "runtime/platform/registers.h"
+#include "runtime/platform/fault_signals.h"
 
 static char said[32768];
 

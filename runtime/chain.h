@@ -51,4 +51,17 @@ static inline void crd_chain_settle(cradle_listener first, cradle_listener progr
   }
 }
 
+/* --- the parts: each returns NULL and leaves the options as they are where there is nothing to do, and if it cannot be
+ * opened, which it then reports --- */
+
+/* If options ask for reports of faults: the heap's faults are reported from its beginning to its end. */
+crd_link *crd_faults_open(cradle_options *options);
+/* The profile called name (the value of CRADLE_PROFILE; docs/profiler.md), which becomes the sampler of the options.
+ * Nothing to do if name is NULL. */
+crd_link *crd_profile_open(const char *name, cradle_options *options);
+/* What the user of stress, quarantine and the verifier sees on standard error: how many collections took place if they
+ * were not all (is_wanted: also if they were), that a run proved nothing, and that pages could not be protected or the
+ * heap not be verified whole. */
+crd_link *crd_stress_report_open(cradle_options *options, bool is_wanted);
+
 #endif

@@ -24,12 +24,7 @@ static int report_value(const crd_option *option, const char *text) {
 }
 
 const char *crd_environment(const char *name) {
-  return crd_has_more_rights_than_user() ? NULL : crd_variable_value(name);
-}
-
-/* An empty variable counts as not set, because shells and service files can often only empty a variable. */
-static const char *text_of(const char *name) {
-  const char *text = crd_environment(name);
+  const char *text = crd_has_more_rights_than_user() ? NULL : crd_variable_value(name);
   return text != NULL && *text != '\0' ? text : NULL;
 }
 
@@ -43,19 +38,17 @@ static bool has_keys(const crd_option *option) {
   return !names_key(option) && option + 1 < crd_options + crd_option_count && names_key(option + 1);
 }
 
-typedef struct value {
-  char copy[VALUE_BYTES];
-} value;
+typedef char value[VALUE_BYTES];
 
-static const char *cut(const char *text, size_t length, value *into) {
-  snprintf(into->copy, sizeof into->copy, "%.*s", (int)length, text);
-  return into->copy;
+static const char *cut(const char *text, size_t length, value into) {
+  snprintf(into, VALUE_BYTES, "%.*s", (int)length, text);
+  return into;
 }
 
 /* What the variable says for a key, "NAME,key"; a switch may stand alone. NULL: nothing. */
-static const char *value_of_key(const crd_option *option, value *into) {
+static const char *value_of_key(const crd_option *option, value into) {
   const char *comma = strchr(option->variable, ',');
-  const char *text = text_of(cut(option->variable, (size_t)(comma - option->variable), into));
+  const char *text = crd_environment(cut(option->variable, (size_t)(comma - option->variable), into));
   size_t length = strlen(comma);
   if (text == NULL) return NULL;
   for (text = strchr(text, ','); text != NULL; text = strchr(text + 1, ',')) {
@@ -67,8 +60,8 @@ static const char *value_of_key(const crd_option *option, value *into) {
 }
 
 /* The text that the environment has for a row, NULL: none. */
-static const char *value_of(const crd_option *option, value *into) {
-  const char *text = names_key(option) ? value_of_key(option, into) : text_of(option->variable);
+static const char *value_of(const crd_option *option, value into) {
+  const char *text = names_key(option) ? value_of_key(option, into) : crd_environment(option->variable);
   if (text == NULL && option->inherits) return value_of(option - 1, into);
   if (text == NULL || !has_keys(option) || strchr(text, ',') == NULL) return text;
   return *text == ',' ? NULL : cut(text, strcspn(text, ","), into);
@@ -76,7 +69,7 @@ static const char *value_of(const crd_option *option, value *into) {
 
 /* Reports the keys that the variable does not have. */
 static int report_keys(const crd_option *option) {
-  const char *text = text_of(option->variable);
+  const char *text = crd_environment(option->variable);
   int reports = 0;
   if (text == NULL) return 0;
   for (text = strchr(text, ','); text != NULL; text = strchr(text + 1, ',')) {
@@ -95,10 +88,10 @@ static int report_keys(const crd_option *option) {
 
 static int overlay(const crd_option *option, cradle_options *options) {
   value value;
-  const char *text = value_of(option, &value);
+  const char *text = value_of(option, value);
   int reports = has_keys(option) ? report_keys(option) : 0;
   if (text == NULL || crd_option_set(option, text, options)) return reports;
-  if (option->inherits && value_of_key(option, &value) == NULL) return reports; /* it is the row before that says so */
+  if (option->inherits && value_of_key(option, value) == NULL) return reports; /* it is the row before that says so */
   return reports + report_value(option, text);
 }
 
@@ -144,7 +137,7 @@ static bool is_same(const crd_option *option, const cradle_options *a, const cra
 static void put_name(const overlaid *all, char words[NAME_BYTES], const char *field) {
   const crd_option *option = row_of(field);
   value value;
-  bool programs = option != NULL && value_of(option, &value) == NULL && !is_same(option, &all->before, &all->defaults);
+  bool programs = option != NULL && value_of(option, value) == NULL && !is_same(option, &all->before, &all->defaults);
   if (programs)
     snprintf(words, NAME_BYTES, "the program's %s (%s)", field, option->variable);
   else
@@ -155,7 +148,7 @@ static void put_name(const overlaid *all, char words[NAME_BYTES], const char *fi
 static int report_fault(const overlaid *all, const crd_option *option, const cradle_error *fault, const char *then) {
   char other[NAME_BYTES] = "", limit[NAME_BYTES] = "";
   value value;
-  const char *text = value_of(option, &value), *space = fault->other != NULL ? " " : "";
+  const char *text = value_of(option, value), *space = fault->other != NULL ? " " : "";
   if (fault->other != NULL) put_name(all, other, fault->other);
   if (fault->limit != NULL) snprintf(limit, sizeof limit, "; %s %ju", fault->limit, (uintmax_t)fault->accepted);
   if (text == NULL)
@@ -187,13 +180,11 @@ static int settle(overlaid *all) {
 
 /* If the user asks for a quarantine, faults are reported too. */
 static void report_faults_of_quarantine(const cradle_options *before, cradle_options *options) {
-  bool asked = text_of("CRADLE_QUARANTINE") != NULL || before->quarantine == 0;
-  if (options->quarantine != 0 && asked && text_of("CRADLE_FAULTS") == NULL) options->fault_report = true;
+  bool asked = crd_environment("CRADLE_QUARANTINE") != NULL || before->quarantine == 0;
+  if (options->quarantine != 0 && asked && crd_environment("CRADLE_FAULTS") == NULL) options->fault_report = true;
 }
 
 int crd_options_from_environment(cradle_options *options) {
-  /* Options of another version of the headers: heap creation will report it. */
-  if (options == NULL || options->size != sizeof *options) return 0;
   overlaid all = {.options = options, .before = *options};
   int reports = 0;
   cradle_options_init(&all.defaults);

@@ -1,6 +1,18 @@
-#include "runtime/faults.h"
+/* Reports of faults: if a program dies because it used a stale reference, a message first says which.
+ *
+ * [faults.1] The handler reports a fault and passes it on to the handler that was installed before it, or to the
+ *            signal's default, so that the program dies as it would have. A fault that no heap knows anything about is
+ *            passed on without a message. While one thread reports, other threads that fault wait, at most a second.
+ * [faults.2] The process has one handler and one list of heaps that the handler asks. The first such heap installs the
+ *            handler, and the last one removes it, unless the program installed a handler of its own later: then this
+ *            handler stays, because the later one may call it. If the program has gone back to the default, to ignoring
+ *            or to the handler before this one, nobody calls this handler any more, and the next heap installs it
+ *            again. A heap that ends waits for a report on another thread, which may be asking this heap.
+ * [faults.3] The handler calls only functions that are safe in a signal handler. backtrace() is safe after its first
+ *            call, which is made when the heap starts.
+ */
+#include "runtime/chain.h"
 
-#include <cradle/inspect.h>
 #include <cradle/statistics.h>
 
 #include "gc/base/text.h"
@@ -41,8 +53,8 @@ static size_t heap_count;
 static crd_lock lock;
 static int reporting;      /* the process while a thread of it reports */
 static uintptr_t reporter; /* that thread */
-static uintptr_t
-    reported_at[2]; /* address and program counter of the last report: a handler may return to the same fault */
+/* Address and program counter of the last report: a handler may return to the same fault. */
+static uintptr_t reported_at[2];
 
 static void write_line(crd_text *of) {
   of->buffer[of->length++] = '\n';
@@ -249,15 +261,13 @@ static void put_in_list(crd_faults *from, crd_faults *to) {
 
 static void end(void *part) {
   crd_faults *faults = part;
-  if (faults->link.heap == NULL) {
-    free(faults);
-    return;
+  if (faults->link.heap != NULL) {
+    crd_lock_take(&lock);
+    put_in_list(faults, NULL);
+    if (heap_count == 0) crd_fault_signals_remove(); /* [faults.2] */
+    crd_lock_release(&lock);
+    wait_for_report();
   }
-  crd_lock_take(&lock);
-  put_in_list(faults, NULL);
-  if (heap_count == 0) crd_fault_signals_remove(); /* [faults.2] */
-  crd_lock_release(&lock);
-  wait_for_report();
   free(faults);
 }
 

@@ -149,7 +149,7 @@ static void begin(void *part) {
 }
 
 static void write_rest(crd_log *log) {
-  if (!crd_lock_try_here(&log->lock)) return;
+  if (!crd_lock_try(&log->lock, false)) return;
   log->writer.file.unbuffered = true;
   if (is_totals(log)) write_latest(log);
   crd_log_file_flush(&log->writer.file);
@@ -163,7 +163,7 @@ static crd_lock all_lock;
 static bool registered;
 
 static void write_all_at_exit(void) {
-  if (!crd_lock_try(&all_lock)) return;
+  if (!crd_lock_try(&all_lock, true)) return;
   registered = false; /* a heap that starts later, in a child of fork or in an exit handler, registers again */
   for (crd_log *log = all; log != NULL; log = log->next) write_rest(log);
   crd_lock_release(&all_lock);
@@ -260,7 +260,7 @@ static crd_log *start(crd_log_kind kind, const char *name, selection chosen, cra
 }
 
 crd_link *crd_log_open(const char *text, cradle_options *options) {
-  if (text == NULL || *text == '\0') return NULL;
+  if (text == NULL) return NULL;
   const char *colon = crd_begins_with_drive(text) ? NULL : strchr(text, ':');
   selection chosen = parse_words(colon != NULL ? text : ":");
   const char *name = colon != NULL ? colon + 1 : text;

@@ -15,7 +15,7 @@
 typedef struct crd_log crd_log;
 
 /* Opens the log that text asks for (the value of CRADLE_LOG; docs/logging.md), writes its head, and adds it to the
- * listeners of the options. NULL if text is NULL or empty, and if the log cannot be opened, which was then reported;
+ * listeners of the options. NULL if text is NULL, and if the log cannot be opened, which was then reported;
  * the program goes on without a log. */
 crd_link *crd_log_open(const char *text, cradle_options *options);
 

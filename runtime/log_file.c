@@ -46,16 +46,7 @@ static void empty_if_alone(crd_log_file *file) {
   crd_file_lock_shared(file->fd);
 }
 
-static bool open_path(crd_log_file *file) {
-  file->fd = crd_open_to_write(file->path, O_CREAT | O_APPEND);
-  if (file->fd < 0) return false;
-  file->interactive = crd_file_is_terminal(file->fd);
-  return true;
-}
-
 static bool open_target(crd_log_file *file) {
-  file->owner = crd_process_number();
-  file->length = 0;
   if (strcmp(file->name, "-") == 0) {
     file->fd = CRD_STANDARD_ERROR;
     file->interactive = true;
@@ -64,7 +55,9 @@ static bool open_target(crd_log_file *file) {
   }
   free(file->path);
   file->path = path_with_pid(file->name);
-  if (file->path != NULL && open_path(file)) {
+  if (file->path != NULL) file->fd = crd_open_to_write(file->path, O_CREAT | O_APPEND);
+  if (file->fd >= 0) {
+    file->interactive = crd_file_is_terminal(file->fd);
     empty_if_alone(file);
     return true;
   }
@@ -78,9 +71,8 @@ bool crd_log_file_open(crd_log_file *file, const char *name, const char *variabl
   file->variable = variable;
   file->noun = noun;
   file->ours = crd_fork_mark_new();
-  file->path = NULL;
+  file->owner = crd_process_number();
   file->fd = -1;
-  file->interactive = file->unbuffered = file->stopped = false;
   file->name = strdup(name);
   if (file->name == NULL) crd_report("%s: no memory for the %s", variable, noun);
   bool opened = file->name != NULL && open_target(file);
@@ -131,10 +123,9 @@ bool crd_log_file_renew(crd_log_file *file) {
 /* --- writing --- */
 
 static void stop(crd_log_file *file) {
-  const char *reason = strerror(errno);
   file->stopped = true;
   if (file->fd != CRD_STANDARD_ERROR)
-    crd_report("%s: %s: %s; the %s stops", file->variable, file->path, reason, file->noun);
+    crd_report("%s: %s: %s; the %s stops", file->variable, file->path, strerror(errno), file->noun);
   close_descriptor(file);
 }
 

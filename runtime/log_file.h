@@ -36,8 +36,8 @@ typedef struct crd_log_file {
   char buffer[CRD_LOG_BUFFER_BYTES];
 } crd_log_file;
 
-/* Opens the file called name, in which each %d is replaced by the process's number; "-" is standard error. Empties the
- * file, unless this process has written to it before or another process is writing it now. false: it
+/* Opens file, which is all zero, under the name, in which each %d is replaced by the process's number; "-" is standard
+ * error. Empties it, unless this process has written to it before or another process is writing it now. false: it
  * failed, and an error was reported. */
 bool crd_log_file_open(crd_log_file *file, const char *name, const char *variable, const char *noun);
 /* Writes the rest of the buffer and closes the file. */
@@ -92,11 +92,6 @@ static inline void put_hex(crd_log_file *file, uint64_t number) {
   do *--first = "0123456789abcdef"[number & 15];
   while ((number >>= 4) != 0);
   crd_log_file_put(file, first, (size_t)(digits + sizeof digits - first));
-}
-
-/* Seconds, to the nanosecond. */
-static inline void put_seconds(crd_log_file *file, uint64_t ns) {
-  put_scaled(file, ns, 9, 0);
 }
 
 /* A number from 0 to 1. */

@@ -19,7 +19,7 @@ static void put_value(crd_log_file *file, const crd_field *field, const void *ba
   switch (field->type) {
   case CRD_FIELD_NUMBER:
   case CRD_FIELD_BYTES: put_number(file, crd_field_number(field, base)); return;
-  case CRD_FIELD_NS: put_seconds(file, crd_field_number(field, base)); return;
+  case CRD_FIELD_NS: put_scaled(file, crd_field_number(field, base), 9, 0); return; /* seconds */
   case CRD_FIELD_SHARE: put_share(file, crd_field_share(field, base)); return;
   case CRD_FIELD_TEXT:
   case CRD_FIELD_WORD: put(file, crd_field_text(field, base)); return;

@@ -71,24 +71,16 @@ static int unit_shift(const char *unit) {
   return 10 * (int)(letter - letters + 1);
 }
 
-static bool scale(uint64_t whole, double fraction, int shift, size_t *bytes) {
-  if (shift < 0 || (shift == 0 && fraction != 0)) return false;
-  uint64_t part = (uint64_t)(fraction * (double)((uint64_t)1 << shift));
-  if (whole > SIZE_MAX >> shift) return false;
-  *bytes = ((size_t)whole << shift) + part; /* part is below one unit */
-  return true;
-}
-
-bool crd_parse_size(const char *text, size_t *bytes) {
+bool crd_parse_size(const char *text, uint64_t *bytes) {
   uint64_t whole;
   double fraction;
-  size_t result;
-  if (text == NULL || !parse_decimal(&text, &whole, &fraction)) return false;
-  bool spaced = *text == ' ';
-  while (*text == ' ') text++;
-  if (spaced && *text == '\0') return false;
-  if (!scale(whole, fraction, unit_shift(text), &result)) return false;
-  *bytes = result;
+  if (!parse_decimal(&text, &whole, &fraction)) return false;
+  size_t blanks = strspn(text, " ");
+  text += blanks;
+  int shift = unit_shift(text);
+  if (shift < 0 || (blanks != 0 && *text == '\0')) return false;
+  if ((shift == 0 && fraction != 0) || whole > UINT64_MAX >> shift) return false;
+  *bytes = (whole << shift) + (uint64_t)(fraction * (double)((uint64_t)1 << shift)); /* the fraction is below 1 */
   return true;
 }
 
@@ -125,48 +117,35 @@ static bool parse_choice(const crd_option *option, const char *text, uint64_t *n
   return false;
 }
 
-/* Draws a seed: any number but 0 that is hard to predict. It is drawn once in a process, so that one setting repeats
- * the run of all its heaps. */
-static uint64_t drawn_seed(void) {
-  static uint64_t drawn; /* 0: not drawn so far */
-  uint64_t now = crd_unix_time_ns();
-  uint64_t before = 0,
-           seed = now / 1000000000u * 1000000007u ^ now % 1000000000u ^ (uint64_t)crd_process_number() << 20;
-  seed = (seed & UINT32_MAX) | 1;
-  return __atomic_compare_exchange_n(&drawn, &before, seed, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ? seed : before;
-}
-
+/* Draws a seed, any number but 0 that is hard to predict: once in a process, so that one setting repeats the run of all
+ * its heaps. */
 static bool draw(const crd_option *option, uint64_t *seed) {
-  *seed = drawn_seed();
+  static uint64_t drawn; /* 0: not drawn so far */
+  uint64_t now = crd_unix_time_ns(), before = 0;
+  *seed = now / 1000000000u * 1000000007u ^ now % 1000000000u ^ (uint64_t)crd_process_number() << 20;
+  *seed = (*seed & UINT32_MAX) | 1;
+  if (!__atomic_compare_exchange_n(&drawn, &before, *seed, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) *seed = before;
   crd_report("%s=%ju was drawn; set it to repeat this run", option->variable, (uintmax_t)*seed);
   return true;
 }
 
 /* --- values --- */
 
-#define AUTO_MAJOR 2
-#define AUTO_TIMES 4
-#define AUTO_QUARANTINE 8
-
-/* The rows of the other fields come later, so a value that the user gives them wins. */
+/* CRADLE_STRESS=auto, as the table says. The rows of the other fields come later, so what the user gives them wins. */
 static bool stress_by_itself(cradle_options *options, uint64_t *period) {
   *period = 1;
   if (options->gc == CRADLE_GC_OFF) return true; /* stress is then put aside, and nothing else should be */
-  options->stress_major = AUTO_MAJOR;
-  options->stress_times = AUTO_TIMES;
-  if (options->quarantine == 0) options->quarantine = AUTO_QUARANTINE;
+  options->stress_major = 2;
+  options->stress_times = 4;
+  if (options->quarantine == 0) options->quarantine = 8;
   options->verify = true;
   return true;
 }
 
 static bool parse(const crd_option *option, const char *text, cradle_options *options, uint64_t *number) {
-  size_t bytes = 0;
   *number = 0;
   switch (option->type) {
-  case CRD_OPTION_SIZE:
-    if (!crd_parse_size(text, &bytes)) return false;
-    *number = bytes;
-    return true;
+  case CRD_OPTION_SIZE: return crd_parse_size(text, number);
   case CRD_OPTION_FACTOR: return parse_factor(text, number);
   case CRD_OPTION_TIME: return parse_time(text, number);
   case CRD_OPTION_CHOICE: return parse_choice(option, text, number);

@@ -1,11 +1,12 @@
-/* The allocation profile: writes the samples as JSON lines, as they come. tools/cradle-report adds them up.
+/* The allocation profile of a heap: its samples as JSON lines, as they come. tools/cradle-report adds them up.
  *
  *     {"t":...,"heap":"4711.1","event":"sample","number":7,"type_name":"pair","bytes":24,"weight_bytes":524288,
  *      "same":1,"frames":[["eval","lisp.c",31]]}
  *     {"t":...,"heap":"4711.1","event":"fate","number":7,"survived":1}
+ *
+ * [profile.1] A profile is a log (runtime/log.h): it shares that one's file, head, lock and ends.
+ * [profile.2] A sample's stack is the first frames of the stack before it in the file, and then frames of its own.
  */
-#include "runtime/profile.h"
-
 #include "runtime/log.h"
 #include "runtime/report.h"
 
@@ -24,7 +25,7 @@ typedef struct crd_profile {
   cradle_frame frames[CRADLE_FRAMES_MAX];
 } crd_profile;
 
-/* --- stacks: each begins with the outermost frames that it shares with the one before [profile.2] --- */
+/* --- stacks [profile.2] --- */
 
 /* FNV-1a, 64 bits (Fowler, Noll and Vo); NULL counts as "". */
 static uint64_t hash_text(uint64_t hash, const char *text) {
@@ -151,11 +152,9 @@ static void settled(void *data, const cradle_sample *sample, cradle_fate fate) {
 }
 
 crd_link *crd_profile_open(const char *name, cradle_options *options) {
-  if (name == NULL || *name == '\0') return NULL;
+  if (name == NULL) return NULL;
   if (options->sampler.sampled != NULL) {
-    crd_report("CRADLE_PROFILE=%.200s: the program samples its allocations itself; there will be no "
-               "profile",
-               name);
+    crd_report("CRADLE_PROFILE=%.200s: the program samples its allocations itself; there will be no profile", name);
     return NULL;
   }
   crd_profile *profile = calloc(1, sizeof *profile);

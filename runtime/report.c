@@ -13,8 +13,7 @@
 #define REPORT_MAX_BYTES 600
 #define LOCK_ATTEMPTS 1000
 
-/* over: also from a thread of another process, which does not exist here. */
-static bool try_to_take(crd_lock *lock, bool over) {
+bool crd_lock_try(crd_lock *lock, bool over) {
   int self = crd_process_number();
   for (int i = 0; i < LOCK_ATTEMPTS; i++) {
     int holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
@@ -27,17 +26,9 @@ static bool try_to_take(crd_lock *lock, bool over) {
   return false;
 }
 
-bool crd_lock_try_here(crd_lock *lock) {
-  return try_to_take(lock, false);
-}
-
-bool crd_lock_try(crd_lock *lock) {
-  return try_to_take(lock, true);
-}
-
 /* Sleeps between attempts, because the holder may be waiting for a disk. */
 void crd_lock_take(crd_lock *lock) {
-  while (!crd_lock_try(lock)) crd_thread_rest();
+  while (!crd_lock_try(lock, true)) crd_thread_rest();
 }
 
 void crd_lock_release(crd_lock *lock) {

@@ -2,10 +2,7 @@
 #include <cradle/runtime.h>
 
 #include "runtime/environment.h"
-#include "runtime/faults.h"
 #include "runtime/log.h"
-#include "runtime/profile.h"
-#include "runtime/stress_report.h"
 
 #include <string.h>
 

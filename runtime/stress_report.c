@@ -1,4 +1,4 @@
-#include "runtime/stress_report.h"
+#include "runtime/chain.h"
 
 #include "runtime/report.h"
 
@@ -26,7 +26,9 @@ static void tell(const crd_stress_report *report, uint64_t wanted, uint64_t took
 }
 
 /* That quarantine or verifier did less than asked may happen at every collection; a line is reported once. */
-static void hear_note(crd_stress_report *report, const cradle_event *event) {
+static void hear(void *data, const cradle_event *event) {
+  crd_stress_report *report = data;
+  if (event->kind != CRADLE_EVENT_NOTE) return;
   const char *text = event->u.note.text;
   uint64_t wanted = event->u.note.wanted, got = event->u.note.got;
   switch (event->u.note.about) {
@@ -36,11 +38,6 @@ static void hear_note(crd_stress_report *report, const cradle_event *event) {
   case CRADLE_NOTE_STRESS_COLLECTIONS: tell(report, wanted, got); break;
   case CRADLE_NOTE_STRESS_VERIFIED: report->verified_of = wanted, report->verified = got; break;
   }
-}
-
-static void hear(void *data, const cradle_event *event) {
-  crd_stress_report *report = data;
-  if (event->kind == CRADLE_EVENT_NOTE) hear_note(report, event);
 }
 
 crd_link *crd_stress_report_open(cradle_options *options, bool is_wanted) {

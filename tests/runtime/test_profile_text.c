@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "runtime/profile.h"
+#include "runtime/chain.h"
 #include "tests/support/folder.h"
 #include "tests/support/refused_memory.h"
 

@@ -6,7 +6,7 @@
 #include <cradle/runtime.h>
 
 #include "runtime/report.h"
-#include "runtime/stress_report.h"
+#include "runtime/chain.h"
 #include "tests/support/refused_memory.h"
 
 #include <fcntl.h>
@@ -78,17 +78,17 @@ static void a_heaps_lock_is_left_to_the_process_that_holds_it(void **state) {
   crd_lock lock = {0};
   (void)state;
   yields = 0;
-  assert_true(crd_lock_try_here(&lock));
+  assert_true(crd_lock_try(&lock, false));
   assert_int_equal(lock.holder, getpid());
   assert_int_equal(yields, 0);
-  assert_false(crd_lock_try_here(&lock)); /* it gave up after a while */
+  assert_false(crd_lock_try(&lock, false)); /* it gave up after a while */
   assert_true(yields > 100);
   assert_int_equal(lock.holder, getpid());
   crd_lock_release(&lock);
   assert_int_equal(lock.holder, 0);
   lock.holder = getpid() + 1;
   yields = 0;
-  assert_false(crd_lock_try_here(&lock));
+  assert_false(crd_lock_try(&lock, false));
   assert_int_equal(yields, 0);
   assert_int_equal(lock.holder, getpid() + 1);
   crd_lock_take(&lock);
@@ -103,10 +103,10 @@ static void a_lock_of_the_process_is_taken_over_from_another(void **state) {
   crd_lock lock = {getpid() + 1};
   (void)state;
   yields = 0;
-  assert_true(crd_lock_try(&lock));
+  assert_true(crd_lock_try(&lock, true));
   assert_int_equal(lock.holder, getpid());
   assert_int_equal(yields, 0);
-  assert_false(crd_lock_try(&lock));
+  assert_false(crd_lock_try(&lock, true));
   assert_true(yields > 100);
   crd_lock_release(&lock);
   assert_int_equal(lock.holder, 0);

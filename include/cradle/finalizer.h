@@ -42,7 +42,7 @@ CRADLE_API bool cradle_finalizer_register(cradle_mutator *mutator, void *object,
 /* Takes the next object out of a queue and returns it; NULL: the queue is empty. */
 CRADLE_API void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t queue);
 /* For the end of a program: does a major collection, which queues the dead objects as always, and then puts all other
- * registered objects into their queues, the last registered first. Weak slots that refer to those others keep them. */
+ * registered objects into their queues, the last registered first. Weak slots keep referring to those others. */
 CRADLE_API void cradle_finalizer_queue_all(cradle_mutator *mutator) CRADLE_MAY_COLLECT;
 
 /* Reports bytes that were allocated outside the heap for young objects with an external size. They make the next minor

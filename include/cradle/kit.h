@@ -3,7 +3,7 @@
  *
  * The kit's objects are objects of the heap like the program's own. Their contents are values in the heap's encoding,
  * whatever that is; with plain references a list is a list of references. The structures are public so that reading is
- * inline. Write to them only through the functions, but to a symbol's value and an array's items with
+ * inline. Write to them only through the functions; a symbol's value and an array's items are stored with
  * cradle_store_value.
  *
  *   [kit.1] A function that may collect says so, and roots its own arguments. Nothing else here collects, or needs
@@ -62,8 +62,8 @@ CRADLE_API CRADLE_RESULT_MATTERS uint32_t cradle_kit_add_types(cradle_heap *heap
 
 /* A hash of bytes, never 0. It does not defend against keys that are chosen to collide. */
 CRADLE_API uint64_t cradle_kit_hash_bytes(const void *bytes, size_t length);
-/* The hash for comparison by identity, for hash functions of the program's own. Strings and symbols are hashed by their
- * bytes, other objects by cradle_identity_hash. */
+/* The hash for comparison by identity, for hash functions of the program's own; it does not change when objects move.
+ * Strings and symbols are hashed by their bytes, other objects by cradle_identity_hash. */
 CRADLE_API uint64_t cradle_kit_hash_identity(const cradle_kit *kit, cradle_value value);
 
 /* --- strings: immutable bytes --- */
@@ -250,7 +250,7 @@ typedef struct cradle_kit_symbol {
 /* Returns the symbol with that name, and makes it if there is none. The bytes of the name lie outside the heap. */
 CRADLE_API cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,
                                                 size_t length) CRADLE_MAY_COLLECT;
-/* As cradle_kit_intern, with a string, which becomes the name of a new symbol: the only such string for its content. */
+/* As cradle_kit_intern, with a string, which becomes the name of a new symbol. Names can be compared by address. */
 CRADLE_API cradle_kit_symbol *cradle_kit_intern_string(const cradle_kit *kit, cradle_weak_set *symbols,
                                                        cradle_kit_string *name) CRADLE_MAY_COLLECT;
 

@@ -98,7 +98,8 @@ CRADLE_INLINE void cradle_safepoint(cradle_mutator *mutator) CRADLE_MAY_COLLECT 
 CRADLE_API void cradle_safepoint_request(cradle_mutator *mutator);
 
 /* A region in which nothing may collect: allocation, polls and explicit collections are misuse until the matching end.
- * Regions nest. In a function's outermost one, clang's -Wthread-safety finds early returns and what may collect. */
+ * Regions nest. In the outermost region of a function, clang's -Wthread-safety finds early returns and calls that may
+ * collect. Neither function collects. */
 CRADLE_API void cradle_no_collect_begin(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 CRADLE_API void cradle_no_collect_end(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
 

@@ -145,8 +145,9 @@ typedef struct cradle_options {
   double major_growth;
   size_t major_min_bytes; /* the threshold is at least this; 0: 8 base nurseries */
   size_t major_max_delta; /* the threshold is at most this far above what survived; 0: an eighth of the memory */
-  /* a major collection also begins when the last one is so old, which is looked at when the nursery is full, so that
-   * the memory of a spike goes back (docs/tuning.md): 10 s by default, more where little is freed. 0: never by age */
+  /* a major collection also begins when the last one is older than this, so that the memory of a spike goes back; the
+   * age is looked at when the nursery is full (docs/tuning.md). 10 s by default, longer while little is freed. 0: never
+   * by age */
   uint64_t major_age_ns;
   /* the maximum heap: arenas, large objects, the nursery and its promotion reserve together. 0: three quarters of
    * hardware.group_bytes, because a full cgroup kills its processes; without such a cgroup, no maximum */

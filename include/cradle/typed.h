@@ -11,8 +11,8 @@
  * as the nursery has room, neither line makes a call.
  *
  * The type's descriptor must agree with the structure: its size is sizeof(structure), its item_size the size of an
- * item, its length_offset the offset of the length. cradle/new.h says when that is checked; of what is carved out of a
- * reservation, with CRADLE_CHECKED=1 only. NULL: memory ran out. Arguments are evaluated once.
+ * item, its length_offset the offset of the length. cradle/new.h says when that is checked; in a reservation it is with
+ * CRADLE_CHECKED=1 only. NULL: memory ran out. Arguments are evaluated once.
  */
 #ifndef CRADLE_TYPED_H
 #define CRADLE_TYPED_H

@@ -18,9 +18,10 @@
  * Order. For the program, all weak slots to dead objects become zero at once, before any finalizer runs. An object that
  * a finalizer brings back is no longer in any weak slot, but still in ephemerons of which it is the key.
  *
- * Cost. A weak slot or a pair costs a few nanoseconds at its first minor collection and in each major collection;
- * one that was stored into is looked at by the next minor collection. A chain of ephemerons takes linear time in any
- * order. For tables that only intern, use weak sets (cradle/weak_set.h).
+ * Cost. A weak slot or a pair costs a few nanoseconds at its first minor collection and in each major collection. After
+ * a store into an old object, the next minor collection looks at all of these words in it; of a large array, only at
+ * those that were stored into. A chain of ephemerons takes linear time in any order. For tables that only intern, use
+ * weak sets (cradle/weak_set.h).
  *
  * When the heap is freed nothing happens to weak slots and ephemerons. No function here collects.
  */

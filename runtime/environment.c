@@ -107,12 +107,6 @@ static void look_at_name(void *reports, const char *entry) {
                                 nearest->variable);
 }
 
-static int report_slips(void) {
-  int reports = 0;
-  if (!crd_has_more_rights_than_user()) crd_each_variable(look_at_name, &reports);
-  return reports;
-}
-
 /* --- what does not go together --- */
 
 /* The options to be checked, and who chose which value. */
@@ -192,5 +186,6 @@ int crd_options_from_environment(cradle_options *options) {
     if (crd_options[i].variable != NULL) reports += overlay(&crd_options[i], options);
   reports += settle(&all);
   report_faults_of_quarantine(&all.before, options);
-  return reports + report_slips();
+  if (!crd_has_more_rights_than_user()) crd_each_variable(look_at_name, &reports);
+  return reports;
 }

@@ -19,7 +19,6 @@
 #define FORMAT_VERSION 1
 
 static const crd_sink *const sinks[] = {&crd_sink_text, &crd_sink_json, &crd_sink_line};
-enum { SINK_COUNT = sizeof sinks / sizeof sinks[0] };
 
 /* What asks for a log. */
 typedef enum crd_log_kind { KIND_LOG, KIND_PROFILE, KIND_TOTALS, KINDS } crd_log_kind;
@@ -82,22 +81,17 @@ static void write_event(crd_log *log, const cradle_event *event) {
 
 /* --- the head: always written, because without the unit that it gives, timestamps mean nothing --- */
 
-/* The time of the process's first head; now, if this is the first. */
-static uint64_t time_of_first_head(uint64_t now) {
-  static uint64_t first; /* [log.2] */
-  uint64_t none = 0;
-  bool is_first = __atomic_compare_exchange_n(&first, &none, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-  return is_first ? now : none;
-}
-
 static void write_head(crd_log *log) {
+  static uint64_t first; /* the time of the process's first head [log.2] */
   crd_log_writer *writer = &log->writer;
   uint64_t now = crd_platform_now_ns(), unix_ns = crd_unix_time_ns();
   if (now > writer->time_ns)
     writer->time_ns = now;
   else
     unix_ns += writer->time_ns - now;
-  writer->start_ns = time_of_first_head(now);
+  writer->start_ns = 0;
+  if (__atomic_compare_exchange_n(&first, &writer->start_ns, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    writer->start_ns = now;
   writer->process = (uint64_t)crd_process_number();
   snprintf(writer->label, sizeof writer->label, "%ju.%ju", (uintmax_t)writer->process, (uintmax_t)writer->heap);
   if (log->chosen.sink->is_for_reading) writer->file.unbuffered |= !writer->file.regular;
@@ -136,22 +130,20 @@ static void listen(void *data, const cradle_event *event) {
   crd_lock_release(&log->lock);
 }
 
-/* The totals of a heap that is alive at the end of the process; a heap that ends even later has none. */
-static void write_latest(crd_log *log) {
-  const cradle_event end = {.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed = {&log->latest}};
-  handle(log, &end);
-  log->chosen.sections = 0;
-}
-
 static void begin(void *part) {
   crd_log *log = part;
   if (is_totals(log)) cradle_heap_statistics(log->link.heap, &log->latest, sizeof log->latest);
 }
 
+/* The totals of a heap that is alive now are written; a heap that ends even later has none. */
 static void write_rest(crd_log *log) {
+  const cradle_event end = {.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed = {&log->latest}};
   if (!crd_lock_try(&log->lock, false)) return;
   log->writer.file.unbuffered = true;
-  if (is_totals(log)) write_latest(log);
+  if (is_totals(log)) {
+    handle(log, &end);
+    log->chosen.sections = 0;
+  }
   crd_log_file_flush(&log->writer.file);
   crd_lock_release(&log->lock);
 }
@@ -192,7 +184,7 @@ static void end(void *part) {
 /* --- what CRADLE_LOG says --- */
 
 static const crd_sink *sink_named(const char *name, size_t length) {
-  for (int i = 0; i < SINK_COUNT; i++)
+  for (size_t i = 0; i < sizeof sinks / sizeof *sinks; i++)
     if (strlen(sinks[i]->name) == length && memcmp(sinks[i]->name, name, length) == 0) return sinks[i];
   return NULL;
 }
@@ -236,14 +228,9 @@ static selection parse_words(const char *words) {
   return chosen;
 }
 
-/* The process's n-th heap that has a log of the kind has the number n. */
-static uint64_t next_heap(crd_log_kind kind) {
-  static uint64_t heaps[KINDS]; /* [log.2] */
-  return __atomic_add_fetch(&heaps[kind], 1, __ATOMIC_RELAXED);
-}
-
 /* Opens the file and begins the log. NULL: that failed, and was reported. */
 static crd_log *start(crd_log_kind kind, const char *name, selection chosen, cradle_options *options) {
+  static uint64_t heaps[KINDS]; /* with such a log, in this process [log.2] */
   crd_log *log = calloc(1, sizeof *log);
   if (log == NULL) crd_report("%s: no memory for the %s", kinds[kind].variable, kinds[kind].noun);
   if (log == NULL || !crd_log_file_open(&log->writer.file, name, kinds[kind].variable, kinds[kind].noun)) {
@@ -252,7 +239,7 @@ static crd_log *start(crd_log_kind kind, const char *name, selection chosen, cra
   }
   log->chosen = chosen;
   log->link = (crd_link){listen, end, begin, .part = log};
-  log->writer.heap = next_heap(kind);
+  log->writer.heap = __atomic_add_fetch(&heaps[kind], 1, __ATOMIC_RELAXED);
   write_head(log);
   enter(log);
   (void)crd_link_add(&log->link, options);

@@ -22,15 +22,9 @@ static char *path_with_pid(const char *name) {
   for (const char *p = name; (p = strstr(p, "%d")) != NULL; p += 2) bytes += PID_BYTES;
   char *path = malloc(bytes), *end = path;
   if (path == NULL) return NULL;
-  while (*name != '\0') {
-    if (strncmp(name, "%d", 2) != 0) {
-      *end++ = *name++;
-      continue;
-    }
-    end += sprintf(end, "%d", crd_process_number());
-    name += 2;
-  }
-  *end = '\0';
+  for (const char *p; (p = strstr(name, "%d")) != NULL; name = p + 2)
+    end += sprintf(end, "%.*s%d", (int)(p - name), name, crd_process_number());
+  strcpy(end, name);
   return path;
 }
 

@@ -43,12 +43,6 @@ typedef struct said {
 static said *all_said;
 static crd_lock said_lock;
 
-static bool was_said(const char *text) {
-  for (const said *one = all_said; one != NULL; one = one->next)
-    if (strcmp(one->text, text) == 0) return true;
-  return false;
-}
-
 /* If memory runs out, the text is not remembered, and may be written again. */
 static void remember(const char *text) {
   size_t bytes = strlen(text) + 1;
@@ -61,10 +55,11 @@ static void remember(const char *text) {
 
 bool crd_first_time(const char *text) {
   crd_lock_take(&said_lock);
-  bool first = !was_said(text);
-  if (first) remember(text);
+  const said *one = all_said;
+  while (one != NULL && strcmp(one->text, text) != 0) one = one->next;
+  if (one == NULL) remember(text);
   crd_lock_release(&said_lock);
-  return first;
+  return one == NULL;
 }
 
 int crd_report(const char *format, ...) {

@@ -1,6 +1,7 @@
 #include "gc/collect.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "gc/base/probes.h"
 #include "gc/death/services.h"
@@ -125,7 +126,8 @@ static bool is_short_of_reserve(const cradle_heap *heap) {
 static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin, cradle_event *event)
     CRADLE_MAY_COLLECT {
   heap->last_cause = cause;
-  *event = (cradle_event){.kind = CRADLE_EVENT_MINOR_END};
+  event->kind = CRADLE_EVENT_MINOR_END;
+  memset(&event->u.minor, 0, sizeof event->u.minor); /* the whole event is twice as long */
   event->u.minor.cause = cause;
   event->u.minor.number = heap->report.stats.minor_collections + 1;
   event->u.minor.nursery_bytes = nursery_filled(&heap->space);

@@ -1,5 +1,3 @@
-/* Control of a running heap: holds major collections off, changes the maximum heap, counts external memory, gives empty
- * memory back. */
 #include <cradle/control.h>
 
 #include "gc/death/services.h"
@@ -26,8 +24,6 @@ void cradle_major_hold(cradle_mutator *mutator, bool held) {
   mutator->heap->majors_disabled += held ? 1 : -1;
 }
 
-/* The bytes outside of the heap that the program reports. They count for when a major collection begins, because a
- * small object may keep much of it alive. */
 void cradle_external_memory(cradle_mutator *mutator, int64_t bytes) {
   cradle_heap *heap = mutator->heap;
   crd_mutator_check_thread(mutator, "cradle_external_memory");
@@ -47,17 +43,15 @@ static bool leaves(const cradle_heap *heap, size_t max, size_t arenas) {
   return arenas_in_use(&heap->space.old.arenas) + arenas <= crd_space_arenas_within(&heap->space, max);
 }
 
-/* Collects until the maximum leaves room for the promotion of a whole nursery: a minor collection, a full one, a
- * compacting one. */
+/* Collects until the maximum leaves room for the promotion of a whole nursery. */
 static void make_fit(cradle_mutator *mutator, size_t max) CRADLE_MAY_COLLECT {
-  cradle_heap *heap = mutator->heap;
-  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
-  crd_closed_open_all(&heap->space.old.arenas, heap->space.old.reserve);
-  if (!leaves(heap, max, crd_old_arenas_for(&heap->space.old, heap->space.nursery.bytes)))
-    cradle_collect(mutator, CRADLE_COLLECT_FULL);
-  crd_closed_open_all(&heap->space.old.arenas, heap->space.old.reserve);
-  if (!leaves(heap, max, crd_old_arenas_for(&heap->space.old, heap->space.nursery.bytes)))
-    cradle_collect(mutator, CRADLE_COLLECT_COMPACTING);
+  static const cradle_collection_kind kinds[] = {CRADLE_COLLECT_MINOR, CRADLE_COLLECT_FULL, CRADLE_COLLECT_COMPACTING};
+  crd_old *old = &mutator->heap->space.old;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    cradle_collect(mutator, kinds[i]);
+    crd_closed_open_all(&old->arenas, old->reserve);
+    if (leaves(mutator->heap, max, crd_old_arenas_for(old, mutator->heap->space.nursery.bytes))) return;
+  }
 }
 
 /* arenas: the smallest maximum holds so many. */
@@ -71,8 +65,8 @@ static bool refuse(const cradle_heap *heap, const char *why, size_t arenas, crad
 static void set_max(cradle_heap *heap, size_t max) {
   ASSERT(max == 0 || max >= heap->space.nursery.bytes, "a maximum below the nursery");
   heap->options.heap_max_bytes = max;
-  if (max != 0)
-    crd_nursery_discard(&heap->young, false); /* pages that a shrunken nursery kept; the arenas may have them now */
+  /* Pages that a shrunken nursery kept: the arenas may have them now. */
+  if (max != 0) crd_nursery_discard(&heap->young, false);
   crd_space_limit_arenas(&heap->space);
   /* A threshold above the maximum would never be reached. */
   uint64_t most = crd_major_threshold_max(&heap->marking);

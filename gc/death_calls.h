@@ -1,6 +1,5 @@
-/* The order of death, as collections call it: a small table of functions, so that young/ and old/ need not include
- * death/. Making the services puts the table into the space (gc/death/registry.c). While death is NULL there, no object
- * with services ever existed, and nothing of it is called. */
+/* The order of death, as collections call it: a table of functions, so that young/ and old/ need not include death/.
+ * Making the services puts it into the space (gc/death/registry.c). Until then no object with services existed. */
 #ifndef CRADLE_GC_DEATH_CALLS_H
 #define CRADLE_GC_DEATH_CALLS_H
 

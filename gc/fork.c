@@ -1,12 +1,10 @@
 /* Forks: both processes go on with the heap.
  *
  * After a fork every page is shared, and a process that writes to one first copies it. A shared huge page is not copied
- * but split, base page by base page, and stays split. So empty memory is dropped before the fork: the processes then
- * share nothing there, and both get whole new pages when they first touch it. Live memory is shared, and costs what
- * docs/design/pages.md measures. Pages of a reserved pool would be shared, too, but a copy that the pool cannot serve
- * is a SIGBUS, so such heaps are refused.
+ * but split, base page by base page, and stays split. So empty memory is dropped before the fork: both processes get
+ * whole new pages there. Live memory is shared, and costs what docs/design/pages.md measures. A copy that a reserved
+ * pool cannot serve is a SIGBUS, so heaps with such pages are refused.
  */
-
 #include "gc/collect.h"
 #include "gc/heap.h"
 #include "gc/report/misuse.h"

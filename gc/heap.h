@@ -1,7 +1,6 @@
-/* The heap: its parts, and what only the spine and the instruments know. Rooms below take the parts that they work on
- * (docs/design/collector.md). The invariants of the parts together promise that no young object is lost (1, 3 and 5:
- * gc/young/remember.h), that promotion cannot fail (2), that callbacks do not use the heap (4), and that marking misses
- * nothing (6: gc/old/mark.h).
+/* The heap: its parts. Rooms below the spine take the parts that they work on (docs/design/collector.md). The
+ * invariants promise that no young object is lost (1, 3 and 5: gc/young/remember.h), that promotion cannot fail (2),
+ * that callbacks do not use the heap (4), and that marking misses nothing (6: gc/old/mark.h).
  *
  *   [heap.1] Outside a collection every old object without array flags (see [heap.3]) that refers to a young one is
  *            remembered, or remember_all is set.

@@ -28,8 +28,7 @@ static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *wh
 
 /* Anything this close below the current frame is on the same stack. */
 #define SAME_STACK_BYTES ((size_t)16 << 10)
-/* Anything this close is on the same stack in most programs, but may lie on the stack of a coroutine. */
-#define SAME_STACK_MAYBE_BYTES ((size_t)1 << 20)
+#define SAME_STACK_MAYBE_BYTES ((size_t)1 << 20) /* but for programs with coroutines */
 
 static CRADLE_COLD _Noreturn void frame_is_gone(cradle_mutator *mutator, const char *what,
                                                 const crd_scoped_root *root) {
@@ -59,9 +58,8 @@ void cradle_check_scope(cradle_mutator *mutator, const void *frame) {
   if (mutator->heap != NULL) check_innermost(mutator, "CRADLE_ROOT", address_of(frame));
 }
 
-/* A scoped root whose variable lies deeper in the stack than the running function belongs to a frame that a longjmp
- * or an exception left. A variable on another stack may lie at such an address, too. So only builds with
- * assertions look as far as SAME_STACK_MAYBE_BYTES; the verifier and stress modes look as far as SAME_STACK_BYTES. */
+/* A scoped root whose variable lies deeper in the stack than the running function belongs to a frame that a longjmp or
+ * an exception left; but a variable on another stack may lie there, too, so only builds with assertions look far. */
 static CRADLE_NOINLINE void check_scopes(cradle_mutator *mutator, const char *what) {
   const cradle_options *options = &mutator->heap->options;
   const crd_call *call = &crd_running_call;
@@ -175,7 +173,7 @@ static void detach(crd_mutator *mutator) {
 
 /* --- life --- */
 
-/* Memory was refused: tells the listener, and so the log, which limit refused it. Returns NULL for the caller. */
+/* Tells the listener, and so the log, which limit refused memory. Returns NULL for the caller. */
 static CRADLE_COLD cradle_mutator *refused(cradle_heap *heap) {
   crd_text text = {.length = 0};
   crd_text_format(&text, "cradle_mutator_new: no memory for the mutator's root stacks: ");
@@ -209,10 +207,9 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap
   return &mutator->public;
 }
 
-/* Ends a mutator while scopes of scoped roots are still open: a main that frees the mutator has not left its own scope.
- * Each scope reads the mutator when it ends, so the structure stays until the last one has ended. A scope finds no
- * root of its own and takes the slow path, cradle_scope_close_slow, which counts the scopes and frees the structure.
- * That path reads nothing of the heap, which may be gone. */
+/* Ends a mutator while scopes of scoped roots are open: a main that frees the mutator has not left its own scope. Each
+ * scope reads the mutator when it ends, so the structure stays until then. A scope finds no root of its own and takes
+ * the slow path, cradle_scope_close_slow, which counts scopes, and reads nothing of the heap: it may be gone. */
 static void leave_to_scopes(crd_mutator *mutator, uint64_t scopes) {
   *mutator = (crd_mutator){.open_scopes = scopes};
   mutator->public.scoped_top = mutator->public.scoped_limit = &mutator->no_root + 1;

@@ -43,17 +43,13 @@ static inline crd_mutator *mutator_of(cradle_mutator *mutator) {
   return (crd_mutator *)mutator;
 }
 
-/* Misuse: a callback or a collection runs, or the heap is otherwise busy. what: the public function. */
+/* The checks of the table above. what: the public function. */
 CRADLE_COLD _Noreturn void crd_heap_busy(cradle_heap *heap, const char *what);
 static inline void heap_check(cradle_heap *heap, const char *what) {
   if (CRADLE_UNLIKELY(heap_report(heap)->state != HEAP_MUTATING)) crd_heap_busy(heap, what);
 }
-/* Misuse unless the calling thread is the mutator's, no collection runs, and none is forbidden. what: the public
- * function. */
 void crd_mutator_check(cradle_mutator *mutator, const char *what);
-/* The same without the last condition, for functions that do not collect. */
 void crd_mutator_check_thread(cradle_mutator *mutator, const char *what);
-/* The same for functions of the heap, which may have no mutator. */
 void crd_heap_check_thread(cradle_heap *heap, const char *what);
 /* Checks only the thread, if the heap has a mutator: for calls that end a state. */
 void crd_heap_check_owner(cradle_heap *heap, const char *what);

@@ -76,46 +76,39 @@ static cradle_error field_fault(const cradle_options *options) {
   return NONE;
 }
 
-static cradle_error sampler_fault(const cradle_options *options) {
-  const cradle_sampler *sampler = &options->sampler;
-  if (sampler->sampled != NULL || sampler->settled == NULL) return NONE;
-  return fault("sampler", "settled, but no sampled function", NULL);
-}
-
-/* 0 is none. */
-static bool is_page_or_none(size_t bytes, const cradle_hardware *hardware) {
-  return bytes == 0 || (bytes >= hardware->page_bytes && (bytes & (bytes - 1)) == 0);
+static bool is_power_from(size_t bytes, size_t least) {
+  return bytes >= least && (bytes & (bytes - 1)) == 0;
 }
 
 static cradle_error hardware_fault(const cradle_options *options) {
   const cradle_hardware *hardware = options->hardware;
   if (hardware == NULL) return NONE;
   static const char why[] = "accepted are powers of two from page_bytes on, or 0";
-  size_t page = hardware->page_bytes;
-  if (page < PAGE_MIN_BYTES || page > ARENA_BYTES || (page & (page - 1)) != 0)
+  size_t page = hardware->page_bytes, thp = hardware->thp_page_bytes, pool = hardware->pool_page_bytes;
+  if (!is_power_from(page, PAGE_MIN_BYTES) || page > ARENA_BYTES)
     return fault("hardware.page_bytes", "accepted are powers of two from 4 KiB to 2 MiB", NULL);
-  if (!is_page_or_none(hardware->thp_page_bytes, hardware)) return fault("hardware.thp_page_bytes", why, NULL);
-  if (!is_page_or_none(hardware->pool_page_bytes, hardware)) return fault("hardware.pool_page_bytes", why, NULL);
+  if (thp != 0 && !is_power_from(thp, page)) return fault("hardware.thp_page_bytes", why, NULL);
+  if (pool != 0 && !is_power_from(pool, page)) return fault("hardware.pool_page_bytes", why, NULL);
   if ((unsigned)hardware->thp_mode > CRADLE_THP_ALWAYS)
     return fault("hardware.thp_mode", "not a value of cradle_thp_mode", NULL);
   return NONE;
 }
 
-static cradle_error encoding_fault(const cradle_options *options) {
+static cradle_error part_fault(const cradle_options *options) {
   const char *why = crd_encoding_fault(&options->encoding);
-  return why == NULL ? NONE : fault("encoding", why, NULL);
+  if (why != NULL) return fault("encoding", why, NULL);
+  if (options->sampler.sampled == NULL && options->sampler.settled != NULL)
+    return fault("sampler", "settled, but no sampled function", NULL);
+  bool aligned = address_of(options->base_address) % ARENA_BYTES == 0;
+  return aligned ? NONE : fault("base_address", "not a multiple of 2 MiB", NULL);
 }
 
 /* --- fields that contradict each other --- */
 
-static size_t whole_words(size_t bytes) {
-  return (bytes + 7) & ~(size_t)7;
-}
-
 static cradle_error maximum_fault(const cradle_options *options) {
   size_t max = options->heap_max_bytes, nursery = options->nursery_bytes;
   if (max == 0) return NONE;
-  size_t least = nursery == 0 ? HEAP_MIN_BYTES : whole_words(nursery) + ROOM_BYTES;
+  size_t least = nursery == 0 ? HEAP_MIN_BYTES : ((nursery + 7) & ~(size_t)7) + ROOM_BYTES;
   if (max < ROOM_BYTES + CRADLE_NURSERY_MIN_BYTES || (nursery == 0 && max < least))
     return fault_of("heap_max_bytes", "too small for the nursery and two arenas", NULL, "at least", least);
   if (max < least) return fault("nursery_bytes", "leaves no room for two arenas in", "heap_max_bytes");
@@ -158,21 +151,17 @@ static cradle_error quarantine_fault(const cradle_options *options) {
                   quarantine_most(options->nursery_bytes));
 }
 
-static cradle_error base_fault(const cradle_options *options) {
-  uintptr_t base = address_of(options->base_address);
-  if (base % ARENA_BYTES != 0) return fault("base_address", "not a multiple of 2 MiB", NULL);
-  return NONE;
-}
-
 /* --- the whole --- */
 
-static void tell(cradle_error *error, cradle_error what) {
+/* Completes the message. Returns false. */
+static bool tell(cradle_error *error, cradle_error what) {
   crd_text text = {.length = 0};
   crd_text_format(&text, "%s: %s", what.option, what.reason);
   if (what.other != NULL) crd_text_format(&text, " %s", what.other);
   if (what.limit != NULL) crd_text_format(&text, "; %s %" PRIu64, what.limit, what.accepted);
   memcpy(what.message, text.buffer, sizeof what.message);
   if (error != NULL) *error = what;
+  return false;
 }
 
 static bool check_types(const cradle_options *options, cradle_error *error) {
@@ -191,15 +180,13 @@ bool cradle_options_check(const cradle_options *options, cradle_error *error) {
   /* The version comes first, because the fields of another version's structure lie elsewhere. Rules for single
    * fields come before those that compare fields. */
   static cradle_error (*const rules[])(const cradle_options *options) = {
-      version_fault, field_fault,      sampler_fault, hardware_fault, encoding_fault,
-      maximum_fault, collection_fault, stress_fault,  base_fault,     quarantine_fault,
+      version_fault, field_fault,      hardware_fault, part_fault,
+      maximum_fault, collection_fault, stress_fault,   quarantine_fault,
   };
-  if (error != NULL) *error = fault(NULL, NULL, NULL);
+  if (error != NULL) *error = NONE;
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
     cradle_error found = rules[i](options);
-    if (found.option == NULL) continue;
-    tell(error, found);
-    return false;
+    if (found.option != NULL) return tell(error, found);
   }
   return check_types(options, error);
 }

@@ -23,10 +23,6 @@ static bool needs_all(const cradle_heap *heap) {
          !is_plain(options->hugepages_arenas);
 }
 
-static void learn(cradle_heap *heap, unsigned parts) {
-  crd_hardware_learn(&heap->hardware, &heap->known_hardware, parts);
-}
-
 void crd_outgrow_init(cradle_heap *heap) {
   heap->small = true;
   if (heap->options.hardware != NULL) {
@@ -35,7 +31,7 @@ void crd_outgrow_init(cradle_heap *heap) {
     return;
   }
   crd_hardware_init(&heap->hardware);
-  learn(heap, needs_all(heap) ? HARDWARE_ALL : HARDWARE_L2);
+  crd_hardware_learn(&heap->hardware, &heap->known_hardware, needs_all(heap) ? HARDWARE_ALL : HARDWARE_L2);
 }
 
 void crd_outgrow(cradle_heap *heap) {
@@ -47,7 +43,7 @@ void crd_outgrow(cradle_heap *heap) {
 
 void crd_outgrow_memory(cradle_heap *heap) {
   if (heap->known_hardware & HARDWARE_MEMORY) return;
-  learn(heap, HARDWARE_MEMORY);
+  crd_hardware_learn(&heap->hardware, &heap->known_hardware, HARDWARE_MEMORY);
   crd_outgrow_bound(heap);
 }
 

@@ -1,6 +1,5 @@
 /* Pins that may collect. A young object is promoted before it is pinned, and an object that is allocated pinned
  * (gc/allocate.c) is old: nothing in the nursery is ever pinned, so the nursery stays one piece. */
-
 #include "gc/collect.h"
 #include "gc/heap.h"
 #include "gc/report/misuse.h"

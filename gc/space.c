@@ -18,13 +18,8 @@ void crd_space_note_used(crd_space *space) {
 
 /* How many arenas a maximum heap allows beside a nursery of so many bytes. */
 static size_t arenas_within(const crd_space *space, size_t max, size_t nursery_bytes) {
-  if (max == 0) return space->old.arenas.capacity;
   size_t arenas = max > nursery_bytes ? (max - nursery_bytes) >> ARENA_SHIFT : 0;
-  return arenas < space->old.arenas.capacity ? arenas : space->old.arenas.capacity;
-}
-
-static size_t most_arenas(const crd_space *space, size_t nursery_bytes) {
-  return arenas_within(space, space->options->heap_max_bytes, nursery_bytes);
+  return max != 0 && arenas < space->old.arenas.capacity ? arenas : space->old.arenas.capacity;
 }
 
 size_t crd_space_arenas_within(const crd_space *space, size_t max) {
@@ -33,24 +28,16 @@ size_t crd_space_arenas_within(const crd_space *space, size_t max) {
 
 bool crd_space_nursery_fits(const crd_space *space, size_t nursery_bytes) {
   return space->old.arenas.committed_count + crd_old_arenas_for(&space->old, nursery_bytes) <=
-         most_arenas(space, nursery_bytes);
+         arenas_within(space, space->options->heap_max_bytes, nursery_bytes);
 }
 
 void crd_space_limit_arenas(crd_space *space) {
-  space->old.arenas.limit = (uint32_t)most_arenas(space, space->nursery.bytes);
+  space->old.arenas.limit = (uint32_t)crd_space_arenas_within(space, space->options->heap_max_bytes);
   ASSERT(space->old.arenas.limit <= space->old.arenas.capacity,
          "[arena.2] more arenas may come than there are addresses for");
 }
 
 /* --- out of memory --- */
-
-/* The old generation's addresses are few because the process may have few: heaps take a share of what is left. */
-static void add_shared_limit(const crd_arenas *arenas, crd_text *text) {
-  if (arenas->refused_bytes == 0) return;
-  crd_limit limit = crd_limits_blame_addresses(arenas->refused_bytes);
-  if (limit.bytes != 0)
-    crd_text_format(text, ", a share of what %s, %llu bytes, leaves (%s)", limit.name, limit.bytes, limit.remedy);
-}
 
 /* What stands in the way of so many bytes, in the order in which a heap meets it: the maximum heap, the end of the
  * reserved addresses, a limit of the system. The promotion reserve needs its room, too. */
@@ -61,7 +48,11 @@ static void add_limit(const crd_space *space, size_t bytes, crd_text *text) {
     crd_text_format(text, "maximum heap %zu (CRADLE_GC_MAX)", space->options->heap_max_bytes);
   else if (more > room) {
     crd_text_format(text, "the old generation's addresses, %zu, are used up (CRADLE_GC_RESERVE)", arenas->bytes);
-    add_shared_limit(arenas, text);
+    /* They may be few because the process may have few: heaps take a share of what is left. */
+    crd_limit of = {.bytes = 0};
+    if (arenas->refused_bytes != 0) of = crd_limits_blame_addresses(arenas->refused_bytes);
+    if (of.bytes != 0)
+      crd_text_format(text, ", a share of what %s, %llu bytes, leaves (%s)", of.name, of.bytes, of.remedy);
   } else
     crd_text_limit(text, bytes < ARENA_BYTES ? ARENA_BYTES : bytes);
 }

@@ -1,6 +1,5 @@
 /* The space of objects: the types that say what an object is, the encoding of references, and the two places where
- * objects lie, the nursery and the old generation. Every room below the spine gets the space, and what else it works
- * on. docs/design/collector.md has a table of the parts of a heap, and of who gets which. */
+ * objects lie, the nursery and the old generation. Every room below the spine gets the space (gc/parts.h). */
 #ifndef CRADLE_GC_SPACE_H
 #define CRADLE_GC_SPACE_H
 
@@ -48,8 +47,7 @@ static inline bool space_holds_young(const crd_space *space, uintptr_t address) 
 static inline bool space_has_open(const crd_space *space, const cradle_word *object) {
   return CRADLE_UNLIKELY(space->open_flags != 0) && header_has(object[0], space->open_flags);
 }
-/* Of a type or an object in a message: "type 3 (vector) at 0x7f0012345678". What the embedder gives may be no object
- * at all. */
+/* For messages: "type 3 (vector) at 0x7f0012345678". What the embedder gives may be no object at all. */
 crd_type_words crd_name_type(const crd_space *space, uint32_t type);
 crd_type_words crd_name_object(const crd_space *space, const void *object);
 
@@ -75,10 +73,9 @@ bool crd_space_nursery_fits(const crd_space *space, size_t nursery_bytes);
 void crd_space_limit_arenas(crd_space *space);
 
 /* Calls the heap's out-of-memory handler with the size and a message. If the heap has no handler, prints the message
- * and aborts. what: the public function that found no memory. size: of the object that was asked for, in bytes.
- *
- * The handler may longjmp. So the caller must not have changed anything yet. The handler may also return. Then this
- * function returns, and the public function returns NULL, 0 or false. */
+ * and aborts. what: the public function that found no memory. size: of the object that was asked for, in bytes. The
+ * handler may longjmp, so the caller must not have changed anything yet. If it returns, the public function returns
+ * NULL, 0 or false. */
 CRADLE_COLD void crd_out_of_memory(crd_space *space, const char *what, size_t size);
 /* The same for memory that is not in objects. thing: what could not be made, such as "pin". */
 CRADLE_COLD void crd_out_of_room(crd_space *space, const char *what, const char *thing);

@@ -14,19 +14,15 @@
 
 /* --- the snapshot --- */
 
-static size_t map_bytes(const crd_address_map *map) {
-  return map->capacity * sizeof *map->entries;
-}
-
 /* The memory of what is kept beside the objects. */
-static size_t table_bytes(const cradle_heap *heap) {
-  const crd_handles *handles = &heap->tables.handles;
-  const crd_ids *ids = &heap->tables.ids;
-  const crd_pins *pins = &heap->tables.pins;
-  const crd_prebuilts *prebuilts = &heap->tables.prebuilts;
-  return handles->capacity * sizeof *handles->entries + ids->capacity * sizeof *ids->entries +
+static size_t table_bytes(const crd_tables *tables) {
+  const crd_ids *ids = &tables->ids;
+  const crd_pins *pins = &tables->pins;
+  const crd_prebuilts *prebuilts = &tables->prebuilts;
+  size_t places = ids->by_address.capacity + pins->by_address.capacity + prebuilts->by_address.capacity;
+  return tables->handles.capacity * sizeof *tables->handles.entries + ids->capacity * sizeof *ids->entries +
          pins->capacity * sizeof *pins->pins + prebuilts->capacity * sizeof *prebuilts->of +
-         map_bytes(&ids->by_address) + map_bytes(&pins->by_address) + map_bytes(&prebuilts->by_address);
+         places * sizeof *ids->by_address.entries;
 }
 
 static size_t committed_bytes(const cradle_heap *heap) {
@@ -34,7 +30,7 @@ static size_t committed_bytes(const cradle_heap *heap) {
   return arenas->committed_count * ARENA_BYTES + arenas->meta_committed + heap->space.nursery.committed_bytes +
          word_stack_committed(&heap->young.remembered) + word_stack_committed(&heap->young.recorded) +
          word_stack_committed(&heap->marking.mark_stack) + crd_services_committed(heap->space.services) +
-         table_bytes(heap) +
+         table_bytes(&heap->tables) +
          (quarantine_is_on(&heap->quarantine) ? heap->quarantine.bytes - heap->space.nursery.committed_bytes : 0) +
          (heap->space.mutator != NULL ? word_stack_committed(&heap->space.mutator->own.shadow) : 0);
 }
@@ -143,9 +139,9 @@ void cradle_memory_report(const cradle_heap *heap, cradle_memory *memory, size_t
 
 void crd_statistics_arenas(cradle_heap *heap, bool measured) {
   const crd_arenas *arenas = &heap->space.old.arenas;
+  cradle_statistics *stats = &heap->report.stats;
   /* Statistics need the peak even if nobody listens. */
-  if (arenas->committed_count > heap->report.stats.arenas_peak)
-    heap->report.stats.arenas_peak = arenas->committed_count;
+  if (arenas->committed_count > stats->arenas_peak) stats->arenas_peak = arenas->committed_count;
   uint64_t taken = arenas->taken_total - heap->arenas_told[0],
            given_back = arenas->given_back_total - heap->arenas_told[1];
   ASSERT(arenas->taken_total >= heap->arenas_told[0] && arenas->given_back_total >= heap->arenas_told[1],
@@ -158,9 +154,9 @@ void crd_statistics_arenas(cradle_heap *heap, bool measured) {
   bool known = measured && !heap->prepared &&
                crd_pages_backing_of(memory_at(arenas->base), arenas->committed_end * ARENA_BYTES, &backing);
   if (known) {
-    heap->report.stats.pages_known = true;
-    heap->report.stats.resident_bytes = backing.resident_bytes;
-    heap->report.stats.huge_bytes = backing.huge_bytes;
+    stats->pages_known = true;
+    stats->resident_bytes = backing.resident_bytes;
+    stats->huge_bytes = backing.huge_bytes;
   }
   cradle_event event = {.kind = CRADLE_EVENT_ARENAS,
                         .u.arenas = {.taken = taken,
@@ -179,14 +175,12 @@ void crd_statistics_spans(cradle_heap *heap) {
   if (!event_wanted(&heap->report)) return;
   crd_span_info rows[SIZE_CLASS_MAX];
   size_t count = crd_heap_spans(heap, rows, SIZE_CLASS_MAX);
-  for (size_t i = 0; i < count; i++) {
-    const crd_span_info *row = &rows[i];
+  for (const crd_span_info *row = rows; row < rows + count; row++) {
     if (row->spans == 0) continue;
-    uint64_t waste = row->memory_bytes - row->used_bytes;
-    crd_event_send(
-        &heap->report,
-        &(cradle_event){.kind = CRADLE_EVENT_SPANS,
-                        .u.spans = {row->object_bytes, row->span_bytes, row->span_objects, row->spans, row->used_bytes,
-                                    row->memory_bytes, (waste * 100 + row->memory_bytes / 2) / row->memory_bytes}});
+    uint64_t memory = row->memory_bytes, waste = memory - row->used_bytes;
+    cradle_event event = {.kind = CRADLE_EVENT_SPANS,
+                          .u.spans = {row->object_bytes, row->span_bytes, row->span_objects, row->spans,
+                                      row->used_bytes, memory, (waste * 100 + memory / 2) / memory}};
+    crd_event_send(&heap->report, &event);
   }
 }

@@ -9,7 +9,7 @@
 void crd_statistics_arenas(cradle_heap *heap, bool measured);
 void crd_statistics_spans(cradle_heap *heap);
 
-/* One row of a heap's table of size classes: a class of small objects. */
+/* A class of small objects. */
 typedef struct crd_span_info {
   uint32_t object_bytes; /* largest object of the class */
   uint32_t span_bytes, span_objects;

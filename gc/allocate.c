@@ -20,12 +20,11 @@
 /* --- checks: the type is one of the heap's, the size is the type's, and the function is one for such types --- */
 
 static CRADLE_COLD void unknown_type(cradle_heap *heap, uint32_t type, const char *what) {
-  if (heap->space.types.count == 0) crd_misuse(heap, "%s: allocation on a heap without types", what);
-  /* The id is in the table, so its row is an empty one. */
-  if (type < heap->space.types.count)
+  uint32_t count = heap->space.types.count;
+  if (count == 0) crd_misuse(heap, "%s: allocation on a heap without types", what);
+  if (type < count)
     crd_misuse(heap, "%s: allocation of type %u, whose row in the table of types is empty", what, type);
-  crd_misuse(heap, "%s: allocation of type %u, but the heap's types are 0 to %u", what, type,
-             heap->space.types.count - 1);
+  crd_misuse(heap, "%s: allocation of type %u, but the heap's types are 0 to %u", what, type, count - 1);
 }
 
 static CRADLE_COLD void wrong_size(cradle_heap *heap, uint32_t type, size_t size, const char *what) {
@@ -133,15 +132,13 @@ static void serve(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLLECT {
   if (__atomic_load_n(&heap->young.pending_request, __ATOMIC_SEQ_CST)) crd_collect(heap, CRADLE_CAUSE_SAFEPOINT);
 }
 
-/* Whether an object fits below limit. free may lie above limit: the last object may have reached into the slack
- * behind the nursery's end. */
+/* free may lie above limit: the last object may have reached into the slack behind the nursery's end. */
 static inline bool fits_below(const cradle_mutator *mutator, size_t bytes, const char *limit) {
   return mutator->free <= limit && bytes <= (size_t)(limit - mutator->free);
 }
 
-/* Makes room for bytes in the nursery, and collects if it must. Only an empty nursery may use the slack. If even
- * that has no room, memory for the promotion reserve was refused and the end is lowered: more thorough collections
- * may raise it. */
+/* Makes room in the nursery, and collects if it must. Only an empty nursery may use the slack. If even that has no
+ * room, memory for the promotion reserve was refused, and the end is lowered: a full collection may raise it. */
 static bool make_room(cradle_mutator *mutator, size_t bytes) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   mutator->reserved_end = NULL;
@@ -177,8 +174,8 @@ static void *bump(cradle_mutator *mutator, uint32_t type, size_t bytes) {
 
 /* --- objects outside the nursery --- */
 
-/* Objects outside the nursery do not fill it, so they bring on collections themselves: when a major collection is
- * due; or, while one runs or none may begin, when they come to a nursery's size. */
+/* Objects outside the nursery bring on collections themselves: when a major collection is due; or, while one runs or
+ * none may begin, when they come to a nursery's size. */
 static void collect_before(cradle_heap *heap, size_t bytes) CRADLE_MAY_COLLECT {
   crd_major *major = &heap->marking.major;
   if (collection_is_off(&heap->options)) return;
@@ -202,8 +199,7 @@ static bool limit_scan(cradle_heap *heap, const crd_type *type, size_t bytes) CR
   return bytes > SCANNED_MAX_BYTES && (weakly || type->recording != RECORDING_OBJECT);
 }
 
-/* Places are taken beyond the promotion reserve (old->reserve), which an allocation must not touch. Small objects
- * come here only if they are to be old at once, pinned ones for example. */
+/* Allocations must not touch the promotion reserve (old->reserve). Small objects come here only if they are pinned. */
 static void *take_outside(cradle_heap *heap, size_t bytes, bool young) {
   ASSERT(young || bytes >= CRADLE_OBJECT_MIN_BYTES, "an object's size was not rounded");
   crd_old *old = &heap->space.old;
@@ -227,8 +223,7 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
   collect_before(heap, bytes);
   const crd_type *descriptor = &heap->space.types.types[type];
   bool recorded = young && limit_scan(heap, descriptor, bytes);
-  /* Objects outside the nursery may be refused: the maximum heap or the system sets a limit. The more thorough
-   * collections come only then. */
+  /* The maximum heap or the system may refuse it. The more thorough collections come only then. */
   cradle_word *object = take_outside(heap, bytes, young);
   for (cradle_collection_kind kind = CRADLE_COLLECT_FULL; object == NULL && kind <= CRADLE_COLLECT_COMPACTING; kind++) {
     crd_collect_major(heap, CRADLE_CAUSE_MEMORY, kind);
@@ -306,12 +301,6 @@ CRD_ALWAYS_INLINE void *end_array(cradle_mutator *mutator, uint32_t type, cradle
   return object;
 }
 
-/* Whether the inline functions would find room in the nursery. A lowered top means that the slow path has something
- * to serve. */
-static inline bool has_place(const cradle_mutator *mutator, size_t bytes) {
-  return bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && fits_below(mutator, bytes, cradle_top(mutator));
-}
-
 /* Makes room to register one object, which may take a full collection. The room is still there after the object's
  * allocation, even if that collects. */
 static bool make_registry_room(crd_mutator *mutator) CRADLE_MAY_COLLECT {
@@ -320,8 +309,10 @@ static bool make_registry_room(crd_mutator *mutator) CRADLE_MAY_COLLECT {
   return crd_registry_make_room(mutator, 0);
 }
 
+/* A lowered top means that the slow path has something to serve. */
 CRD_ALWAYS_INLINE cradle_word *new_young(cradle_mutator *mutator, uint32_t type, size_t bytes) CRADLE_MAY_COLLECT {
-  return has_place(mutator, bytes) ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
+  bool fits = bytes <= CRADLE_NURSERY_OBJECT_MAX_BYTES && fits_below(mutator, bytes, cradle_top(mutator));
+  return fits ? bump(mutator, type, bytes) : allocate(mutator, type, bytes);
 }
 
 /* An object of any type. NULL: no memory for it, for its registration or for its pin. What lies beside the object comes
@@ -413,12 +404,8 @@ void cradle_check_new_fast(cradle_mutator *mutator, uint32_t type, size_t size) 
 
 void cradle_check_items(cradle_mutator *mutator, uint32_t type, cradle_array_layout layout, bool may_collect) {
   const char *what = "CRADLE_NEW_ARRAY";
-  if (may_collect) {
-    crd_mutator_check(mutator, what);
-    mutator->reserved_end = NULL;
-  } else {
-    crd_mutator_check_thread(mutator, what);
-  }
+  (may_collect ? crd_mutator_check : crd_mutator_check_thread)(mutator, what);
+  if (may_collect) mutator->reserved_end = NULL;
   check_layout(mutator->heap, type, layout, what);
   check_unregistered(mutator->heap, type, what);
 }

@@ -24,12 +24,10 @@
 #include "gc/young/nursery.h"
 
 /* If marking falls too far behind promotion, one pause does all the rest of the collection; without a pause target,
- * also if sweeping does. Too far: the bytes in use exceed M + (M + pacing.min) / OVERSHOOT_SHARE. M is the limit up to
- * which the heap may grow while it is marked and swept, or what was in use when marking began if that was more; and the
- * bytes by which large objects have grown since. */
+ * also if sweeping does. Too far: the bytes in use exceed M + (M + pacing.min) / OVERSHOOT_SHARE, where M is `most` of
+ * crd_collect_budget. */
 #define OVERSHOOT_SHARE 4
-/* A pause gives back at most this many arenas, unless it makes a full collection. Each costs about 0.01 ms, or 0.13 ms
- * if it has base pages. */
+/* A pause gives back at most this many arenas, at 0.01 ms each, or 0.13 ms if they have base pages. */
 #define GIVEN_BACK_MOST 16
 /* If minor collections promote less than this, on average, it is not worth having an arena ready. */
 #define PREPARE_MIN_BYTES ((uint64_t)64 << 10)
@@ -326,8 +324,7 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
 }
 
 /* Prepares the arenas that the next minor collection is likely to fill, so that promotion meets no page fault. The
- * mutator waits for this, but after the pause, so no pause gets longer. It is left out for programs that
- * promote little. */
+ * mutator waits for this, but after the pause. It is left out for programs that promote little. */
 static void prepare_arenas(cradle_heap *heap) {
   uint64_t promoted = heap->marking.pacing.promoted_average;
   if (promoted < PREPARE_MIN_BYTES || heap->options.stress_period != 0 || heap->small) return;
@@ -344,8 +341,7 @@ static void prepare_arenas(cradle_heap *heap) {
 }
 
 /* How many bytes of large objects were allocated since the last pause and are still live. While no major collection
- * runs, large objects cause no pauses, so their bytes may be many times the nursery's size. Pacing would expect as many
- * bytes at every pause, so without a major collection at most the nursery's size is returned. */
+ * runs, large objects cause no pauses. Pacing would expect as many at every pause: at most a nursery's bytes then. */
 static uint64_t grown_large(const cradle_heap *heap, uint64_t freed) {
   uint64_t large = beyond(heap->marking.major.large_bytes, freed), nursery = heap->space.nursery.bytes;
   return heap->marking.major.phase == MAJOR_IDLE && large > nursery ? nursery : large;

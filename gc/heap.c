@@ -23,9 +23,8 @@
 #include "gc/young/nursery.h"
 
 /* The most that the stacks take. When one is full, nothing is lost but time: the next minor collection looks at
- * every old object, or marking looks for what did not fit. */
+ * every old object, or at arrays as wholes, or marking looks for what did not fit. */
 #define REMEMBERED_MAX_BYTES ((size_t)64 << 20)
-/* If more slots than this are recorded between two minor collections, the arrays are looked at as wholes. */
 #define RECORDED_MAX_BYTES ((size_t)32 << 20)
 #define MARK_STACK_MAX_BYTES ((size_t)64 << 20)
 /* A heap that collects nothing has its nursery halved while the system refuses, down to this. */
@@ -47,7 +46,6 @@ static void go_to(cradle_heap *heap, crd_state state) {
 
 /* --- making --- */
 
-/* Where each part finds the others. */
 static void join_parts(cradle_heap *heap) {
   crd_space *space = &heap->space;
   heap->report.options = space->options = &heap->options;
@@ -63,6 +61,26 @@ static void join_parts(cradle_heap *heap) {
   heap->young.stress = &heap->stress;
   heap->young.sampling = &heap->sampling;
   heap->young.quarantine = &heap->quarantine;
+}
+
+/* The type table, with its size classes. The descriptor is sound. false: memory was refused. */
+static bool add_type(cradle_heap *heap, const cradle_type *type) {
+  ASSERT(heap->space.types.count < heap->space.types.capacity || !heap->space.old.marked_beside,
+         "[marker.7] the type table grows in a round");
+  crd_type *entry = crd_type_table_add(&heap->space.types, type, heap->space.plain_encoding);
+  if (entry == NULL) return false;
+  entry->user = heap->options.user;
+  if (entry->size == 0 || entry->items != CRADLE_ITEMS_NONE || entry->size > SMALL_MAX_BYTES) return true;
+  entry->size_class = (uint8_t)old_class_of(&heap->space.old, entry->size);
+  entry->class_bytes = heap->space.old.classes.of[entry->size_class].bytes;
+  ASSERT(entry->class_bytes >= entry->size, "[type.4] objects of a type do not fit their size class");
+  return true;
+}
+
+static bool init_types(cradle_heap *heap) {
+  for (size_t i = 0; i < heap->options.type_count; i++)
+    if (!add_type(heap, &heap->options.types[i])) return false;
+  return true;
 }
 
 /* What the heap cannot do without was refused. bytes: how many that is. heap: NULL if there is none so far. */
@@ -122,15 +140,14 @@ static void note_sizes(cradle_heap *heap) {
             arenas);
 }
 
-static void send_created(cradle_heap *heap, const char *nursery_reason) {
+static void send_created(cradle_heap *heap, const char *reason) {
   cradle_event created = {.kind = CRADLE_EVENT_HEAP_CREATED,
                           .u.heap = {.hardware = &heap->hardware,
                                      .arenas_base = heap->space.old.arenas.base,
                                      .nursery_base = address_of(heap->space.nursery.start),
                                      .arenas_bytes = heap->space.old.arenas.bytes,
                                      .pause_target_ns = heap->options.pause_ns}};
-  cradle_event sized = {.kind = CRADLE_EVENT_NURSERY_SIZED,
-                        .u.nursery = {heap->space.nursery.bytes, 0, nursery_reason}};
+  cradle_event sized = {.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {heap->space.nursery.bytes, 0, reason}};
   heap->announced = true;
   crd_event_send(&heap->report, &created);
   crd_event_send(&heap->report, &sized);
@@ -223,9 +240,8 @@ static void destroy(cradle_heap *heap) {
   crd_address_map_fini(&heap->roots.global_of);
   crd_sampling_fini(&heap->sampling);
   crd_history_close(heap);
-  if (heap->announced)
-    crd_event_send(&heap->report,
-                   &(cradle_event){.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed.statistics = &last});
+  cradle_event destroyed = {.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed.statistics = &last};
+  if (heap->announced) crd_event_send(&heap->report, &destroyed);
   free(heap);
 }
 
@@ -249,7 +265,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   crd_outgrow_respect_group(heap);
   heap->space.plain_encoding = crd_encoding_is_plain(&heap->space.encoding);
   if (init_memory(heap, error) &&
-      (crd_types_init(heap) || crd_fail(error, "memory for the type table was refused")) && init_nursery(heap, error)) {
+      (init_types(heap) || crd_fail(error, "memory for the type table was refused")) && init_nursery(heap, error)) {
     crd_other_heaps_enter(heap);
     return heap;
   }
@@ -269,4 +285,19 @@ void cradle_heap_free(cradle_heap *heap) {
 
 const cradle_encoding *cradle_heap_encoding(const cradle_heap *heap) {
   return &heap->options.encoding;
+}
+
+uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
+  static const char what[] = "cradle_type_add";
+  crd_heap_check_thread(heap, what);
+  const char *fault = crd_type_fault(type);
+  uint32_t id = heap->space.types.count;
+  if (fault != NULL) crd_misuse(heap, "%s: type %u (%s): %s", what, id, crd_show_name(type->name).buffer, fault);
+  /* The new type may need lists of registered objects that do not exist yet. */
+  crd_registry_close(&heap->space);
+  if (heap->space.types.count == heap->space.types.capacity) (void)crd_marker_stop(&heap->marking); /* [marker.7] */
+  if (add_type(heap, type)) return id;
+  ASSERT(heap->space.types.count == id, "[type.3] a type that was not added has an id");
+  crd_out_of_room(&heap->space, what, "type");
+  return CRADLE_TYPE_ID_END;
 }

@@ -49,7 +49,4 @@ struct cradle_heap {
   bool announced;           /* the event HEAP_CREATED was sent */
 };
 
-/* Adds the descriptors of the options, which are sound, to the heap's types. false: memory was refused. */
-bool crd_types_init(cradle_heap *heap);
-
 #endif

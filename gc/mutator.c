@@ -74,15 +74,6 @@ static CRADLE_NOINLINE void check_scopes(cradle_mutator *mutator, const char *wh
   }
 }
 
-/* Code that lowers shadow_top by itself must lower the watermark with it. A mistake shows here only by luck; the
- * verifier looks for it. */
-static void check_watermark(cradle_mutator *mutator, const char *what) {
-  if (CRADLE_UNLIKELY(mutator->shadow_top < mutator->shadow_watermark))
-    entry_misuse(mutator->heap, what,
-                 "the shadow stack's top is below its watermark: code that writes shadow_top lowers shadow_watermark, "
-                 "too [mutator.6]");
-}
-
 void crd_heap_busy(cradle_heap *heap, const char *what) {
   static const char collecting[] = "called from a callback while a collection runs; callbacks must not use the heap";
   static const char *const called[HEAP_STATES] = {
@@ -130,7 +121,11 @@ void crd_mutator_check(cradle_mutator *mutator, const char *what) {
   crd_mutator_check_thread(mutator, what);
   if (CRADLE_UNLIKELY(mutator->no_collect_depth != 0))
     entry_misuse(mutator->heap, what, "may collect, but a no-collection region is open (cradle_no_collect_begin)");
-  check_watermark(mutator, what);
+  /* A mistake shows here only by luck; the verifier looks for it. */
+  if (CRADLE_UNLIKELY(mutator->shadow_top < mutator->shadow_watermark))
+    entry_misuse(mutator->heap, what,
+                 "the shadow stack's top is below its watermark: code that writes shadow_top lowers shadow_watermark, "
+                 "too [mutator.6]");
   /* The common case makes no call, so that it saves no registers. */
   const cradle_options *options = &mutator->heap->options;
   if (CRADLE_ASSERTIONS || crd_running_call.place != NULL || options->verify || options->stress_period != 0)

@@ -1,4 +1,3 @@
-/* Roots: registration, and the cold parts of the shadow stack and of scopes. */
 #include "gc/roots.h"
 
 #include <stdlib.h>
@@ -27,8 +26,7 @@ static size_t shadow_words(const cradle_mutator *mutator) {
   return (size_t)(mutator->shadow_top - mutator->shadow_base);
 }
 
-/* The watermark is lowered by so many words more than are popped. So a program that pops many words one by one
- * seldom comes here, and the next collection looks at no more than these in vain. */
+/* The watermark is lowered by so many words more than are popped: a program that pops one by one seldom comes here. */
 #define POPPED_AHEAD 32
 
 void cradle_pop_slow(cradle_mutator *mutator, size_t count) {
@@ -74,15 +72,10 @@ void cradle_scope_open_slow(cradle_mutator *mutator, cradle_word variable, const
   *mutator->scoped_top++ = variable;
 }
 
-/* A freed mutator has no scoped roots, so each scope that ends comes here. */
-static void close_after_the_mutator(crd_mutator *mutator) {
-  ASSERT(mutator->open_scopes > 0, "[mutator.7] a freed mutator is kept for scopes that have ended");
-  if (--mutator->open_scopes == 0) free(mutator);
-}
-
 void cradle_scope_close_slow(cradle_mutator *mutator, cradle_word variable) {
-  if (mutator->heap == NULL) {
-    close_after_the_mutator(mutator_of(mutator));
+  if (mutator->heap == NULL) { /* a freed mutator has no scoped roots, so each scope that ends comes here */
+    ASSERT(mutator_of(mutator)->open_scopes > 0, "[mutator.7] a freed mutator is kept for scopes that have ended");
+    if (--mutator_of(mutator)->open_scopes == 0) free(mutator);
     return;
   }
   const cradle_word *at = mutator->scoped_top;
@@ -109,13 +102,12 @@ static bool is_slot(const void *address) {
 
 /* --- root ranges --- */
 
-/* No words of a program lie below: systems leave out the first pages. */
-#define LOWEST_ADDRESS 4096
+#define LOWEST_ADDRESS 4096 /* systems leave out the first pages */
 
-/* NULL if [base, top) may be words of the program's; otherwise what is wrong. The usual mistake is to give a range
- * the address of the words, where it wants the address of the variable that points to them. Its base is then the
- * first of the words: mostly zero, or a reference. */
-static const char *fault_of_words(const crd_space *space, uintptr_t base, uintptr_t top) {
+/* NULL, or what is wrong. The usual mistake is to give a range the address of the words, where it wants the address of
+ * the variable that points to them. Its base is then the first of the words: mostly zero, or a reference. */
+static const char *fault_of_range(const crd_space *space, const cradle_root_range *range) {
+  uintptr_t base = address_of(range_base(range)), top = address_of(range_top(range));
   if (base == top) return NULL;
   if (base > top) return "the base is above the top";
   if (base % 8 != 0 || top % 8 != 0) return "one of them is not a multiple of 8";
@@ -124,10 +116,6 @@ static const char *fault_of_words(const crd_space *space, uintptr_t base, uintpt
   /* Both ends may lie in the old generation, in an object that does not move. One end alone cannot be right. */
   bool torn = arenas_contain(arenas, base) != arenas_contain(arenas, top - 1);
   return torn || space_is_young(space, base) || space_is_young(space, top - 1) ? "one of them lies in an object" : NULL;
-}
-
-static const char *fault_of_range(const crd_space *space, const cradle_root_range *range) {
-  return fault_of_words(space, address_of(range_base(range)), address_of(range_top(range)));
 }
 
 static void describe_fault(const cradle_root_range *range, const char *fault, crd_text *text) {

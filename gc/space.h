@@ -43,7 +43,7 @@ static inline bool space_is_young(const crd_space *space, uintptr_t address) {
 static inline bool space_holds_young(const crd_space *space, uintptr_t address) {
   return space_is_young(space, address) || old_is_young_large(&space->old, address);
 }
-/* Whether an old object's header is open. Until it closes, the object counts as dead, although it was reached. */
+/* Whether an old object counts as dead although it was reached, until its header closes. */
 static inline bool space_has_open(const crd_space *space, const cradle_word *object) {
   return CRADLE_UNLIKELY(space->open_flags != 0) && header_has(object[0], space->open_flags);
 }

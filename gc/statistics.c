@@ -1,4 +1,3 @@
-/* Statistics: the snapshot, the table of size classes, and what the kernel says of the heap's memory. */
 #include "gc/statistics.h"
 
 #include "gc/base/prefix.h"

@@ -5,14 +5,12 @@
 
 /* Collections from one decision to the next. */
 #define DECISION_COLLECTIONS 4
-/* Shares of the allocated bytes that survive. Above the first, growth may be worth it; below the second, the nursery
- * may shrink. */
+/* Shares of the allocated bytes that survive: above HIGH the nursery may grow, below LOW it may shrink. */
 #define SURVIVAL_HIGH 0.03
 #define SURVIVAL_LOW 0.005
-/* The survival of the oldest quarter, divided by the survival of all samples. Below OLD_DIE a larger nursery lets
- * more die; above OLD_LIVE the larger one has brought nothing. At least OLD_SAMPLES samples of the oldest quarter
- * must have been seen. They are few, so OLD_DIE counts only if the difference is OLD_DEVIATIONS standard deviations
- * of what they say. */
+/* The survival of the oldest quarter, of which at least OLD_SAMPLES samples were seen, divided by that of all samples.
+ * Below OLD_DIE a larger nursery lets more die, if they differ by OLD_DEVIATIONS standard deviations. Above OLD_LIVE
+ * the larger one has brought nothing. */
 #define OLD_DIE 0.75
 #define OLD_LIVE 0.9
 #define OLD_SAMPLES 12
@@ -23,8 +21,7 @@
 #define TRIAL_VAIN 0.5
 /* Samples are at least so far apart. */
 #define SAMPLE_MIN_BYTES ((size_t)16 << 10)
-/* Halving the nursery for the pauses has failed if a promoted byte then takes this many times as long: a collection
- * still takes three quarters of the time, for half the bytes. */
+/* Halving the nursery for the pauses has failed if a promoted byte then takes this many times as long. */
 #define SHRINK_FAILURE 1.5
 /* Collections to wait after a failed trial: doubled with each failure, up to the second. */
 #define WAIT_FIRST 16
@@ -37,9 +34,8 @@
 #define PAUSE_SHARE_GROW 0.6
 #define PAUSE_SHARE_INCREMENT 0.25
 #define PAUSE_SHARE_BESIDE 0.625
-/* The average time for a promoted byte: its value before anything was measured, how far a longer and a shorter sample
- * move it, and the most that a sample counts, as a multiple of the average. Other programs may have interrupted a
- * collection that took longer. */
+/* The average time for a promoted byte: its first value, how far a longer and a shorter sample move it, and the most
+ * that a sample counts, as a multiple of it. A collection that took longer may have been interrupted. */
 #define RATE_FIRST 0.25
 #define RATE_SHARE_UP (1.0 / 32)
 #define RATE_SHARE_DOWN 0.25
@@ -51,8 +47,7 @@
 /* A nursery with fewer bytes for each root is worth doubling: to look at a root takes 2 to 5 ns, and to allocate
  * this many bytes 16. */
 #define ROOT_BYTES 256
-/* What a root takes at least, in ns. A collection says nothing of promotion if it promoted fewer bytes than ROOT_RATE
- * for each root that it looked at: its time is that of the roots. */
+/* What a root takes at least, in ns. To say anything of promotion, a collection promotes ROOT_RATE bytes a root. */
 #define ROOT_NS 2
 #define ROOT_RATE 16
 /* Bounds of the size: at least base / MIN_SHARE, at most L3 / L3_SHARE, or UNKNOWN_L3_BASES bases if the L3 is
@@ -63,8 +58,7 @@
 #define UNKNOWN_L3_BASES 4
 #define MAX_BYTES CRADLE_NURSERY_CHOSEN_MAX_BYTES
 
-/* Bounds the size by the L3. Reading the machine takes time, so it is put off until the nursery would grow
- * (gc/outgrow.h). */
+/* Bounds the size by the L3. Reading the machine takes time, so it waits until the nursery would grow (gc/outgrow.h). */
 static void learn_l3(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
   if (adapt->knows_l3) return;
@@ -88,8 +82,7 @@ void crd_adapt_init(crd_young *young) {
                        .growth.backoff = WAIT_FIRST,
                        .shrinking.backoff = WAIT_FIRST};
   /* A nursery that has its whole share of the maximum heap already has nowhere to grow. */
-  bool has_its_share = base == crd_nursery_most(options);
-  if (adapt->fixed || has_its_share || adapt->max < base) adapt->max = base;
+  if (adapt->fixed || base == crd_nursery_most(options) || adapt->max < base) adapt->max = base;
   if (adapt->min > base) adapt->min = base;
   if (*young->space->known_hardware & HARDWARE_CACHES) learn_l3(young);
   ASSERT(adapt->min <= adapt->base && adapt->base <= adapt->max, "[adapt.1]");
@@ -104,24 +97,16 @@ void crd_adapt_cut(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
   size_t bytes = adapt->cut_to;
   adapt->cut_to = 0;
-  /* The nursery must not grow beyond its share again. */
-  adapt->base = adapt->max = bytes;
+  adapt->base = adapt->max = bytes; /* it must not grow beyond its share again */
   if (adapt->min > bytes) adapt->min = bytes;
   if (young->space->nursery.bytes > bytes) crd_nursery_resize(young, bytes, "its share of the maximum heap");
 }
 
-/* Asked last, when everything else speaks for twice the size: the answer may need a look at the machine. */
+/* Asked last: the answer may need a look at the machine. */
 static bool may_double(crd_young *young) {
   if (young->space->nursery.bytes * 2 > young->adapt.max) return false;
   learn_l3(young);
   return young->space->nursery.bytes * 2 <= young->adapt.max;
-}
-
-static void add_ages(crd_ages *sum, const crd_ages *ages) {
-  sum->seen += ages->seen;
-  sum->kept += ages->kept;
-  sum->old_seen += ages->old_seen;
-  sum->old_kept += ages->old_kept;
 }
 
 /* One collection that is far above the average was probably interrupted. Several in a row were not: the program does
@@ -145,8 +130,7 @@ double crd_adapt_roots_least_ns(const crd_adapt *adapt) {
   return (double)adapt->root_words * ROOT_NS;
 }
 
-/* Collections that promoted next to nothing, or little for the roots that they looked at, are left out: their time is
- * that of roots, not of promoted bytes. */
+/* Collections that promoted little are left out, or little for their roots: their time is that of roots. */
 static void note_rate(crd_young *young, const cradle_event *minor) {
   crd_adapt *adapt = &young->adapt;
   uint64_t promoted = minor->u.minor.promoted_bytes;
@@ -185,8 +169,7 @@ static double expected_ns(const crd_adapt *adapt, double survival, size_t bytes)
   return adapt->ns_per_promoted_byte * survival * (double)bytes;
 }
 
-/* Promotion may take a share of the pause target, or as long as the roots: they take the same in a smaller nursery,
- * which meets them more often, so they never make the nursery smaller. */
+/* Promotion may take a share of the pause target, or as long as the roots, which take the same in a smaller nursery. */
 static double with_roots(const crd_adapt *adapt, double most_ns) {
   double roots_ns = crd_adapt_roots_least_ns(adapt);
   return roots_ns > most_ns ? roots_ns : most_ns;
@@ -265,8 +248,7 @@ static bool oldest_die(const crd_adapt *adapt, double survival) {
   return distance * distance * (double)ages->old_seen > OLD_DEVIATIONS * OLD_DEVIATIONS * share * (1 - share);
 }
 
-/* Doubles the size where the ages say that more will die. The added half holds objects that are older still, so at
- * most the share of the oldest survives there: the expected time uses that. */
+/* Doubles the size where the ages say that more will die: at most the share of the oldest lives in the added half. */
 static bool grow(crd_young *young, double survival) {
   crd_adapt *adapt = &young->adapt;
   size_t bytes = young->space->nursery.bytes;
@@ -301,8 +283,7 @@ static bool has_many_roots(const crd_adapt *adapt, size_t bytes) {
   return adapt->root_words > bytes / ROOT_BYTES;
 }
 
-/* What to do with the size, a running trial first. If the trial ends by going back, nothing else is decided: the
- * figures are of the larger size. */
+/* If a trial ends by going back, nothing else is decided: the figures are of the larger size. */
 static void decide(crd_young *young, double survival) {
   crd_adapt *adapt = &young->adapt;
   double target = (double)young->space->options->pause_ns;
@@ -331,21 +312,30 @@ static void decide(crd_young *young, double survival) {
 
 /* --- for the pauses --- */
 
+/* After a decision: counts from here on. */
+static void begin_count(crd_adapt *adapt) {
+  adapt->promoted = adapt->allocated = 0;
+  adapt->ages = (crd_ages){0};
+  adapt->collections = 0;
+  adapt->least_rate = RATE_NONE;
+}
+
 /* Whether minor collections are expected to take too much of the pause target, if there is one. */
 static bool takes_too_long(const crd_young *young, double survival) {
-  double most =
-      (double)young->space->options->pause_ns * (young->adapt.old_die ? PAUSE_SHARE_OLD_DIE : PAUSE_SHARE_MOST);
+  double share = young->adapt.old_die ? PAUSE_SHARE_OLD_DIE : PAUSE_SHARE_MOST;
+  double most = (double)young->space->options->pause_ns * share;
   return most != 0 &&
          expected_ns(&young->adapt, survival, young->space->nursery.bytes) > with_roots(&young->adapt, most);
 }
 
-/* Ends a trial of growth that runs, and keeps the nursery from growing for a while: the two would undo each other. */
+/* Keeps the nursery from growing for a while: the two would undo each other. */
 static void begin_shrinking(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
   adapt->growth.before = 0;
   ASSERT(adapt->shrinking.before == 0, "[adapt.2] a trial begins while another runs");
   adapt->shrinking.before = young->space->nursery.bytes;
   adapt->shrinking.rate_before = adapt->least_rate;
+  begin_count(adapt);
   wait_longer(&adapt->growth);
   crd_nursery_resize(young, young->space->nursery.bytes / 2, "a minor collection takes too much of the pause target");
 }
@@ -358,16 +348,7 @@ static bool shrinking_succeeds(const crd_young *young) {
   return unknown || adapt->least_rate < SHRINK_FAILURE * adapt->shrinking.rate_before;
 }
 
-/* After a decision: counts from here on. */
-static void begin_count(crd_adapt *adapt) {
-  adapt->promoted = adapt->allocated = 0;
-  adapt->ages = (crd_ages){0, 0, 0, 0};
-  adapt->collections = 0;
-  adapt->least_rate = RATE_NONE;
-}
-
-/* Asks for samples of the next nursery if they may decide something: if survival comes near the share above which
- * growth is worth it. */
+/* Asks for samples of the next nursery if survival comes near the share above which growth is worth it. */
 static void want_ages(crd_young *young) {
   size_t every = young->space->nursery.bytes / NURSERY_SAMPLES;
   if (every < SAMPLE_MIN_BYTES) every = SAMPLE_MIN_BYTES;
@@ -381,27 +362,26 @@ void crd_adapt_after_minor(crd_young *young, const cradle_event *minor) {
          "[adapt.1] the nursery's size");
   note_rate(young, minor);
   uint64_t filled = minor->u.minor.nursery_bytes;
-  /* A collection that came early, on request, says little of what survives a full nursery: it counts neither for the
-   * average nor, below, for a trial of this size. */
+  /* A collection that came early, on request, says little of what survives a full nursery. */
   if (filled < adapt->min / 4 * 3) return;
   adapt->survival += ((double)minor->u.minor.promoted_bytes / (double)filled - adapt->survival) * SURVIVAL_SHARE;
   if (adapt->shrinking.wait > 0) adapt->shrinking.wait--;
   bool may_shrink =
       adapt->shrinking.before == 0 && adapt->shrinking.wait == 0 && young->space->nursery.bytes / 2 >= adapt->min;
   if (filled < young->space->nursery.bytes / 4 * 3) {
-    /* Where only a part is handed out for long, the size follows. Otherwise the first collections after the major
-     * collection might be too long until it is known how fast they are. */
-    if (runs_beside(young) && may_shrink && takes_too_long(young, adapt->survival)) {
-      begin_shrinking(young);
-      begin_count(adapt);
-      want_ages(young);
-    }
+    /* Where only a part is handed out for long, the size follows, or the first collections after the major collection
+     * might be too long. */
+    if (!runs_beside(young) || !may_shrink || !takes_too_long(young, adapt->survival)) return;
+    begin_shrinking(young);
+    want_ages(young);
     return;
   }
   if (adapt->growth.wait > 0) adapt->growth.wait--;
   adapt->promoted += minor->u.minor.promoted_bytes;
   adapt->allocated += filled;
-  add_ages(&adapt->ages, &young->space->nursery.ages);
+  const crd_ages *ages = &young->space->nursery.ages;
+  adapt->ages = (crd_ages){adapt->ages.seen + ages->seen, adapt->ages.kept + ages->kept,
+                           adapt->ages.old_seen + ages->old_seen, adapt->ages.old_kept + ages->old_kept};
   adapt->collections++;
   double survival = (double)adapt->promoted / (double)adapt->allocated;
   bool knows_ages = adapt->ages.old_seen >= OLD_SAMPLES || adapt->collections > 1;
@@ -410,7 +390,6 @@ void crd_adapt_after_minor(crd_young *young, const cradle_event *minor) {
     begin_count(adapt);
   } else if (may_shrink && knows_ages && takes_too_long(young, survival)) {
     begin_shrinking(young);
-    begin_count(adapt);
   } else if (adapt->collections >= DECISION_COLLECTIONS) {
     if (adapt->shrinking.before != 0)
       end_trial(young, &adapt->shrinking, shrinking_succeeds(young),

@@ -31,9 +31,8 @@
 
 #include "gc/parts.h"
 
-/* Samples: objects that were noted as they were allocated. How many a minor collection saw and promoted, and of
- * these, how many were in the oldest quarter of the nursery. Samples are compared only with samples, never with
- * bytes. */
+/* Samples, objects that were noted as they were allocated: how many a minor collection saw and promoted, and of these,
+ * how many were in the oldest quarter of the nursery. */
 typedef struct crd_ages {
   uint32_t seen, kept, old_seen, old_kept;
 } crd_ages;
@@ -52,7 +51,6 @@ typedef struct crd_trial {
   uint32_t wait, backoff; /* collections until the next trial; what the next failure sets wait to */
 } crd_trial;
 
-/* What the adaptive nursery knows. */
 typedef struct crd_adapt {
   bool fixed;
   bool knows_l3;         /* max takes the L3 into account; false: the nursery has not grown beyond base yet */
@@ -68,10 +66,9 @@ typedef struct crd_adapt {
   uint64_t root_words;          /* words of roots that the last collection looked at */
   crd_ages ages;                /* of the collections since the last decision */
   bool old_die;                 /* whether clearly fewer of the oldest lived when that was last known */
-  double least_rate;   /* ns for each promoted byte, in the quickest collection since the last decision; those beside
-                      * which the second core marked are left out */
-  crd_trial growth;    /* of twice the size; measured: promoted / allocated */
-  crd_trial shrinking; /* of half the size, for the pauses; measured: least_rate */
+  double least_rate;            /* ns for each promoted byte, in the quickest since then that had no second core */
+  crd_trial growth;             /* of twice the size; measured: promoted / allocated */
+  crd_trial shrinking;          /* of half the size, for the pauses; measured: least_rate */
 } crd_adapt;
 
 void crd_adapt_init(crd_young *young);
@@ -83,9 +80,8 @@ void crd_adapt_cut(crd_young *young);
 void crd_adapt_after_minor(crd_young *young, const cradle_event *minor);
 /* What the roots of the last minor collection took at least, by their number. */
 double crd_adapt_roots_least_ns(const crd_adapt *adapt);
-/* How much of the nursery to hand out. While a major collection runs it may be a part: a minor collection and an
- * increment must fit the pause target together, and increments that fell behind must come more often. Without a second
- * core, sweeping is left out. */
+/* How much of the nursery to hand out. While a major collection runs it may be a part, so that a minor collection and
+ * an increment fit the pause target together, and increments that fell behind come more often. */
 size_t crd_adapt_hand_out(const crd_young *young);
 
 #endif

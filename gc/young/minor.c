@@ -1,6 +1,5 @@
 #include "gc/young/minor.h"
 
-#include "gc/death_calls.h"
 #include "gc/old/mark.h"
 #include "gc/roots.h"
 #include "gc/tables/handle.h"
@@ -15,11 +14,11 @@
 #define AHEAD 16
 
 static void trace_large(crd_minor *context) {
-  crd_arenas *arenas = &context->old->arenas;
   uint32_t page = context->pending_large;
-  ASSERT(arenas_page(arenas, page)->state == PAGE_LARGE_REACHED, "[minor.1] a large object waits that was not reached");
-  context->pending_large = arenas_page(arenas, page)->pending;
-  crd_promote_from(context, object_at(arenas_page_address(arenas, page)));
+  const crd_page *entry = arenas_page(&context->old->arenas, page);
+  ASSERT(entry->state == PAGE_LARGE_REACHED, "[minor.1] a large object waits that was not reached");
+  context->pending_large = entry->pending;
+  crd_promote_from(context, old_page_start(context->old, page));
 }
 
 static inline void trace_pending(crd_minor *context) {
@@ -31,15 +30,13 @@ static inline void trace_pending(crd_minor *context) {
 }
 
 /* While a major collection marks: whether what an old object refers to must be marked now. An unmarked object may be
- * dead; if it lives, marking reaches and traces it later. So does the second core if it marks the object right after
- * this test. Prebuilt objects lie outside the arenas and always live. */
+ * dead; if it lives, marking or the second core will reach it. Prebuilt objects always live. */
 static inline bool may_be_live(const crd_young *young, const cradle_word *object) {
   uintptr_t address = address_of(object);
   return !arenas_know(&young->space->old.arenas, address) || old_is_marked(&young->space->old, address);
 }
 
-/* Sets an object's flag again before its slots are looked at: from here on it is not remembered. What it leads to is
- * traced at once, while it is still in the cache. */
+/* What each object leads to is traced at once, while it is still in the cache. */
 static void trace_remembered(crd_minor *context) {
   crd_word_stack *remembered = &context->young->remembered;
   for (cradle_word *entry = remembered->base; entry < remembered->top; entry++) {
@@ -92,52 +89,50 @@ static void trace_old_object(void *data, cradle_word *object) {
   crd_promote_from(context, object);
 }
 
-/* The remembered set could not grow, so any old object may refer to a young one. Copies that are promoted during the
- * walk are pending, and the walk may meet them too. They are then traced twice, which does no harm. */
+/* The remembered set could not grow, so any old object may refer to a young one. If the walk meets copies that it has
+ * promoted, they are traced twice, which does no harm. */
 static void trace_all_old(crd_minor *context) {
-  /* With the marker stopped and unfilled places' bits cleared, the allocation bits are exact [span.2], [span.8]. */
   (void)crd_marker_stop(context->young->marking);
-  crd_old_retire(context->old);
+  crd_old_retire(context->old); /* the allocation bits are exact now [span.2], [span.8] */
   crd_old_each(context->old, trace_old_object, context);
   for (uint32_t i = 0; i < context->young->tables->prebuilts.written; i++) {
     cradle_word *object = context->young->tables->prebuilts.of[i].object;
     object_set_flags(object, HEADER_BARRIER_FLAG);
     crd_promote_from(context, object);
   }
-  /* Trace now: the caller traces only after recorded slots and remembered objects, and there may be none. */
-  trace_pending(context);
+  trace_pending(context); /* now: there may be no recorded slots and remembered objects after which to trace */
   context->young->remember_all = false;
   context->looked_at_all = true;
 }
 
 /* Large young objects: those that were reached become old, the others are freed. Returns the bytes freed. */
 static uint64_t settle_large(crd_young *young) {
-  crd_arenas *arenas = &young->space->old.arenas;
-  uint64_t before = young->space->old.used_bytes;
-  for (uint32_t page = young->space->old.young_large, next; page != PAGE_NONE; page = next) {
-    crd_page *entry = arenas_page(arenas, page);
+  crd_old *old = &young->space->old;
+  uint64_t before = old->used_bytes;
+  for (uint32_t page = old->young_large, next; page != PAGE_NONE; page = next) {
+    crd_page *entry = arenas_page(&old->arenas, page);
+    cradle_word *object = old_page_start(old, page);
     next = entry->next;
     ASSERT(entry->state == PAGE_LARGE_YOUNG || entry->state == PAGE_LARGE_REACHED,
            "[minor.1] the list of young large objects holds one that is not young");
     if (entry->state == PAGE_LARGE_YOUNG) {
       /* The object was born marked, and a mark must not stay behind where there is no object [span.4]. */
-      if (young->space->old.born_marked) old_unmark(&young->space->old, arenas_page_address(arenas, page));
-      crd_old_bury_large(&young->space->old, page, space_remains(young->space, false));
+      if (old->born_marked) old_unmark(old, address_of(object));
+      crd_old_bury_large(old, page, space_remains(young->space, false));
       continue;
     }
     entry->state = PAGE_LARGE;
     entry->next = PAGE_NONE;
-    ASSERT(!young->space->old.born_marked || old_is_marked(&young->space->old, arenas_page_address(arenas, page)),
+    ASSERT(!old->born_marked || old_is_marked(old, address_of(object)),
            "[marker.5] a large object was not born marked");
-    cradle_word *object = object_at(arenas_page_address(arenas, page));
     const crd_type *type = space_type(young->space, *object);
     /* Born marked and not scanned here: marking does not know yet what it refers to [large.3]. */
     if (young->marking->major.phase == MAJOR_MARKING && header_records_slots(*object))
       crd_mark_again(young->marking, object);
     object_set_flags(object, type_old_flags(type, type_object_bytes(type, object)));
   }
-  old_end_young_large(&young->space->old);
-  return before - young->space->old.used_bytes;
+  old_end_young_large(old);
+  return before - old->used_bytes;
 }
 
 /* --- for the order of death --- */
@@ -158,15 +153,13 @@ void crd_minor_trace(crd_minor *context) {
 }
 
 /* Runs the order of death (gc/death/services.h) for what died, then frees the large objects that died: destructors still
- * read them. Returns their bytes. The remembered set is empty by now, but its entries are still in memory: the order of
- * death looks for old holders of weak slots and ephemerons among them. */
+ * read them. Returns their bytes. The order of death looks for old holders of weak slots and ephemerons among the
+ * entries of the remembered set, which is empty by now: they are still in memory. */
 static CRADLE_NOINLINE uint64_t settle(crd_minor *context, uint64_t remembered) {
   crd_young *young = context->young;
   const crd_space *space = young->space;
-  const cradle_word *stored = young->remembered.base;
-  if (space->death != NULL)
-    space->death->minor_deaths(space->services, context,
-                               (crd_stored){stored, stored + remembered, context->looked_at_all});
+  crd_stored stored = {young->remembered.base, young->remembered.base + remembered, context->looked_at_all};
+  if (space->death != NULL) space->death->minor_deaths(space->services, context, stored);
   /* After the order of death: a finalizer may have brought back an object with an id. */
   crd_ids_after_minor(young->tables);
   uint64_t freed = context->has_young_large ? settle_large(young) : 0;
@@ -199,7 +192,6 @@ static crd_minor begin(crd_young *young) {
                      .nursery_bytes = space->nursery.reserved_bytes,
                      .allocators = space->old.allocators,
                      .types = space->types.types,
-                     .pending = NULL,
                      .pending_large = PAGE_NONE,
                      .has_young_large = space->old.young_large != PAGE_NONE,
                      .marking = young->marking->major.phase == MAJOR_MARKING,
@@ -213,8 +205,7 @@ static void trace_roots(crd_minor *context) {
   crd_heap_report *report = young->space->report;
   bool wanted = event_wanted(report);
   if (CRADLE_UNLIKELY(wanted)) crd_event_send(report, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_BEGIN});
-  /* Words of the shadow stack below the watermark are left out: they were looked at by an earlier collection, and
-   * refer to nothing young [mutator.6]. */
+  /* Without the words of the shadow stack below the watermark, which refer to nothing young [mutator.6]. */
   uint64_t root_words = visit_changed_roots(young->roots, promote_slot, context);
   root_words += visit_callback_roots(young->roots, promote_slot_only, context);
   if (CRADLE_UNLIKELY(young->tables->handles.young != 0)) root_words += trace_young_handles(context);
@@ -234,8 +225,8 @@ void crd_minor_run(crd_young *young, cradle_event *event) {
   uint64_t remembered = word_stack_count(&young->remembered), recorded = word_stack_count(&young->recorded);
   trace_roots(&context);
   if (CRADLE_UNLIKELY(young->remember_all)) trace_all_old(&context);
-  /* Recorded slots before remembered objects, because the slots lie in the order of the stores: objects that were
-   * stored right after their allocation are then copied almost in the order of their allocation. */
+  /* Recorded slots first: they lie in the order of the stores, so objects that were stored right after their allocation
+   * are copied almost in the order of their allocation. */
   trace_recorded(&context);
   trace_remembered(&context);
   if (CRADLE_UNLIKELY(marking->marker.going)) (void)crd_marker_stop(marking);

@@ -1,13 +1,12 @@
 /* The minor collection: what is reachable in the nursery is promoted, and everything else in it is gone.
  *
- * Roots, recorded slots and remembered objects (gc/young/remember.h) are looked at. Each young object that they refer
- * to is copied into a span of the old generation, and so is everything that it leads to (gc/young/promote.h). Large
- * young objects lie outside the nursery: those that are reached become old where they are, and the others are freed at
- * the end. While a major collection marks, each old object that is met is marked on the way; beside a round of the
- * second core, when the round is over. Marking needs to know nothing else of what the mutator did [heap.6].
+ * Each young object that roots, recorded slots and remembered objects (gc/young/remember.h) refer to is copied into a
+ * span of the old generation, and so is everything that it leads to (gc/young/promote.h). Large young objects, outside
+ * the nursery, become old where they are if they are reached; the others are freed at the end. While a major collection
+ * marks, each old object that is met is marked on the way; beside a round of the second core, when the round is over.
+ * Marking needs to know nothing else of what the mutator did [heap.6].
  *
- * Nothing here can fail, because [heap.2] holds memory ready. The cost is survivors + remembered objects + recorded
- * slots + roots: what died costs nothing.
+ * Nothing here can fail, because [heap.2] holds memory ready. What died costs nothing.
  *
  *   [minor.1] Large young objects that were reached and are still to be traced are linked through their pages, whose
  *             state is PAGE_LARGE_REACHED.
@@ -21,8 +20,8 @@
 
 /* Runs one; the state is HEAP_COLLECTING. Fills event->u.minor, except for its times. */
 void crd_minor_run(crd_young *young, cradle_event *event);
-/* The next three are for the order of death, which runs within a minor collection. */
-/* Promotes an object that was not promoted yet. The caller looks at its slots. */
+/* For the order of death, which runs within one: promotes an object that was not promoted yet. The caller looks at its
+ * slots. */
 cradle_word *crd_minor_reach(crd_minor *minor, uintptr_t address);
 /* Looks at a slot as tracing does. */
 void crd_minor_visit(crd_minor *minor, bool value, cradle_word *slot);

@@ -39,16 +39,14 @@ size_t crd_nursery_most(const cradle_options *options) {
   return each < most ? each : most;
 }
 
-/* Where collection is off the nursery must hold everything that is ever allocated, except large objects: three
- * quarters of the maximum heap or of the machine's memory. Large objects have the rest. */
+/* Where collection is off: three quarters of the maximum heap or of the memory; large objects have the rest. */
 static size_t choose_uncollected(const cradle_options *options, const cradle_hardware *hardware, const char **reason) {
   size_t room = options->heap_max_bytes != 0 ? options->heap_max_bytes : hardware->memory_bytes;
   *reason = "collection is off";
   if (room == 0) return CRADLE_NURSERY_MAX_BYTES;
-  size_t share = room / 4 * 3;
-  if (room - share < UNCOLLECTED_ARENAS_BYTES)
-    share = room - UNCOLLECTED_ARENAS_BYTES; /* the maximum is 5 MiB at least */
-  return align_down(share, UNCOLLECTED_STEP_BYTES);
+  size_t rest = room - room / 4 * 3;
+  if (rest < UNCOLLECTED_ARENAS_BYTES) rest = UNCOLLECTED_ARENAS_BYTES; /* the maximum is 5 MiB at least */
+  return align_down(room - rest, UNCOLLECTED_STEP_BYTES);
 }
 
 size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *hardware, const char **reason) {
@@ -97,7 +95,6 @@ static size_t full_bytes(size_t bytes) {
   return bytes < FULL_MIN_BYTES ? FULL_MIN_BYTES : bytes;
 }
 
-/* Puts the nursery at base. Nothing is handed out yet. */
 static void begin_at(crd_nursery *nursery, char *base) {
   nursery->start = nursery->end = nursery->slack_end = nursery->look = base;
   nursery->first_looks = FIRST_LOOKS;
@@ -116,17 +113,8 @@ static bool init_quarantined(crd_young *young) {
   return true;
 }
 
-/* All of it at once, where the pool gives nothing less: such a nursery never grows. */
-static char *reserve_in_pool(crd_nursery *nursery, size_t bytes) {
-  size_t pool_page = nursery->backing.pool_page_bytes;
-  char *place = pool_page != 0 ? crd_pages_reserve_pool(bytes, pool_page) : NULL;
-  if (place != NULL) nursery->pool_bytes = nursery->committed_bytes = bytes;
-  return place;
-}
-
-/* Nothing is populated: each page comes when it is first touched, and a huge page then comes whole.
- * docs/design/pages.md says why. If address space for the largest size is refused, the nursery gets only what it
- * needs now, and cannot grow. */
+/* Nothing is populated (docs/design/pages.md). If address space for the largest size is refused, the nursery gets only
+ * what it needs now, and cannot grow. */
 bool crd_nursery_init(crd_young *young, size_t max) {
   if (young->space->options->quarantine != 0) return init_quarantined(young);
   crd_nursery *nursery = &young->space->nursery;
@@ -135,8 +123,10 @@ bool crd_nursery_init(crd_young *young, size_t max) {
   size_t head = head_bytes(nursery), committed = whole_pages(nursery, full_bytes(nursery->bytes));
   size_t reserved = whole_pages(nursery, crd_limits_share(full_bytes(max), ADDRESS_PARTS, false));
   if (reserved < committed) reserved = committed;
-  char *place = reserve_in_pool(nursery, committed);
-  if (place != NULL) reserved = committed;
+  size_t pool_page = nursery->backing.pool_page_bytes;
+  /* All of it at once, where the pool gives nothing less: such a nursery never grows. */
+  char *place = pool_page != 0 ? crd_pages_reserve_pool(committed, pool_page) : NULL;
+  if (place != NULL) reserved = nursery->pool_bytes = nursery->committed_bytes = committed;
   if (place == NULL) place = crd_pages_reserve(head + reserved, HUGE_BYTES, NULL);
   if (place == NULL && reserved > committed) place = crd_pages_reserve(head + (reserved = committed), HUGE_BYTES, NULL);
   if (place == NULL) return false;
@@ -154,7 +144,6 @@ bool crd_nursery_init(crd_young *young, size_t max) {
   return true;
 }
 
-/* Committed memory only grows here: a nursery that shrinks and grows again costs no system calls. */
 bool crd_nursery_resize(crd_young *young, size_t bytes, const char *reason) {
   crd_nursery *nursery = &young->space->nursery;
   ASSERT(nursery_filled(young->space) == 0, "[nursery.3] a nursery that is not empty changes its size");
@@ -176,9 +165,8 @@ bool crd_nursery_resize(crd_young *young, size_t bytes, const char *reason) {
   return true;
 }
 
-/* Pages of the reserved pool stay. Before Linux 6.10, a dropped page loses its reservation, so the pool may have no
- * page when the place is touched again, and the kernel kills the process. What the quarantine keeps may be asked for
- * later. */
+/* Pages of the reserved pool stay: before Linux 6.10, a dropped page loses its reservation, so the pool may have no page
+ * when the place is touched again, and the kernel kills the process. */
 void crd_nursery_discard(crd_young *young, bool whole) {
   const crd_nursery *nursery = &young->space->nursery;
   size_t from = whole ? 0 : whole_pages(nursery, full_bytes(nursery->bytes));
@@ -196,17 +184,14 @@ void crd_nursery_fini(crd_young *young) {
     return;
   }
   sanitize_used(nursery->start, nursery->committed_bytes);
-  size_t head = head_bytes(nursery);
-  crd_pages_unreserve(nursery->start - head, head + nursery->reserved_bytes);
+  crd_pages_unreserve(nursery->start - head_bytes(nursery), head_bytes(nursery) + nursery->reserved_bytes);
 }
 
-/* How many bytes can be handed out so that all of them can be promoted [heap.2]. If the arenas for a whole nursery
- * are refused, as many bytes as the free arenas can take. */
+/* How many bytes can be handed out: all of them can be promoted [heap.2], even if everything survives. */
 static size_t secure(crd_young *young) {
   crd_old *old = &young->space->old;
   size_t full = full_bytes(young->space->nursery.bytes);
   if (collection_is_off(young->space->options)) return full;
-  /* The reserve is for the worst case, in which everything survives: a minor collection must not fail half-way. */
   uint32_t wanted = crd_old_arenas_for(old, full);
   if (CRADLE_LIKELY(old->arenas.free_count >= wanted) || crd_arenas_ensure_free(&old->arenas, wanted)) {
     old->reserve = wanted;
@@ -219,20 +204,18 @@ static size_t secure(crd_young *young) {
   return bytes;
 }
 
-/* Reports once that the pool ran dry and arenas fall back to transparent huge pages. */
+/* Reports once that the pool ran dry. */
 static void note_pool(crd_young *young) {
-  uint32_t refused = young->space->old.arenas.pool_refusals;
-  if (CRADLE_LIKELY(refused == 0) || young->space->nursery.pool_noted) return;
+  const crd_arenas *arenas = &young->space->old.arenas;
+  if (CRADLE_LIKELY(arenas->pool_refusals == 0) || young->space->nursery.pool_noted) return;
   young->space->nursery.pool_noted = true;
   crd_event_note(young->space->report,
-                 young->space->old.arenas.backing.transparent
-                     ? "the huge-page pool refused arenas: transparent huge pages instead"
-                     : "the huge-page pool refused arenas: base pages instead",
-                 refused, 0);
+                 arenas->backing.transparent ? "the huge-page pool refused arenas: transparent huge pages instead"
+                                             : "the huge-page pool refused arenas: base pages instead",
+                 arenas->pool_refusals, 0);
 }
 
-/* The first allocations of a heap are looked at one by one, later ones about once in a MiB. While samples are
- * wanted, each look is one. */
+/* The first allocations of a heap are looked at one by one, later ones once in a MiB or for each sample. */
 static void place_look(crd_nursery *nursery, char *free) {
   size_t every = nursery->sample_bytes != 0 ? nursery->sample_bytes : LOOK_EVERY_BYTES;
   nursery->look = nursery->first_looks != 0 ? free : free + every;
@@ -260,8 +243,7 @@ void crd_nursery_empty(crd_young *young) {
   crd_sample_rewind(young->sampling, address_of(filled) - address_of(nursery->start)); /* below zero: forward */
   mutator->free = nursery->start;
   place_look(nursery, mutator->free);
-  /* A reservation does not outlast the nursery's contents. */
-  mutator->reserved_end = NULL;
+  mutator->reserved_end = NULL; /* a reservation does not outlast the nursery's contents */
   sanitize_pool_emptied(young->space->report);
 }
 
@@ -303,12 +285,11 @@ void crd_nursery_looked(crd_young *young, const void *object) {
   crd_nursery_set_top(young);
 }
 
-/* The oldest objects are those in the first quarter of what was filled. A sample was promoted if its header is
- * forwarded. */
+/* The oldest objects are those in the first quarter of what was filled. */
 void crd_nursery_count_ages(crd_young *young) {
   crd_nursery *nursery = &young->space->nursery;
   crd_ages *ages = &nursery->ages;
-  *ages = (crd_ages){0, 0, 0, 0};
+  *ages = (crd_ages){0};
   if (nursery->sample_count == 0) return;
   size_t filled = nursery_filled(young->space);
   for (uint32_t i = 0; i < nursery->sample_count; i++) {
@@ -334,11 +315,9 @@ void crd_nursery_set_top(crd_young *young) {
   cradle_mutator *mutator = &space->mutator->public;
   uintptr_t stress = young->stress->point, sample = young->sampling->point;
   /* A stress point of 0 wants the next allocation. */
-  if (space->report->state != HEAP_MUTATING || mutator->no_collect_depth != 0 || stress == 0) {
-    __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
-    return;
-  }
-  __atomic_store_n(&mutator->top, lowest_of(&space->nursery, stress < sample ? stress : sample), __ATOMIC_SEQ_CST);
+  bool stop = space->report->state != HEAP_MUTATING || mutator->no_collect_depth != 0 || stress == 0;
+  char *lowest = lowest_of(&space->nursery, stress < sample ? stress : sample);
+  __atomic_store_n(&mutator->top, stop ? NULL : lowest, __ATOMIC_SEQ_CST);
   /* A request from another thread stores its flag before it lowers top. Whichever store to top came last, the flag
    * is seen here, so no request is lost. */
   if (__atomic_load_n(&young->pending_request, __ATOMIC_SEQ_CST))

@@ -30,14 +30,11 @@
 #define NURSERY_SAMPLES 128
 
 typedef struct crd_nursery {
-  /* [start, end) is handed out; end may be lower while a major collection runs, or if the reserve is refused */
-  char *start, *end;
+  char *start, *end;    /* what is handed out: less while a major collection runs, or if the reserve is refused */
   char *slack_end;      /* one object or cradle_reserve of up to 32 KiB may reach over end, up to here */
   char *look;           /* where the next allocation is compared with its descriptor; may lie above slack_end */
   uint32_t first_looks; /* how many more of a new heap's first allocations are looked at one by one */
-  /* One object in this many bytes is a sample. The ages of samples show whether more would die in a larger nursery.
-   * 0: no samples. */
-  size_t sample_bytes;
+  size_t sample_bytes;  /* one object in this many bytes is a sample (gc/young/adapt.h); 0: no samples */
   uint32_t sample_count;
   uintptr_t samples[NURSERY_SAMPLES]; /* their addresses, ascending */
   crd_ages ages;                      /* of the last minor collection */
@@ -59,20 +56,18 @@ size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *
  * stored in it. */
 bool crd_nursery_init(crd_young *young, size_t max);
 void crd_nursery_fini(crd_young *young);
-/* Changes the size of an empty nursery; the next hand_out uses it. false: memory was refused, nothing changed.
- * Memory that a smaller nursery does not use keeps its pages, because the nursery may soon grow again. With a maximum
- * heap they are dropped at once, because they would count towards the maximum. */
+/* Changes the size of an empty nursery; the next hand_out uses it. false: memory was refused, nothing changed. What a
+ * smaller nursery does not use keeps its pages, unless they would count towards a maximum heap. */
 bool crd_nursery_resize(crd_young *young, size_t bytes, const char *reason);
-/* Drops the pages of an empty nursery, or those that its size does not use. They stay committed: the next use finds fresh
- * pages. */
+/* Drops the pages of an empty nursery, or those that its size does not use. They stay committed. */
 void crd_nursery_discard(crd_young *young, bool whole);
 /* Empties the nursery after a minor collection. hand_out comes next. */
 void crd_nursery_empty(crd_young *young);
 /* Secures the promotion reserve for the empty nursery. Then hands out `most` bytes, or as many as can be promoted if
- * that is fewer. The mutator's top is set later: by leaving the collecting state, or by set_top. */
+ * that is fewer. set_top comes later. */
 void crd_nursery_hand_out(crd_young *young, size_t most);
-/* Called after the slow path has compared the size and has allocated or reserved: decides where the next look is.
- * object: what was allocated or reserved; NULL: that failed. */
+/* After the slow path has compared the size: decides where the next look is. object: what was allocated or reserved;
+ * NULL: that failed. */
 void crd_nursery_looked(crd_young *young, const void *object);
 /* Counts the ages of the samples. To be called after promotion, while the nursery still holds the forwarded headers. */
 void crd_nursery_count_ages(crd_young *young);

@@ -11,14 +11,6 @@
 /* Down to this depth, the items of arrays inside arrays are followed at once [promote.3]. */
 #define DEPTH_MAX LIMIT(8, 2)
 
-/* An object that fits the nursery may be too large for a span of small objects: above SMALL_MAX_BYTES it gets pages of
- * its own. */
-static CRADLE_COLD void *promote_large(crd_minor *context, size_t bytes) {
-  void *place = crd_old_take_large(context->old, bytes, false, false, 0);
-  ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a page run");
-  return place;
-}
-
 /* Most objects are a few words long, and a call of memcpy would cost more than their copy. */
 static inline void copy_words(cradle_word *restrict to, const cradle_word *restrict from, size_t words) {
   if (CRADLE_UNLIKELY(words > COPY_INLINE_WORDS)) {
@@ -32,12 +24,11 @@ static inline void copy_words(cradle_word *restrict to, const cradle_word *restr
 }
 
 /* A place for an object that the fast path cannot serve: the allocator's run is used up, or the object's size is not
- * in its type. */
+ * in its type. May take the last arenas: the reserve is held for this. */
 static CRADLE_NOINLINE cradle_word *slow_place(crd_minor *context, size_t bytes) {
-  if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return promote_large(context, bytes);
   crd_old *old = context->old;
-  /* May take the last arenas: the reserve is held for this. */
-  char *place = old_take_small(old, old_class_of(old, bytes), 0);
+  void *place = CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES) ? crd_old_take_large(old, bytes, false, false, 0)
+                                                         : old_take_small(old, old_class_of(old, bytes), 0);
   ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a span");
   return words_of(place);
 }
@@ -65,8 +56,7 @@ CRD_ALWAYS_INLINE cradle_word *pending_copy(const cradle_word *body) {
   return object_at(header_forwarded_to(body[0]));
 }
 
-/* Copies an object to the old generation and leaves its new address behind. The caller looks at its slots. Objects of
- * other types than fixed-size ones take the slow path, and so does every object when the run is used up. */
+/* Copies an object to the old generation and leaves its new address behind. The caller looks at its slots. */
 CRD_ALWAYS_INLINE cradle_word *copy(crd_minor *context, cradle_word *object, uint64_t header, const crd_type *type) {
   crd_allocator *allocator = &context->allocators[type->size_class];
   cradle_word *place = words_of(allocator->free);
@@ -118,8 +108,7 @@ CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool liv
 }
 
 /* Promotes the young object that a slot refers to, then the one that the first slot of its copy refers to, and so on
- * [promote.2]. A copy with further slots waits on the pending list. So a linked list is promoted in this loop, without
- * the pending list. */
+ * [promote.2]. A copy with further slots waits on the pending list. */
 CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
   for (;;) {
     cradle_word *object = object_at(address);
@@ -137,8 +126,7 @@ CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t 
       if (type->has_slots) pending_push(context, object, 0);
       return;
     }
-    /* Pushed before the first slot is followed: what this slot leads to is pushed above the object, and so traced
-     * earlier. */
+    /* Before the first slot is followed: what this slot leads to is pushed above the object, and so traced earlier. */
     unsigned first = (unsigned)__builtin_ctzll(slots);
     if ((slots & (slots - 1)) != 0) pending_push(context, object, first);
     slot = place + first;
@@ -151,8 +139,8 @@ CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t 
   }
 }
 
-/* The hot loops work on a copy of the context. No pointer to the copy exists, so the compiler keeps it in registers.
- * For the context itself, the compiler would have to assume that any store into an object changes it. */
+/* The hot loops work on a copy of the context. No pointer to the copy exists, so no store into an object can change it,
+ * and the compiler keeps it in registers. */
 CRD_ALWAYS_INLINE crd_minor borrow(const crd_minor *context) {
   crd_minor local = *context;
   local.objects = local.bytes = 0;
@@ -169,8 +157,7 @@ CRD_ALWAYS_INLINE void write_back(const crd_minor *local) {
  * young, and promotes what the next slot refers to. The body leaves the list before its last slot is followed, so that
  * a chain through last slots keeps the list short. */
 CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool values) {
-  cradle_word *body = context->pending, *copied = pending_copy(body);
-  cradle_word link = body[1];
+  cradle_word *body = context->pending, *copied = pending_copy(body), link = body[1];
   /* Keeps only the slots after the one that was looked at last. */
   for (slots &= ~UINT64_C(1) << (link >> PENDING_WORD_SHIFT); slots != 0;) {
     unsigned word = (unsigned)__builtin_ctzll(slots);
@@ -201,8 +188,8 @@ static CRADLE_NOINLINE void follow(crd_minor *context, cradle_word *object) {
   context->until = until;
 }
 
-/* Neighbours in the list tend to be of one type, whose slots are looked up once: so the processor can predict where they
- * are and go on to the next object, instead of waiting for the lookup. */
+/* Neighbours in the list tend to be of one type, whose slots are looked up once: so the processor can predict where
+ * they are and go on to the next object, instead of waiting for the lookup. */
 void crd_promote_list(crd_minor *context) {
   crd_minor local = borrow(context);
   uint32_t last_type = CRADLE_TYPE_ID_END;
@@ -241,9 +228,8 @@ void crd_promote_all(crd_minor *context, cradle_word *slot, uintptr_t address, b
 
 /* --- recorded slots --- */
 
+/* The slot itself was prefetched when it was AHEAD entries away. For a prefetch, it need not hold a value. */
 CRD_ALWAYS_INLINE void prefetch_target(const crd_minor *context, cradle_word entry) {
-  /* The slot itself was prefetched when it was AHEAD entries away. Whether it holds a value does not matter for a
-   * prefetch. */
   uintptr_t address = value_payload(&context->encoding, *slot_of_entry(entry));
   if (is_young(context, address)) __builtin_prefetch(object_at(address), 1);
 }
@@ -290,9 +276,8 @@ static CRADLE_NOINLINE void trace_structures(crd_minor *context, const crd_type 
   const crd_type_table *types = &context->young->space->types;
   const crd_item_slots *slots = type_item_slots(types, object);
   uint64_t length = type_length(type, object);
-  cradle_word *items = type_items(type, object);
   if (slots->alike == CRADLE_ITEMS_VALUES)
-    trace_values(context, items, items + length * slots->words);
+    trace_values(context, type_items(type, object), type_items(type, object) + length * slots->words);
   else
     visit_items(types, object, 0, length, promote_slot, context);
 }

@@ -1,9 +1,8 @@
-/* Promotion: copies young objects and what they lead to into the old generation, in the order in which a program will
- * meet them (docs/design/nursery.md has the figures).
+/* Promotion: copies young objects and what they lead to into the old generation (docs/design/nursery.md has figures).
  *
- * A program mostly follows the slots of an object from the first to the last, and an array's items likewise. So
- * promotion copies an object, then everything that its first slot leads to, then everything that its second slot leads
- * to. What is walked together then lies together:
+ * A program mostly follows the slots of an object, and the items of an array, from the first to the last. So promotion
+ * copies an object, then everything that its first slot leads to, then everything that its second slot leads to. So
+ * what is walked together lies together:
  *
  *           1
  *          / \           the span of the size class afterwards:
@@ -19,9 +18,8 @@
  *    word 1   next body, and the word of the last slot       the object's words; its slots lead into the nursery
  *             that was looked at                             until they are looked at
  *
- *   [promote.1] Objects whose copies are still to be traced are linked through their bodies: word 1 has the next body,
- *               and in its upper bits the number of the word of the last slot that was looked at. So the list needs no
- *               memory and cannot overflow.
+ *   [promote.1] Objects whose copies are still to be traced are linked through word 1 of their bodies. So the list
+ *               needs no memory and cannot overflow.
  *   [promote.2] The list is a stack. If an object's slots are all fixed ones and of one sort, the first is looked at
  *               when the object is copied, and each further one once everything that the slots before it lead to is
  *               promoted. An object with one such slot is never on the list, so a chain needs no list.
@@ -65,13 +63,12 @@ void crd_promote_one(crd_minor *context, cradle_word *slot, uintptr_t address, b
 /* Promotes what the recorded slots of the entries [entry, to) refer to, as crd_promote_one does. [to, top) are the
  * entries that come next: they are prefetched. */
 void crd_promote_recorded(crd_minor *context, const cradle_word *entry, const cradle_word *to, const cradle_word *top);
-/* Handles a reference that does not lead into the nursery. Its object may be a young large one, or one that marking
- * must see; live: the holder lives, so the object is to be marked. */
+/* Handles a reference that does not lead into the nursery: its object may be a young large one, or is to be marked if
+ * its holder is live. */
 void crd_promote_old(crd_minor *context, uintptr_t address, bool live);
 /* Looks at all slots of an old object, or of a copy. */
 void crd_promote_from(crd_minor *context, cradle_word *object);
-/* The same for an old object that may be dead: what it refers to is promoted if it is young, and not marked if it is
- * old. */
+/* The same for an old object that may be dead: what it refers to is promoted, but not marked if it is old. */
 void crd_promote_from_unmarked(crd_minor *context, cradle_word *object);
 /* Traces the copies on the list, down to context->until. */
 void crd_promote_list(crd_minor *context);
@@ -88,8 +85,6 @@ CRD_ALWAYS_INLINE bool is_young(const crd_minor *context, uintptr_t address) {
 CRD_ALWAYS_INLINE uintptr_t address_in(const crd_minor *context, bool value, cradle_word word) {
   return value ? value_address(&context->encoding, word) : word;
 }
-
-/* --- visit functions: with all that a slot leads to, or with itself only, for callbacks --- */
 
 /* The visit function for slots: promotes everything that the slot leads to. Most values are zero, immediates or old
  * references. Such a word, read as an address, lies outside of [near_start, near_start + near_bytes), whatever the
@@ -108,7 +103,7 @@ CRD_ALWAYS_INLINE void promote_slot(void *data, bool value, cradle_word *slot) {
     crd_promote_old(context, address, true);
 }
 
-/* The visit function for callbacks, in which promotion must not call further callbacks: follows first slots only. */
+/* That for callbacks, within which promotion must call no further callbacks: follows first slots only. */
 static inline void promote_slot_only(void *data, bool value, cradle_word *slot) {
   crd_minor *context = data;
   uintptr_t address = address_in(context, value, *slot);

@@ -16,7 +16,7 @@ void crd_remember(crd_young *young, cradle_word *object) {
   ASSERT(header_has_barrier(*object), "[remember.1] an object is remembered twice");
   ASSERT(!space_is_young(young->space, address_of(object)), "[header.2] a young object has the barrier flag");
   object_clear_flags(object, HEADER_BARRIER_FLAG);
-  /* A prebuilt object that was stored into is a root from now on: major collections do not find it otherwise. */
+  /* A prebuilt object is a root from now on: major collections do not find it otherwise. */
   if (CRADLE_UNLIKELY(young->tables->prebuilts.count != 0) &&
       !arenas_contain(&young->space->old.arenas, address_of(object)))
     crd_prebuilt_written(young->tables, object, word_stack_count(&young->remembered));
@@ -31,8 +31,7 @@ void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
   crd_remember(young, object);
 }
 
-/* How many slots of an array may be recorded. The words before its items are counted as if they were slots, too: one
- * or two more or less do not matter. */
+/* How many slots of an array may be recorded. The words before its items, one or two, are counted as slots, too. */
 static CRADLE_NOINLINE uint32_t recorded_most(const crd_young *young, const cradle_word *array) {
   const crd_type *type = space_type(young->space, *array);
   uint64_t slots = type_object_bytes(type, array) / 8;
@@ -56,17 +55,16 @@ void crd_record_from_birth(crd_young *young, cradle_word *array, size_t bytes) {
   object_set_flags(array, type_old_flags(type, bytes) | (type->registers & REGISTERED_WEAKLY ? HEADER_WEAK_FLAG : 0));
 }
 
-/* Whether a store of an old reference into the array must be seen, too. An array that is recorded from birth is traced
- * as a whole when it has become old [large.3], and a listed one after the next minor collection [mark.5]. */
+/* Whether a store of an old reference into the array must be seen, too. One that is recorded from birth is traced when
+ * it has become old [large.3], and a listed one after the next minor collection [mark.5]. */
 static inline bool marking_sees(const crd_young *young, const cradle_word *array) {
   return CRADLE_UNLIKELY(young->marking->major.phase == MAJOR_MARKING) &&
          !old_is_young_large(&young->space->old, address_of(array)) &&
          !old_is_listed(&young->space->old, address_of(array));
 }
 
-/* The counter of slots that may still be recorded before the next minor collection. A large array has its counter in
- * its page entry; if two others meet in one, they are only remembered as wholes earlier. A counter of an earlier
- * collection begins anew here. */
+/* The counter of slots that may still be recorded before the next minor collection. A large array has its own, in its
+ * page entry; if two others meet in one, they are only remembered as wholes earlier. */
 static inline uint32_t *may_record(crd_young *young, const cradle_word *array) {
   uintptr_t address = address_of(array);
   crd_page *page = page_of(young, array);
@@ -82,8 +80,8 @@ static inline uint32_t *may_record(crd_young *young, const cradle_word *array) {
   return left;
 }
 
-/* While marking, when count more slots of an array are to be recorded: lists the array instead if they become too many
- * for one pause. Returns whether it did. */
+/* While marking, when count more slots of an array are to be recorded: whether these are too many for one pause, so
+ * that the array was listed instead. */
 static CRADLE_NOINLINE bool list_instead(crd_young *young, const cradle_word *array, size_t count) {
   crd_page *page = page_of(young, array);
   uint64_t slots = (uint64_t)page->pages * PAGE_BYTES / 8, least = slots / LISTED_SHARE;
@@ -94,13 +92,8 @@ static CRADLE_NOINLINE bool list_instead(crd_young *young, const cradle_word *ar
   return true;
 }
 
-static inline bool record(crd_young *young, const cradle_word *slot, bool value) {
-  return word_stack_push(&young->recorded, slot_entry(slot, value));
-}
-
 /* Records those of the count words from words on that need it: slots of one kind, or items of an array of structures.
- * Returns false if they are more than may be recorded, or memory was refused: the array is to be remembered as a
- * whole. */
+ * false: they are too many, or memory was refused, so the array is to be remembered as a whole. */
 CRD_ALWAYS_INLINE bool record_words(crd_young *young, const cradle_word *array, bool structures, bool value,
                                     const cradle_word *words, size_t count) {
   uint32_t *most = may_record(young, array);
@@ -116,7 +109,7 @@ CRD_ALWAYS_INLINE bool record_words(crd_young *young, const cradle_word *array, 
     }
     uintptr_t address = space_address_in(young->space, value, words[i]);
     if (address == 0 || (!marking && !space_holds_young(young->space, address))) continue;
-    if (!few || *most == 0 || !record(young, &words[i], value)) return false;
+    if (!few || *most == 0 || !word_stack_push(&young->recorded, slot_entry(&words[i], value))) return false;
     --*most;
   }
   return true;
@@ -127,8 +120,7 @@ static CRADLE_NOINLINE bool record_in_structures(crd_young *young, const cradle_
   return record_words(young, array, true, false, words, count);
 }
 
-/* Has items of a large array of weak slots or ephemerons recorded (gc/death/registry.h), if words are items. Most stores
- * need no record. */
+/* Has items of a large array of weak slots or ephemerons recorded (gc/death/registry.h), if words are items. */
 static CRADLE_NOINLINE bool record_items(crd_young *young, const cradle_word *holder, const cradle_word *words,
                                          size_t count) {
   const crd_page *page = page_of(young, holder);
@@ -142,9 +134,8 @@ static CRADLE_NOINLINE bool record_items(crd_young *young, const cradle_word *ho
   return young->space->death->record(young->space->services, holder, words, count, may_record(young, holder));
 }
 
-/* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. Young large
- * objects are left to remember_beside_large. Prebuilt objects, which lie outside the arenas, are always remembered,
- * because their first store makes them roots. */
+/* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. Prebuilt
+ * objects, which lie outside the arenas, are always remembered, because their first store makes them roots. */
 static inline bool needs_nothing(crd_young *young, const cradle_word *object, cradle_word word) {
   uintptr_t address = address_of(object);
   /* An immediate that looks like the address of a young object only has the object remembered in vain. */
@@ -153,15 +144,13 @@ static inline bool needs_nothing(crd_young *young, const cradle_word *object, cr
     return false;
   if (CRADLE_UNLIKELY(!arenas_contain(&young->space->old.arenas, address))) return false;
   uintptr_t *place = &young->spared[address / CRADLE_OBJECT_MIN_BYTES % SPARED_OBJECTS];
-  /* If times is above SPARED_TIMES, the place belongs to another object, which loses it. */
-  uintptr_t times = *place - address;
+  uintptr_t times = *place - address; /* above SPARED_TIMES: the place is another object's, which loses it */
   if (times == SPARED_TIMES) return false;
   *place = times < SPARED_TIMES ? *place + 1 : address;
   return true;
 }
 
-/* Remembers an object while large objects are young, unless the store does not need it. Whether the slot holds a value
- * is not known here, so the word is read in both ways. */
+/* While large objects are young. Whether the slot holds a value is not known, so the word is read in both ways. */
 static CRADLE_NOINLINE void remember_beside_large(crd_young *young, cradle_word *object, cradle_word word) {
   bool may_be_young_large = old_is_young_large(&young->space->old, word) ||
                             old_is_young_large(&young->space->old, value_address(&young->space->encoding, word));
@@ -175,8 +164,7 @@ static CRADLE_NOINLINE void remember_beside_large(crd_young *young, cradle_word 
  *   weak slots or ephemerons     likewise, of a large array
  *   any other object             remembered, or left alone (needs_nothing)
  *
- * An array whose slot cannot be recorded is remembered as a whole.
- */
+ * An array whose slot cannot be recorded is remembered as a whole. */
 void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
   crd_young *young = mutator_of(mutator)->young;
   heap_check(mutator->heap, "cradle_store"); /* [heap.4] */
@@ -190,7 +178,7 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
         (!marking_sees(young, object) || list_instead(young, object, 1)))
       return;
     uint32_t *most = may_record(young, object);
-    if (*most > 0 && record(young, slot, value)) {
+    if (*most > 0 && word_stack_push(&young->recorded, slot_entry(slot, value))) {
       --*most;
       return;
     }
@@ -213,12 +201,9 @@ void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *s
   cradle_word header = *words_of(object);
   PROBE2(barrier_slow, mutator->heap, object);
   ASSERT(header_has_barrier(header), "[remember.1] the barrier's slow path is for objects with the flag");
-  bool recorded = false;
-  if (header_records_one_kind(header))
-    recorded = record_words(young, object, false, header_holds_values(header), slots, count);
-  else if (header_records_structures(header))
-    recorded = record_in_structures(young, object, slots, count);
-  else if (header_is_weak(header))
-    recorded = record_items(young, object, slots, count);
+  bool recorded =
+      header_records_one_kind(header) ? record_words(young, object, false, header_holds_values(header), slots, count)
+      : header_records_structures(header) ? record_in_structures(young, object, slots, count)
+                                          : header_is_weak(header) && record_items(young, object, slots, count);
   if (!recorded) crd_remember(young, object);
 }

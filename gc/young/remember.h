@@ -19,11 +19,9 @@
  * what it held before would cost a cache miss for each store. When half as many slots are recorded as the array has,
  * the array as a whole is remembered. So a store costs one record, and at most its share of one scan of the array.
  *
- * While a major collection marks, all stores are remembered or recorded, whatever their value. The minor collection
- * then marks what these slots hold. The marker learns in no other way of a reference that was stored into an object
- * which it has traced already (gc/old/mark.h, [heap.6]). When a sixteenth of a large array's slots is recorded, it is
- * listed instead, only young references are recorded from then on, and marking traces the array again, in pieces
- * [mark.5].
+ * While a major collection marks, all stores are remembered or recorded, whatever their value, and the minor collection
+ * marks what these slots hold (gc/old/mark.h, [heap.6]). When a sixteenth of a large array's slots is recorded, it is
+ * listed instead, only young references are recorded from then on, and marking traces the array again [mark.5].
  *
  * No store fails. If memory for a slot's record is refused, the array is remembered; if memory for the set is refused,
  * remember_all makes the next minor collection look at every old object.
@@ -39,12 +37,11 @@
 
 #include "gc/parts.h"
 
-/* Counters of recorded slots for arrays that have no page to themselves. Part of an array's address chooses its
- * counter, so some arrays share one. */
+/* Counters of recorded slots for arrays that have no page to themselves: part of an array's address chooses its own. */
 #define RECORD_BUDGETS 1024
 
-/* A small table of objects whose last stores were not remembered. Part of an object's address chooses its place. The
- * place holds the address, and in its lowest three bits how many stores were spared: at most SPARED_TIMES. */
+/* Objects whose last stores were not remembered. Part of an object's address chooses its place, which holds the
+ * address, and in its lowest three bits how many stores were spared: at most SPARED_TIMES. */
 #define SPARED_OBJECTS 64
 #define SPARED_TIMES 7
 

@@ -37,11 +37,10 @@
  *              VA and WK if the object is a large array that is recorded from birth (gc/old/large.h).
  *
  * A header can also be *open*, while the order of death looks for what finalizers bring back (gc/death/reach.h). Then
- * bit 63 is set, and bits 36..62 are a place: the object's place among those that were reached and are not done; or, as
- * long as it was not reached, its number among the candidates for finalizers (gc/death/finalizer.h), and WA is set. A
- * stack keeps the object's header until the object closes. Open headers outlast a pause, but no program can reach their
- * objects. In a minor collection the number of a candidate is there without bit 63, which would say that the object has
- * moved.
+ * bit 63 is set, and bits 36..62 are the object's place among those that were reached and are not done; or, as long as
+ * it was not reached, its number among the candidates for finalizers (gc/death/finalizer.h), and WA is set; in a minor
+ * collection without bit 63, which would say that the object has moved. A stack keeps the header until the object
+ * closes. Open headers outlast a pause, but no program can reach their objects.
  */
 #ifndef CRADLE_GC_OBJECT_HEADER_H
 #define CRADLE_GC_OBJECT_HEADER_H

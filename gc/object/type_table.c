@@ -6,7 +6,7 @@
 
 #include "gc/base/grow.h"
 
-/* The fixed part of an object is at most so large, so that its size fits the table's 32 bits. */
+/* Of the fixed part of an object: its size fits the table's 32 bits. */
 #define FIXED_MAX_BYTES ((size_t)1 << 30)
 
 /* Every slot of the fixed part, or 0 when two kinds of slot share a word. */
@@ -161,7 +161,7 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
   }
   set_services(entry, services, type, plain_encoding);
   *slots = item_slots_of(entry, type, plain_encoding);
-  /* Rounded here once, so that an allocation need not. With items, size is where they begin, and stays as it is. */
+  /* Rounded once, so that an allocation need not. With items, size is where they begin. */
   if (entry->items == CRADLE_ITEMS_NONE && type->size != 0)
     entry->size = type->size > CRADLE_OBJECT_MIN_BYTES ? (uint32_t)align_up(type->size, 8) : CRADLE_OBJECT_MIN_BYTES;
   table->registers |= entry->registers;

@@ -14,16 +14,14 @@
 #include "gc/base/bits.h"
 #include "gc/object/header.h"
 
-/* The lists of objects with services (gc/death/registry.h). Bit k of a type's registers field is set when its
- * objects are in list k. */
+/* The lists of objects with services (gc/death/registry.h). */
 enum { REGISTERED_WEAK, REGISTERED_EPHEMERON, REGISTERED_FINALIZER, REGISTERED_DESTRUCTOR, REGISTERED_KINDS };
 /* The lists whose old objects have the weak flag. */
 #define REGISTERED_WEAKLY (1u << REGISTERED_WEAK | 1u << REGISTERED_EPHEMERON)
 /* The lists whose objects may bring others back although they are dead themselves. */
 #define REGISTERED_REVIVING (1u << REGISTERED_EPHEMERON | 1u << REGISTERED_FINALIZER)
 
-/* Above this size, stores into arrays with no slots but their items are recorded slot by slot. Up to it, a look at
- * the whole array costs less than recording. */
+/* Above this size, stores into arrays with no slots but their items are recorded slot by slot. */
 #define SLOTS_MIN_BYTES ((size_t)LIMIT(1024, 64))
 
 typedef struct crd_type {

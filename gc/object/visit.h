@@ -1,7 +1,6 @@
 /* Visiting slots: the one place that knows how a descriptor and a trace callback lead to an object's slots. The
  * functions are always inlined, and called with a constant visit function, which gets as a constant whether a slot holds
- * a value. So each phase (copy, mark, verify) gets its own loops from one source.
- */
+ * a value. So each phase (copy, mark, verify) gets its own loops from one source. */
 #ifndef CRADLE_GC_OBJECT_VISIT_H
 #define CRADLE_GC_OBJECT_VISIT_H
 
@@ -30,8 +29,7 @@ CRD_ALWAYS_INLINE void visit_bits(cradle_word *words, uint64_t bitmap, bool valu
   for (; bitmap != 0; bitmap &= bitmap - 1) visit(context, value, words + __builtin_ctzll(bitmap));
 }
 
-/* The items from index first to last of an object whose items are slots or structures. If all words of a structure are of
- * one kind, its items are visited as slots. */
+/* The items from index first to last of an object whose items are slots or structures. */
 CRD_ALWAYS_INLINE void visit_items(const crd_type_table *types, cradle_word *object, uint64_t first, uint64_t last,
                                    crd_slot_function visit, void *context) {
   const crd_type *type = &types->types[header_type(object[0])];

@@ -6,8 +6,8 @@
 #include "gc/old/arena_memory.h"
 #include "gc/old/closed.h"
 
-/* The longest runs of the arenas of one list differ by up to a factor of two, so not all of them have room for a run.
- * After so many that have none, the search goes on with the next list, whose arenas all have room. */
+/* Not all arenas of the first list have room for a run, as their longest runs differ by up to a factor of two. After so
+ * many that have none, the search goes on with the next list, whose arenas all have room. */
 #define LIST_TRIES 8
 
 _Static_assert(sizeof(crd_arena) == 80 * 1024, "metadata of an arena: 80 KiB");
@@ -147,9 +147,8 @@ static uint32_t lowest_free(const crd_arenas *arenas) {
   return arenas_next(arenas, 0, arenas->committed_end, ARENA_FREE);
 }
 
-/* The fullest USED arena that has count free pages in a row, or ARENA_NONE. Of arenas that are about as full, it is one
- * whose longest run is as short as possible: long runs are kept for those that need them. most: so many arenas of a list
- * are looked at. */
+/* The fullest USED arena that has count free pages in a row, or ARENA_NONE; of about as full ones, that with the
+ * shortest longest run: long runs are kept for those that need them. most: so many arenas of a list are looked at. */
 static uint32_t find_used(const crd_arenas *arenas, uint32_t count, uint32_t most) {
   uint32_t shortest = bucket_of(count);
   for (uint32_t room = shortest; room < ARENA_BUCKETS; room++)
@@ -179,8 +178,8 @@ static uint32_t take_small(crd_arenas *arenas, uint32_t count, uint32_t keep, bo
   return index * ARENA_PAGES + first;
 }
 
-/* The first of count neighbouring arenas in [from, end) that hold nothing, or ARENA_NONE. committed: all of them must be
- * FREE already, so the search ends with the last FREE one. */
+/* The first of count neighbouring arenas in [from, end) that hold nothing, or ARENA_NONE. committed: all of them must
+ * be FREE already, so the search ends with the last FREE one. */
 static uint32_t find_neighbours(const crd_arenas *arenas, uint32_t from, uint32_t end, uint32_t count, bool committed) {
   uint32_t found = 0, left = committed ? arenas->free_count : end;
   for (uint32_t i = from; i < end && left > 0; i++) {
@@ -208,8 +207,7 @@ static uint32_t find_reserved_neighbours(crd_arenas *arenas, uint32_t count) {
 
 /* A run of more than 512 pages. */
 static uint32_t take_big(crd_arenas *arenas, uint32_t count, uint32_t keep, bool *clean) {
-  uint32_t arenas_needed = (count + ARENA_PAGES - 1) / ARENA_PAGES;
-  uint32_t first = ARENA_NONE;
+  uint32_t arenas_needed = (count + ARENA_PAGES - 1) / ARENA_PAGES, first = ARENA_NONE;
   if (arenas->free_count >= arenas_needed)
     first = find_neighbours(arenas, lowest_free(arenas), arenas->committed_end, arenas_needed, true);
   if (first == ARENA_NONE) {
@@ -258,14 +256,6 @@ void crd_arenas_give_back(crd_arenas *arenas, uint32_t page, uint32_t count) {
 
 /* --- check --- */
 
-static const char *check_used(const crd_arena *arena) {
-  uint32_t free_pages = 0;
-  for (uint32_t page = 0; page < ARENA_PAGES; page++) free_pages += bitmap_has(arena->free_map, page);
-  if (free_pages != arena->free_pages || map_longest(arena->free_map) != arena->longest)
-    return "an arena's free pages do not match its map [arena.4]";
-  return NULL;
-}
-
 static uint32_t count_listed(const crd_arenas *arenas, uint32_t most) {
   uint32_t listed = 0;
   for (int room = 0; room < ARENA_BUCKETS; room++)
@@ -275,7 +265,7 @@ static uint32_t count_listed(const crd_arenas *arenas, uint32_t most) {
   return listed;
 }
 
-/* That nothing is committed at or above committed_end need not be looked at: the counts would not match. */
+/* If anything is committed at or above committed_end, the counts do not match. */
 const char *crd_arenas_check(const crd_arenas *arenas) {
   uint32_t free_count = 0, used = 0, with_room = 0, from_pool = 0, end = arenas->committed_end;
   for (uint32_t i = 0; i < end; i++) {
@@ -283,10 +273,13 @@ const char *crd_arenas_check(const crd_arenas *arenas) {
     if (arenas->states[i] == ARENA_RESERVED && arenas->origins[i] != 0) return "a reserved arena has an origin";
     from_pool += (arenas->origins[i] & ARENA_FROM_POOL) != 0;
     if (arenas->states[i] != ARENA_USED) continue;
-    const char *fault = check_used(&arenas->meta[i]);
-    if (fault != NULL) return fault;
+    const crd_arena *arena = &arenas->meta[i];
+    uint32_t free_pages = 0;
+    for (uint32_t page = 0; page < ARENA_PAGES; page++) free_pages += bitmap_has(arena->free_map, page);
+    if (free_pages != arena->free_pages || map_longest(arena->free_map) != arena->longest)
+      return "an arena's free pages do not match its map [arena.4]";
     used++;
-    with_room += arenas->meta[i].longest > 0;
+    with_room += arena->longest > 0;
   }
   if (free_count != arenas->free_count || free_count + used != arenas->committed_count)
     return "arena counts do not match their states [arena.2]";

@@ -1,7 +1,7 @@
 /* Arenas: the memory of the old generation, and the runs of pages that are taken from it.
  *
- * The old generation gets memory in arenas of 2 MiB, the size of a huge page. They lie one behind the other in one
- * reservation of address space. A second reservation has the metadata of each arena (its crd_arena), at the same index:
+ * The old generation gets memory in arenas of 2 MiB, the size of a huge page, one behind the other in one reservation
+ * of address space. A second reservation has the metadata of each arena (its crd_arena), at the same index:
  *
  *                 arena 0    arena 1    arena 2    ...          2 MiB each: objects and nothing else
  *     base ----> [##########|######....|..........|- - - -
@@ -12,8 +12,8 @@
  *
  * Headers inside the arenas would begin at the same offset in each, and compete for the same sets of the cache.
  *
- * An arena is cut into 512 pages of 4 KiB. Neighbouring pages that are taken together are a run; a run that holds
- * objects is a span (gc/old/span.h).
+ * An arena has 512 pages of 4 KiB. Neighbouring pages that are taken together are a run; a run that holds objects is a
+ * span (gc/old/span.h).
  *
  *         commit            first run is taken
  *     RESERVED ------> FREE ------------------> USED
@@ -99,9 +99,9 @@ typedef struct crd_arena {
   uint8_t padding[4096 - 2 * ARENA_PAGES / 8 - 16];
 } crd_arena;
 
-/* Flags of a committed arena, mostly where its memory comes from. */
+/* Flags of a committed arena. */
 enum {
-  ARENA_FROM_POOL = 1, /* from a reserved pool of huge pages */
+  ARENA_FROM_POOL = 1, /* its memory comes from a reserved pool of huge pages */
   ARENA_TOUCHED = 4,   /* was in use or populated: the system has probably given it its pages */
   ARENA_CHOSEN = 8,    /* in a compaction: is to be emptied */
 };
@@ -165,7 +165,7 @@ const char *crd_arenas_check(const crd_arenas *arenas);
 static inline uint32_t arenas_in_use(const crd_arenas *arenas) {
   return arenas->committed_count - arenas->free_count;
 }
-/* Whether arenas are committed in turn, as they are with a quarantine. */
+/* Arenas are committed in turn with a quarantine. */
 static inline bool arenas_go_round(const crd_arenas *arenas) {
   return arenas->closed != NULL;
 }

@@ -69,8 +69,7 @@ static size_t share_of(size_t bytes, bool refused) {
   return (share > least ? share : least) & ~(ARENA_BYTES - 1);
 }
 
-/* A size that the program gave is reserved if the system agrees, whatever that leaves; otherwise a share of what is
- * left. */
+/* A size that the program gave is reserved if the system agrees, whatever that leaves; else a share of what is left. */
 static bool reserve_what_is_given(crd_arenas *arenas, size_t bytes, bool given, void *hint) {
   const size_t least = RESERVE_SHARED_MIN_ARENAS * ARENA_BYTES;
   if (bytes < RESERVE_MIN_ARENAS * ARENA_BYTES) bytes = RESERVE_MIN_ARENAS * ARENA_BYTES;
@@ -80,12 +79,13 @@ static bool reserve_what_is_given(crd_arenas *arenas, size_t bytes, bool given, 
   return bytes >= least && reserve(arenas, bytes, hint);
 }
 
-/* Advises and names the mapping of arenas, which is new. */
+/* Advises and names mappings that are new: of some arenas, or of all of them and their metadata. */
 static void advise(const crd_arenas *arenas, void *address, size_t bytes) {
   crd_pages_advise_huge(address, bytes, arenas->backing.transparent && !arenas->waits);
   crd_pages_name(address, bytes, ARENAS_NAME);
 }
-static void advise_meta(const crd_arenas *arenas) {
+static void advise_all(const crd_arenas *arenas) {
+  advise(arenas, memory_at(arenas->base), arenas->bytes);
   crd_pages_advise_huge(arenas->meta, arenas->meta_bytes, arenas->meta_backing.transparent && !arenas->waits);
   crd_pages_name(arenas->meta, arenas->meta_bytes, METADATA_NAME);
 }
@@ -112,16 +112,14 @@ bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cr
     return false;
   }
   arenas->origins = arenas->states + arenas->capacity;
-  advise(arenas, memory_at(arenas->base), arenas->bytes);
-  advise_meta(arenas);
+  advise_all(arenas);
   return true;
 }
 
 void crd_arenas_enter_huge(crd_arenas *arenas) {
   if (!arenas->waits) return;
   arenas->waits = false;
-  advise(arenas, memory_at(arenas->base), arenas->bytes);
-  advise_meta(arenas);
+  advise_all(arenas);
 }
 
 void crd_arenas_fini(crd_arenas *arenas) {
@@ -167,14 +165,13 @@ static void count_committed(crd_arenas *arenas, uint32_t first, uint32_t count, 
 /* A failed attempt may have replaced the mapping, and its advice with it. */
 static bool commit_pool(crd_arenas *arenas, uint32_t index) {
   const crd_backing *backing = &arenas->backing;
+  size_t page = backing->pool_page_bytes;
   if (!backing->pool) return false;
-  if (backing->pool_page_bytes != 0) {
-    if (crd_pages_commit_pool(arena_at(arenas, index), ARENA_BYTES, backing->pool_page_bytes)) {
-      count_committed(arenas, index, 1, ARENA_FROM_POOL | ARENA_TOUCHED);
-      return true;
-    }
-    advise(arenas, arena_at(arenas, index), ARENA_BYTES);
+  if (page != 0 && crd_pages_commit_pool(arena_at(arenas, index), ARENA_BYTES, page)) {
+    count_committed(arenas, index, 1, ARENA_FROM_POOL | ARENA_TOUCHED);
+    return true;
   }
+  if (page != 0) advise(arenas, arena_at(arenas, index), ARENA_BYTES);
   arenas->pool_refusals++;
   return false;
 }
@@ -190,10 +187,9 @@ static bool commit(crd_arenas *arenas, uint32_t first, uint32_t count) {
 /* How many RESERVED arenas from first on one system call can commit, at most `most`. From a pool it is one at a time,
  * so that each can be refused by itself. */
 static uint32_t reserved_run(const crd_arenas *arenas, uint32_t first, uint32_t most) {
-  uint32_t count = 0, end = first + most < arenas->capacity ? first + most : arenas->capacity;
-  if (arenas->backing.pool) return 1;
-  while (first + count < end && arenas->states[first + count] == ARENA_RESERVED) count++;
-  return count;
+  uint32_t at = first, end = arenas->backing.pool ? first + 1 : first + most;
+  while (at < end && at < arenas->capacity && arenas->states[at] == ARENA_RESERVED) at++;
+  return at - first;
 }
 
 uint32_t crd_arenas_round_end(const crd_arenas *arenas, uint32_t count) {
@@ -202,8 +198,7 @@ uint32_t crd_arenas_round_end(const crd_arenas *arenas, uint32_t count) {
 }
 
 /* Commits at least one arena, from the lowest RESERVED one on: as many neighbours as are wanted, or, if the system
- * refuses those together, one. With a quarantine, the search goes on behind the arena that was committed last and begins
- * again at the bottom when it reaches the end of the round. */
+ * refuses those together, one. With a quarantine, the round goes on behind the arena that was committed last. */
 static bool commit_some(crd_arenas *arenas, uint32_t wanted) {
   uint32_t end = crd_arenas_round_end(arenas, 0);
   uint32_t first = arenas_next(arenas, arenas->round_next, end, ARENA_RESERVED);
@@ -252,7 +247,6 @@ uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count) {
 
 /* --- giving back --- */
 
-/* Enters that an arena has gone back to the system. */
 static void forget(crd_arenas *arenas, uint32_t index) {
   bool from_pool = arenas->origins[index] & ARENA_FROM_POOL;
   ASSERT(arenas->states[index] == ARENA_FREE && arenas->free_count > 0, "[arena.1] an arena goes that is not FREE");
@@ -295,8 +289,7 @@ static bool may_go(const crd_arenas *arenas, uint32_t index) {
   return arenas->states[index] == ARENA_FREE && index - arenas->supply.first >= arenas->supply.count;
 }
 
-/* Goes down from end to first and gives back FREE arenas, neighbours in one call, as long as more than keep are
- * FREE. */
+/* Goes down from end to first and gives back FREE arenas, neighbours in one call, while more than keep are FREE. */
 static uint32_t release_between(crd_arenas *arenas, uint32_t first, uint32_t end, uint32_t keep, uint32_t most) {
   uint32_t surplus = arenas->free_count > keep ? arenas->free_count - keep : 0, gone = 0;
   if (surplus > most) surplus = most;

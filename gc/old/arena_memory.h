@@ -1,11 +1,8 @@
 /* The arenas' memory: where it comes from, and when it goes back to the system.
  *
- * Reserving. The address space for all arenas is reserved when the heap is made. A heap leaves room for other heaps and
- * for the program, unless the program gave a size.
- *
- * Committing. Arenas get memory when they are needed, lowest address first (with a quarantine in turn, gc/old/arena.h).
- * The metadata is committed with them, in larger pieces. If the policy asks for a pool of huge pages, the pool is tried
- * first.
+ * The address space for all arenas is reserved when the heap is made. Arenas get memory when they are needed, lowest
+ * address first (with a quarantine in turn, gc/old/arena.h), from the pool of huge pages if the policy asks for one and
+ * it has some. The metadata is committed with them, in larger pieces.
  *
  * Giving back. Memory goes back only as whole arenas: to give back a part of a huge page frees nothing. An arena that
  * is soon wanted again would cost its page faults again. So time is cut into epochs of two seconds, and the heap keeps
@@ -30,12 +27,10 @@
  * even 4 arenas. */
 bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cradle_hardware *hardware);
 void crd_arenas_fini(crd_arenas *arenas);
-/* The heap is no longer small (gc/outgrow.h). With the policy auto, what is touched first after this call comes on huge
- * pages; before, arenas and metadata are on base pages. */
+/* The heap is no longer small (gc/outgrow.h): with the policy auto, what is touched first now is on huge pages. */
 void crd_arenas_enter_huge(crd_arenas *arenas);
 
-/* Commits until count arenas are FREE. false: the limit, the reservation or the system refused; some arenas may have
- * been committed all the same. */
+/* Commits until count arenas are FREE. false: the limit, the reservation or the system refused some of them. */
 bool crd_arenas_ensure_free(crd_arenas *arenas, uint32_t count);
 /* Commits those of the count arenas from first on that are RESERVED; none of them may be USED. false as above. */
 bool crd_arenas_commit_at(crd_arenas *arenas, uint32_t first, uint32_t count);
@@ -43,23 +38,21 @@ bool crd_arenas_commit_at(crd_arenas *arenas, uint32_t first, uint32_t count);
  * to be committed. Otherwise the capacity. */
 uint32_t crd_arenas_round_end(const crd_arenas *arenas, uint32_t count);
 /* Makes count FREE arenas ready for use without a page fault: commits what is missing and populates the arenas and
- * their metadata, lowest first. It takes the page faults that it saves later (about 0.1 ms for an arena of huge pages,
- * 0.7 ms of base pages), so call it outside of pauses. Returns how many are ready. */
+ * their metadata, lowest first, outside of pauses: about 0.1 ms for an arena of huge pages, 0.7 ms of base pages.
+ * Returns how many are ready. */
 uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count);
 /* Populates one arena and its metadata, without entering that. It may run beside everything but the giving back of the
  * arena. false: the system cannot. */
 bool crd_arenas_populate(const crd_arenas *arenas, uint32_t index);
 
-/* Gives FREE arenas back to the system, at most `most`, so that `keep` are left: the highest first, because they are
- * wanted last. Returns how many went. */
+/* Gives FREE arenas back to the system, the highest first, at most `most`, so that `keep` are left. Returns how many. */
 uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most);
 /* The same among the count arenas from first on. */
 uint32_t crd_arenas_release_at(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep);
 /* With a quarantine: gives back those of the count arenas from first on that have just become FREE, so that a stale
  * reference into them faults. Commits others in their place, so that keep are FREE; if that is refused, fewer go. */
 void crd_arenas_quarantine(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep);
-/* Gives back the FREE arenas that recent demand does not explain, beyond keep, at most `most`. Returns how many went. If
- * now_ns goes back, the epoch ends. */
+/* The same for the FREE arenas that recent demand does not explain. If now_ns goes back, the epoch ends. */
 uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, uint32_t most);
 /* Drops the contents of the FREE arenas and keeps them committed: before a fork, and to make what is resident less. Not
  * pages of a pool, which may not have them again, and not with a quarantine, because FREE arenas hold poison. */

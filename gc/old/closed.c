@@ -14,7 +14,6 @@ static const crd_closed_run *run_at(const crd_arenas *arenas, uint32_t i) {
   return closed == NULL || i >= closed->count ? NULL : &closed->runs[(closed->first + i) % CLOSED_RUNS];
 }
 
-/* Takes or gives access to the pages of a run, and tells the sanitizers. */
 static bool protect(const crd_arenas *arenas, const crd_closed_run *run, bool accessible) {
   void *address = memory_at(arenas_page_address(arenas, run->page));
   size_t bytes = (size_t)run->pages << PAGE_SHIFT;
@@ -46,9 +45,8 @@ bool crd_closed_open_oldest(crd_arenas *arenas) {
   return true;
 }
 
-/* false: none is closed, or the system refuses. The ring's place keeps what it had until another run is closed. */
 static bool retire_oldest(crd_arenas *arenas, uint32_t keep) {
-  const crd_closed_run *run = run_at(arenas, 0);
+  const crd_closed_run *run = run_at(arenas, 0); /* the place keeps what it had until another run is closed */
   if (!crd_closed_open_oldest(arenas)) return false;
   release_arenas(arenas, run, keep);
   return true;
@@ -83,8 +81,6 @@ void crd_closed_bury(crd_arenas *arenas, crd_closed_run dead, uint32_t keep) {
   }
 }
 
-/* --- questions --- */
-
 const crd_closed_run *crd_closed_at(const crd_arenas *arenas, uintptr_t address) {
   if (!arenas_contain(arenas, address)) return NULL;
   uint32_t page = arenas_page_number(arenas, address), i = 0;
@@ -105,8 +101,6 @@ const char *crd_closed_check(const crd_arenas *arenas, uint32_t *pages) {
     return "the count of closed pages does not match their runs [closed.1]";
   return NULL;
 }
-
-/* --- beginning and end --- */
 
 bool crd_closed_init(crd_arenas *arenas, size_t page_bytes) {
   ASSERT(arenas->committed_count == 0, "arenas were committed before there was a quarantine");

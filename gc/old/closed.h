@@ -3,9 +3,8 @@
  *
  * A ring holds the runs that died last. Their pages stay taken. The oldest run is opened, and its pages are given back,
  * when the ring needs its place, when memory is short, and before a compaction. Arenas that become empty then go back
- * to the system, and stay inaccessible until they are committed again. So do, at once, those of an object that is longer
- * than the ring may be (16 MiB). The pages of a pool cannot be closed one by one, and neither can base pages of more
- * than 4 KiB: they are poisoned and used again at once.
+ * to the system, as do, at once, those of an object that is longer than the ring may be (16 MiB). The pages of a pool,
+ * and base pages of more than 4 KiB, cannot be closed one by one: they are poisoned and used again at once.
  *
  *   [closed.1] The ring holds the last runs, oldest first. All their pages are taken, inaccessible and no span's.
  */

@@ -10,16 +10,15 @@
 #include "gc/roots.h"
 #include "gc/tables/tables.h"
 
-/* Arenas in which more than this share of the bytes lives, in percent, are left as they are: too much would have to be
- * copied for one arena. */
+/* Arenas in which more than this share of the bytes lives are left: too much would have to be copied for one arena. */
 #define SPARSE_PERCENT 80
 #define STEP_BYTES ((uint32_t)512 << 10)
 /* More than any arena can hold. */
 #define NEVER_EMPTY ((uint32_t)ARENA_BYTES + 1)
 /* The share of the free pages that counts as room, in percent: some free runs are shorter than a span. */
 #define PAGES_PERCENT 95
-/* Compaction is due when the arenas in use have more than DUE_PERCENT of the bytes that will be used when the next major
- * collection is over, and more than these and DUE_ARENAS arenas. */
+/* Due: the arenas in use have more than DUE_PERCENT of the bytes that will be used when the next major collection is
+ * over, and more than these and DUE_ARENAS arenas. */
 #define DUE_PERCENT 125
 #define DUE_ARENAS 16
 /* A heap is sparse if less than this share of its arenas in use is, in percent, and at least so many bytes are not. */
@@ -79,11 +78,10 @@ static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
 
 /* Keeps arenas with pinned objects from being chosen: they would not become empty, whatever moved out of them. */
 static void keep_pinned(compact_context *context) {
-  const crd_marking *marking = context->marking;
-  for (uint32_t i = 0; i < marking->tables->pins.count; i++) {
-    uintptr_t address = marking->tables->pins.pins[i].address;
-    if (arenas_know(&marking->old->arenas, address)) arenas_of(&marking->old->arenas, address)->live = NEVER_EMPTY;
-  }
+  const crd_arenas *arenas = &context->marking->old->arenas;
+  const crd_pins *pins = &context->marking->tables->pins;
+  for (uint32_t i = 0; i < pins->count; i++)
+    if (arenas_know(arenas, pins->pins[i].address)) arenas_of(arenas, pins->pins[i].address)->live = NEVER_EMPTY;
 }
 
 /* Counts an arena as one that is kept, or as one that is chosen. sign -1: takes it out again. */
@@ -100,7 +98,6 @@ static void count(compact_context *context, uint32_t arena, bool is_kept, int si
   }
 }
 
-/* Whether there is room for all that moves. */
 static bool fits(const compact_context *context) {
   const crd_size_class *class = context->marking->old->classes.of;
   int64_t pages = context->moving_pages;
@@ -115,15 +112,14 @@ static void choose_if_it_fits(compact_context *context, uint32_t arena, bool all
   count(context, arena, false, 1);
   if (fits(context)) {
     context->marking->old->arenas.origins[arena] |= ARENA_CHOSEN;
-    return;
+  } else {
+    count(context, arena, false, -1);
+    if (!all) count(context, arena, true, 1);
   }
-  count(context, arena, false, -1);
-  if (!all) count(context, arena, true, 1);
 }
 
-/* Chooses arenas, the sparsest first, in steps of 512 KiB. In each step the highest is first: so the high ones are
- * emptied and the low ones fill, and the metadata of the high ones can be given back, too. If every object is to move,
- * the places of the arenas in use are no room: they are all to be emptied, into FREE arenas. */
+/* Chooses arenas, the sparsest first, in steps of 512 KiB, and in each step the highest first, so that metadata can be
+ * given back, too. If every object is to move, arenas in use have no room: all are to be emptied, into FREE arenas. */
 static void choose(compact_context *context, bool all) {
   const crd_arenas *arenas = &context->marking->old->arenas;
   uint32_t most = all ? ARENA_BYTES : ARENA_BYTES / 100 * SPARSE_PERCENT;
@@ -142,8 +138,7 @@ static void choose(compact_context *context, bool all) {
         choose_if_it_fits(context, i, all);
 }
 
-/* Takes the spans of chosen arenas out of the partial lists, and these arenas out of the lists of free pages, so that
- * no object moves into an arena that is to be emptied. */
+/* Nothing moves into chosen arenas: their spans leave the partial lists, and they those of free pages. */
 static void withdraw(compact_context *context) {
   crd_old *old = context->marking->old;
   for (uint32_t i = 0; i < old->classes.count; i++) {
@@ -162,8 +157,7 @@ static void withdraw(compact_context *context) {
 
 /* --- evacuating --- */
 
-/* Copies an object into a place elsewhere. All FREE arenas may be used for that, the promotion reserve too (keep is 0):
- * the arenas that are emptied become FREE in return. */
+/* May use all FREE arenas, the promotion reserve too: the arenas that are emptied become FREE in return. */
 static void evacuate_object(void *data, cradle_word *object) {
   compact_context *context = data;
   crd_marking *marking = context->marking;
@@ -207,7 +201,6 @@ static inline void redirect_slot(void *data, bool value, cradle_word *slot) {
   if (now != before) *slot = value ? value_moved(&context->marking->space->encoding, *slot, now) : now;
 }
 
-/* Redirects all slots of an object: also the weak ones, which tracing leaves out. */
 static void redirect_object(void *data, cradle_word *object) {
   compact_context *context = data;
   if (header_is_forwarded(object[0])) return;
@@ -229,8 +222,7 @@ static void redirect(compact_context *context) {
 
 /* --- releasing --- */
 
-/* Frees the places of a small span whose objects have moved, and the span if nothing stayed. An object that stayed
- * keeps the span, which is then open for new objects again. */
+/* Frees the places of a small span whose objects have moved. If one stayed, the span is open for new ones again. */
 static void release_small(compact_context *context, uint32_t page) {
   crd_marking *marking = context->marking;
   crd_old *old = marking->old;
@@ -260,8 +252,7 @@ static void release_large(compact_context *context, uint32_t page) {
   crd_old_free_large(old, page);
 }
 
-/* Each arena goes back into its list first, because giving pages back expects it there. The next span is looked for
- * before the present one is released, as its page entry may be cleared then. */
+/* Giving pages back expects their arena in its list. The next span is looked for before the page entry is cleared. */
 static void release(compact_context *context) {
   crd_old *old = context->marking->old;
   for (uint32_t arena = 0, end = old->arenas.used_end; arena < end; arena++) {

@@ -1,6 +1,6 @@
-/* Compaction: moves the objects of sparse arenas into the holes of the others, so that whole arenas become empty and can
- * go back to the system. Arenas practically never become empty by themselves: even if only one object in a thousand
- * lives, each arena has some. Five phases:
+/* Compaction: moves the objects of sparse arenas into the holes of the others, so that whole arenas become empty and
+ * can go back to the system. By themselves they practically never do: even if one object in a thousand lives, each
+ * arena has some. Five phases:
  *
  *   choose     the sparsest arenas, as many as the holes of the others and the FREE arenas have room for
  *   withdraw   take them out of the lists of places and pages, so that nothing new is placed in them
@@ -23,15 +23,14 @@
 
 #include "gc/parts.h"
 
-/* After a compaction that achieved nothing, the next ones are skipped although they are due: first one, then two, then
- * four, and so on: in a heap in which each arena has a pinned object, all would be in vain. */
+/* After a compaction that achieved nothing, the next ones are skipped although they are due, one, two, four and so on:
+ * in a heap in which each arena has a pinned object, all would be in vain. */
 typedef struct crd_compaction_wait {
   uint32_t left;    /* how many more are skipped; <= backoff */
   uint32_t backoff; /* how many are skipped if the next one achieves nothing; 1 to WAIT_MOST of gc/old/compact.c */
 } crd_compaction_wait;
 
-/* Compacts the old generation [compact.1]. all: moves every old object and not only those of sparse arenas, as far as
- * there is memory; stress does so, to find stale references. */
+/* Compacts the old generation [compact.1]. all: moves every old object, as far as there is memory, as stress does. */
 void crd_compact(crd_marking *marking, bool all);
 /* Whether the arenas in use hold more than the heap will use at its threshold: only then does a compaction pay, or the
  * heap would grow into that memory before the next major collection. */

@@ -6,11 +6,9 @@
 #include "gc/old/arena_memory.h"
 #include "gc/old/closed.h"
 
-/* The arenas of a large object with more pages than this, 32 MiB, are given back to the system when it is freed. */
-#define RETURNED_PAGES (16 * ARENA_PAGES)
+#define RETURNED_PAGES (16 * ARENA_PAGES) /* the arenas of a larger object go back to the system when it is freed */
 
-/* The bitmap words are the object's alone, so the mutator may write them while the second core marks; the mark first
- * [marker.3]. */
+/* The bitmap words are the object's alone, so they may be written in a round; the mark first [marker.3]. */
 static void set_bits(const crd_old *old, uintptr_t address) {
   crd_arena *arena = arenas_of(&old->arenas, address);
   size_t index = arena_bit_word(address);
@@ -49,8 +47,7 @@ void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, ui
   return memory_at(address);
 }
 
-/* Ends the span of a large object. Its pages, whose number is returned, stay taken: the caller gives them back or closes
- * them. */
+/* Ends the span of a large object. Its pages, whose number is returned, stay taken. */
 static uint32_t take_out_large(crd_old *old, uint32_t page) {
   crd_page *entry = arenas_page(&old->arenas, page);
   uintptr_t address = arenas_page_address(&old->arenas, page);
@@ -88,8 +85,7 @@ void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains) {
     return;
   }
   uint32_t pages = arenas_page(&old->arenas, page)->pages, type = header_type(*old_page_start(old, page));
-  /* Pages that may be closed are poisoned before. A longer object may be sparse: it is poisoned only where its pages
-   * still have memory afterwards. */
+  /* Closed pages are poisoned before. A longer object may be sparse: its pages are if they have memory afterwards. */
   bool may_be_closed = pages <= CLOSED_PAGES;
   if (may_be_closed) poison_pages(old, page, pages, remains.poison);
   if (old->arenas.closed == NULL) {

@@ -6,8 +6,6 @@
 #include "gc/platform/pages.h"
 #include "gc/tables/identity.h"
 
-/* --- phases --- */
-
 #define FROM(phase) (1u << MAJOR_##phase)
 
 /* from: the phases that this one may follow. */
@@ -48,23 +46,19 @@ uint64_t crd_major_threshold_max(const crd_marking *marking) {
   return (max < COUNTED_MAX_BYTES ? max : COUNTED_MAX_BYTES) + marking->external_bytes;
 }
 
-static void count(crd_marking *marking) {
-  cradle_statistics *stats = &marking->space->report->stats;
-  stats->major_collections++;
-  stats->major_causes[marking->major.cause]++;
-  stats->live_bytes = space_used_bytes(marking->space);
-  if (stats->live_bytes > stats->live_peak_bytes) stats->live_peak_bytes = stats->live_bytes;
-}
-
 /* born: what was promoted and allocated old while marking went on. */
 static void end_cycle(crd_marking *marking) {
   crd_major *major = &marking->major;
+  cradle_statistics *stats = &marking->space->report->stats;
   ASSERT(major->swept.freed_bytes <= major->used_before_sweep, "more was freed than was in use");
   uint64_t born = major->used_before_sweep > major->used_at_start ? major->used_before_sweep - major->used_at_start : 0;
   crd_pacing_update(&marking->pacing, crd_major_counted_bytes(marking), major->swept.freed_bytes, born,
                     crd_major_threshold_max(marking));
   enter_phase(marking, FROM(SWEEPING), MAJOR_IDLE);
-  count(marking);
+  stats->major_collections++;
+  stats->major_causes[major->cause]++;
+  stats->live_bytes = space_used_bytes(marking->space);
+  if (stats->live_bytes > stats->live_peak_bytes) stats->live_peak_bytes = stats->live_bytes;
 }
 
 static void advance(crd_marking *marking, crd_budget budget) {
@@ -92,7 +86,6 @@ static void send_begin(const crd_marking *marking) {
   crd_heap_report *report = marking->space->report;
   cradle_cause cause = marking->major.cause;
   PROBE2(major_begin, report, cause);
-  if (!event_wanted(report)) return;
   crd_event_send(report,
                  &(cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN,
                                  .u.begin = {cause, space_used_bytes(marking->space), marking->pacing.threshold}});
@@ -103,7 +96,6 @@ static void send_step_end(const crd_marking *marking, const crd_major *before, u
   const crd_major *major = &marking->major;
   const crd_swept *swept = &major->swept, *swept_before = &before->swept;
   PROBE4(step_end, marking->space->report, before->phase, major->phase, major->bytes - before->bytes);
-  if (!event_wanted(marking->space->report)) return;
   crd_event_send(marking->space->report,
                  &(cradle_event){.kind = CRADLE_EVENT_STEP_END,
                                  .u.step = {(cradle_phase)before->phase, (cradle_phase)major->phase,
@@ -117,14 +109,11 @@ static void send_end(const crd_marking *marking) {
   crd_heap_report *report = marking->space->report;
   const crd_major *major = &marking->major;
   PROBE3(major_end, report, marking->old->used_bytes, major->work_ns);
-  if (!event_wanted(report)) return;
   crd_event_send(report, &(cradle_event){.kind = CRADLE_EVENT_MAJOR_END,
                                          .u.major = {major->cause, report->stats.major_collections,
                                                      major->used_before_sweep, space_used_bytes(marking->space),
                                                      marking->pacing.threshold, major->work_ns}});
 }
-
-/* --- figures --- */
 
 static void count_step(crd_marking *marking, uint64_t duration) {
   cradle_statistics *stats = &marking->space->report->stats;
@@ -135,9 +124,8 @@ static void count_step(crd_marking *marking, uint64_t duration) {
   if (duration > stats->major_max_ns) stats->major_max_ns = duration;
 }
 
-/* Pacing learns what increments mark, and `behind` counts those that marked less than they were asked to: then
- * gc/young/adapt.c hands out less of the nursery, so that increments come more often. Nobody knows how much clearing has
- * left to do, so it is behind when the heap is above the threshold. */
+/* Pacing learns what increments mark. Where they fall behind, gc/young/adapt.c makes them come more often. Nobody knows
+ * how much clearing has left to do: it is behind when the heap is above the threshold. */
 static void judge(crd_marking *marking, crd_major_phase before, crd_budget budget, uint64_t marked) {
   crd_major *major = &marking->major;
   bool behind = before == MAJOR_CLEARING && major->phase == MAJOR_CLEARING &&

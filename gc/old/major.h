@@ -34,8 +34,7 @@ typedef struct crd_major {
   uint32_t again;          /* the list of [mark.5]: 1 + its first page, or 0: it is empty */
   uint32_t purge_id;       /* sweeping: the first id that has not been looked at */
   uint32_t sweep_page;     /* sweeping: the page at which it goes on, once all ids have been looked at */
-  uint32_t behind;         /* increments that marked less than they were asked to, or cleared while the heap was above
-                            * the threshold, minus others; 0 to BEHIND_MOST */
+  uint32_t behind;         /* increments that marked too little, or cleared too late, minus others; 0 to BEHIND_MOST */
   uint64_t objects, bytes; /* marked by tracing; they grow in marking and clearing */
   uint64_t used_at_start;  /* bytes that were in use when it began */
   uint64_t again_bytes;    /* of large arrays that were to be traced once more [mark.5] */
@@ -64,8 +63,7 @@ void crd_major_start(crd_marking *marking, cradle_cause cause);
 void crd_major_step(crd_marking *marking, crd_budget budget);
 /* The bytes that decide when the next one is due: those of the old generation, and those outside of the heap. */
 uint64_t crd_major_counted_bytes(const crd_marking *marking);
-/* The bound of the threshold: the maximum heap plus external memory, because the threshold counts external memory and
- * the maximum does not. 0: none. */
+/* The bound of the threshold: the maximum heap plus external memory, which only the threshold counts. 0: none. */
 uint64_t crd_major_threshold_max(const crd_marking *marking);
 
 #endif

@@ -5,7 +5,7 @@
 #include "gc/roots.h"
 #include "gc/tables/tables.h"
 
-/* Objects between two readings of the clock, so that reading it costs little. */
+/* Objects between two readings of the clock. */
 #define CLOCK_OBJECTS LIMIT(128, 8)
 /* Handles, pinned and prebuilt objects that are marked at a time. */
 #define TABLE_PIECE LIMIT(256, 8)
@@ -85,7 +85,6 @@ static bool drain_watching(mark_context *context) {
   return mark_drain(context, &calls, MARK_WATCHING);
 }
 
-/* Returns whether the stack is empty; otherwise the budget is used up. */
 static bool drain(mark_context *context) {
   mark_take_again(context);
   return CRADLE_UNLIKELY(context->marking->major.watching) ? drain_watching(context)
@@ -94,7 +93,7 @@ static bool drain(mark_context *context) {
 
 /* --- other sources of grey objects --- */
 
-/* The next piece of a table: the entries [*first, *at). Moves the cursor, *at, on. false: it is at the end. */
+/* Moves the cursor, *at, on by a piece, [*first, *at). false: it is at the end. */
 static bool next_piece(uint32_t *at, uint32_t count, uint32_t *first) {
   ASSERT(*at <= count, "marking went past the end of a table");
   *first = *at;
@@ -155,9 +154,8 @@ static bool mark_suspended(mark_context *context) {
   return true;
 }
 
-/* Marks one piece of the tables: handles, pinned objects, written prebuilt objects and suspended root stacks are or
- * hold roots, and there may be a million of them. An entry that changes after the cursor has passed it is marked when it
- * changes. Returns false when the cursors are at the ends. */
+/* Marks one piece of the tables, each of which may hold a million roots. An entry that changes after the cursor has
+ * passed it is marked when it changes. false: the cursors are at the ends. */
 static bool mark_tables(mark_context *context) {
   crd_tables *tables = context->marking->tables;
   uint32_t first;
@@ -174,7 +172,7 @@ static bool mark_tables(mark_context *context) {
   return true;
 }
 
-/* Traces some of the objects that the second core put aside. Returns false when there are none. */
+/* Traces some of the objects that the second core put aside. false: there are none. */
 static bool mark_aside(mark_context *context) {
   crd_word_stack *aside = &context->marking->marker.aside;
   if (CRADLE_LIKELY(word_stack_is_empty(aside))) return false;
@@ -184,9 +182,8 @@ static bool mark_aside(mark_context *context) {
   return true;
 }
 
-/* The part of the shadow stack that minor collections skip has not changed, so what lies there was marked when marking
- * began. A precaution: if the program wrote a reference there unnoticed, its object stays alive. Returns whether
- * something is grey now. */
+/* What minor collections skip of the shadow stack was marked when marking began. A precaution: if the program wrote a
+ * reference there unnoticed, its object stays alive. Returns whether something is grey now. */
 static bool mark_unchanged_roots(mark_context *context) {
   mark_take_again(context);
   visit_unchanged_roots(context->marking->roots, mark_slot, context);
@@ -194,8 +191,8 @@ static bool mark_unchanged_roots(mark_context *context) {
   return !word_stack_is_empty(context->stack) || context->marking->major.overflowed;
 }
 
-/* Traces the marked objects of the next span once more, after the stack has overflowed. Allocators are retired, because
- * the free places that they own have mark bits and no objects. Returns false when all spans have been looked at. */
+/* Traces the marked objects of the next span once more, after the stack has overflowed. Free places that allocators own
+ * have mark bits, too, so they are retired. false: all spans have been looked at. */
 static bool rescan_span(mark_context *context) {
   crd_marking *marking = context->marking;
   crd_major *major = &marking->major;
@@ -230,8 +227,7 @@ void crd_mark_start(crd_marking *marking) {
   if (marking->space->death != NULL) marking->space->death->mark_starts(marking->space->services);
 }
 
-/* Whenever the stack is empty, the loop asks the next source of grey objects. The unchanged roots come last, because
- * each look at them goes over all of them. */
+/* When the stack is empty, the next source is asked: the unchanged roots last, as a look goes over all of them. */
 bool crd_mark_some(crd_marking *marking, crd_budget budget) {
   mark_context context = begin(marking);
   bool complete = false;

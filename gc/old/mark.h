@@ -19,9 +19,8 @@
  * marked [span.7]. So whenever an increment finds the stack empty, no black object refers to a white one, and marking is
  * over without another look at all roots [heap.6].
  *
- * The mark stack holds the grey objects. A long array of slots is traced in pieces, so that one object does not hold an
- * increment up: the rest of the array goes back on the stack as two words, the index of the rest's first item and,
- * above it, the object with a tag bit.
+ * The mark stack holds the grey objects. A long array of slots is traced in pieces: its rest goes back on the stack as
+ * two words, the index of the rest's first item and, above it, the object with a tag bit.
  *
  * When the stack cannot grow, the object that did not fit is grey and on no stack; the flag overflowed says that there
  * are such objects. Once the stack is empty, a rescan traces every marked object again, span after span, until no
@@ -46,7 +45,7 @@ void crd_mark_start(crd_marking *marking);
 bool crd_mark_some(crd_marking *marking, crd_budget budget);
 /* Marks the object at an address that may lie anywhere. */
 void crd_mark_address(crd_marking *marking, uintptr_t address);
-/* Has a marked object traced once more, because something was stored into it unseen: it turns grey again. */
+/* A marked object turns grey again, because something was stored into it unseen. */
 void crd_mark_again(crd_marking *marking, const cradle_word *object);
 /* Puts a large array that is not in the list into the list of [mark.5]. Between pauses, also beside a round. */
 void crd_mark_later(crd_marking *marking, uint32_t page);

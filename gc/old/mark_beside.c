@@ -23,8 +23,7 @@ static int next_countdown(const mark_context *context) {
 
 static const mark_calls calls = {trace, trace_rest, next_countdown};
 
-/* The round works on copies of the stacks and figures, so that it writes to nothing that the mutator reads
- * meanwhile. */
+/* The round works on copies of the stacks and figures: it writes to nothing that the mutator reads meanwhile. */
 void crd_mark_beside(crd_marking *marking) {
   uint64_t begin = crd_platform_now_ns();
   crd_marker *marker = &marking->marker;

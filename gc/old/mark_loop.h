@@ -30,12 +30,10 @@ typedef enum mark_mode {
   MARK_BESIDE,   /* the program runs */
 } mark_mode;
 
-/* An entry of the mark stack is an object; or, with a tag bit, the rest of an array: below it lies the index of the rest's
- * first item. */
+/* The tag bit of an entry that is the rest of an array [mark.3]. */
 #define MARK_PIECE 1
 
-/* What marking needs at each slot. While the loop runs, the top in its copy of this struct is the true one, and the
- * stack's own is out of date. */
+/* What marking needs at each slot. While the loop runs, the top in its copy of this is the true one. */
 typedef struct mark_context {
   crd_marking *marking;
   const crd_space *space;
@@ -131,8 +129,8 @@ CRD_ALWAYS_INLINE bool mark_push(mark_context *context, cradle_word entry) {
   return true;
 }
 
-/* Turns the object at an address grey, if it is white and lies in the arenas. 0 and objects outside of the heap do not,
- * and no slot refers to a young object, because an increment begins right after a minor collection. */
+/* Turns the object at an address grey, if it is white and lies in the arenas. No slot refers to a young object, because
+ * an increment begins right after a minor collection. */
 CRD_ALWAYS_INLINE void mark_address_in(mark_context *context, uintptr_t address, mark_mode mode) {
   uintptr_t offset = address - context->arenas_base;
   if (offset >= context->arenas_bytes) return;
@@ -179,7 +177,7 @@ CRD_ALWAYS_INLINE void mark_bits(mark_context *context, cradle_word *words, uint
 
 /* --- arrays --- */
 
-/* Pushes the rest of an array, from item `first` on, to be traced later. false: the stack has no room for two words. */
+/* Pushes the rest of an array, from item `first` on. false: the stack has no room for two words. */
 CRD_ALWAYS_INLINE bool push_rest(mark_context *context, const cradle_word *object, uint64_t first) {
   if (!mark_push(context, first)) return false;
   if (mark_push(context, address_of(object) | MARK_PIECE)) return true;
@@ -208,7 +206,7 @@ CRD_ALWAYS_INLINE uint64_t piece_end(mark_context *context, const crd_type *type
   return last;
 }
 
-/* Traces one piece of an array, from item `first` on, the last slot first as in mark_trace. */
+/* The last slot first, as in mark_trace. */
 CRD_ALWAYS_INLINE void mark_items(mark_context *context, const crd_type *type, cradle_word *object, uint64_t first,
                                   mark_mode mode) {
   static const crd_item_slots single = {.words = 1};
@@ -311,13 +309,12 @@ typedef struct mark_loop {
   run_shape shape;
   uint64_t slots;
   unsigned first, last; /* slot */
-  /* Equals local.countdown when the run begins. Each object then lowers local.countdown, and each object that is not of
-   * the run lowers this one, too. So the run has traced as many objects as the two differ by, and needs no
-   * counter. */
+  /* Equals local.countdown when the run begins, and is lowered with it by each object that is not of the run. So the two
+   * differ by the objects of the run. */
   int countdown;
 } mark_loop;
 
-/* The functions that the loop calls, which are not inlined, so that there is one copy of them in each mode. */
+/* The functions that the loop calls: not inlined, one copy in each mode. */
 typedef struct mark_calls {
   void (*trace)(mark_context *context, cradle_word *object);
   void (*rest)(mark_context *context, cradle_word *object);
@@ -325,7 +322,6 @@ typedef struct mark_calls {
   int (*next_countdown)(const mark_context *context);
 } mark_calls;
 
-/* Ends the run and counts its objects. */
 CRD_ALWAYS_INLINE void end_run(mark_loop *loop) {
   if (loop->kind == CRADLE_TYPE_ID_END) return;
   uint64_t objects = (uint64_t)(loop->countdown - loop->local.countdown);
@@ -334,7 +330,7 @@ CRD_ALWAYS_INLINE void end_run(mark_loop *loop) {
   loop->kind = CRADLE_TYPE_ID_END;
 }
 
-/* Calls a function that is not inlined, which works on the context and not on the loop's copy. */
+/* Calls a function that is not inlined. It works on the original context. */
 CRD_ALWAYS_INLINE void call(mark_loop *loop, mark_context *context, void (*function)(mark_context *, cradle_word *),
                             cradle_word *object) {
   end_run(loop);
@@ -388,7 +384,7 @@ CRD_ALWAYS_INLINE void trace_slots(mark_loop *loop, cradle_word *object, mark_mo
 }
 
 /* Traces one object: as part of the run, as the first of a new one, or by a call. Its kind is its type, and the flags
- * of watched and weak objects unless they make no difference now. Objects with such a flag are traced by a call. */
+ * of watched and weak objects unless they make no difference now. */
 CRD_ALWAYS_INLINE void trace_inline(mark_loop *loop, mark_context *context, const mark_calls *calls,
                                     cradle_word *object, mark_mode mode) {
   uint64_t header = mark_read(object, mode), kind = mode == MARK_ALONE ? header_type(header) : header_kind(header);
@@ -414,7 +410,6 @@ CRD_ALWAYS_INLINE void trace_inline(mark_loop *loop, mark_context *context, cons
   if (CRADLE_UNLIKELY(--loop->local.countdown == 0)) loop->floor = loop->local.stack->end;
 }
 
-/* Ends the run, and adds what the loop has counted to the context. */
 CRD_ALWAYS_INLINE void settle(mark_loop *loop, mark_context *context) {
   end_run(loop);
   context->objects += loop->local.objects;
@@ -430,11 +425,9 @@ CRD_ALWAYS_INLINE bool go_on(mark_loop *loop, mark_context *context, const mark_
   return loop->local.countdown > 0;
 }
 
-/* Traces what is on the stack until it is empty, which it returns, or the loop is to end.
- *
- * Popped objects go through a queue: one goes in at the end and the oldest comes out and is traced. So between the
- * prefetch of an object and the first look at it, QUEUE_LENGTH others are traced, and the cache line has had time to
- * arrive. What is in the queue when the loop ends goes back on the stack. */
+/* Traces what is on the stack until it is empty, which it returns, or the loop is to end. Popped objects go through a
+ * queue, so that between the prefetch of an object and the first look at it QUEUE_LENGTH others are traced. What is in
+ * the queue when the loop ends goes back on the stack. */
 CRD_ALWAYS_INLINE bool mark_drain(mark_context *context, const mark_calls *calls, mark_mode mode) {
   mark_loop loop = {.local = *context, .floor = context->stack->base, .kind = CRADLE_TYPE_ID_END};
   cradle_word queue[QUEUE_LENGTH], next;

@@ -38,8 +38,7 @@ static uint32_t processors(const crd_marking *marking) {
   return marking->space->hardware->processors;
 }
 
-/* Whether the options want a thread for this heap now. With auto: if the heap has enough to mark, and the process has
- * more processors than the collector has threads in it already. */
+/* Whether the options want a thread for this heap now. */
 static bool is_wanted(const crd_marking *marking) {
   const cradle_options *options = marking->space->options;
   if (marking->marker.refused || options->gc == CRADLE_GC_OFF) return false;
@@ -48,8 +47,7 @@ static bool is_wanted(const crd_marking *marking) {
   return processors(marking) > 1 && processors(marking) > crd_thread_count();
 }
 
-/* Makes the thread, and before it the stacks that only a heap with a thread needs. false: something was refused. A host
- * that asks for a thread gets it even if the process has one processor. */
+/* Makes the thread, and before it the stacks that only a heap with a thread needs. false: something was refused. */
 static bool make(crd_marking *marking) {
   crd_marker *marker = &marking->marker;
   size_t page = marking->space->hardware->page_bytes;
@@ -93,8 +91,7 @@ bool crd_marker_helps(crd_marking *marking) {
 
 /* --- stopping --- */
 
-/* This process came out of a fork that the thread did not survive. What was on its stacks is lost, but marked: so all
- * marked objects are traced once more, as after a mark stack that could not grow [mark.4]. */
+/* The thread did not survive a fork. What was on its stacks is lost, but marked: a rescan traces it [mark.4]. */
 static void forget(crd_marking *marking) {
   crd_marker *marker = &marking->marker;
   crd_thread_forget(marker->thread);
@@ -107,8 +104,7 @@ static void forget(crd_marking *marking) {
   marking->major.overflowed = true;
 }
 
-/* Waits for the end of the round: at first awake, because it takes the thread a few microseconds, then asleep. If the
- * two take turns, only asleep: the thread cannot end the round while the mutator runs. */
+/* Waits for the end of the round, which takes a few microseconds, at first awake; if the two take turns, only asleep. */
 static void end_round(crd_marker *marker) {
   if (rounds_stop(&marker->word)) return;
   uint64_t begin = crd_platform_now_ns();
@@ -118,7 +114,6 @@ static void end_round(crd_marker *marker) {
   marker->since.stop_ns += crd_platform_now_ns() - begin;
 }
 
-/* Takes the mark stack and the figures of a round over from the thread. */
 static void take_work(crd_marking *marking) {
   marking->mark_stack = marking->marker.stack;
   if (marking->marker.overflowed) marking->major.overflowed = true;
@@ -198,10 +193,9 @@ static void go_on(crd_marking *marking) {
 }
 
 void crd_marker_go_on(crd_marking *marking) {
-  if (CRADLE_LIKELY(marking->marker.thread == NULL) || marking->marker.going ||
-      marking->space->report->state != HEAP_MUTATING)
-    return;
-  go_on(marking);
+  if (CRADLE_UNLIKELY(marking->marker.thread != NULL) && !marking->marker.going &&
+      marking->space->report->state == HEAP_MUTATING)
+    go_on(marking);
 }
 
 void crd_marker_go_on_in_minor(crd_marking *marking) {
@@ -211,8 +205,7 @@ void crd_marker_go_on_in_minor(crd_marking *marking) {
   if (is_worth_it || marking->space->options->stress_period != 0) go_on(marking);
 }
 
-/* In a minor collection this is called for each old object that a remembered or promoted one refers to, so it asks
- * nothing of the system. */
+/* Called for each old object that a minor collection meets, so it asks nothing of the system. */
 void crd_marker_shade(crd_marking *marking, uintptr_t address) {
   crd_marker *marker = &marking->marker;
   if (CRADLE_UNLIKELY(marker->going)) {

@@ -1,8 +1,7 @@
 /* The second core: a thread that marks while the program runs.
  *
  * The thread traces what is on the mark stack, in rounds, while the program runs and while a minor collection promotes.
- * When there is nothing to mark, it populates arenas (gc/old/supply.h). Everything else of a major collection is done in
- * pauses, on the program's thread:
+ * Everything else of a major collection is done in pauses, on the program's thread:
  *
  *     program    runs      | pause: minor collection | pause: the rest | runs
  *     thread     a round   |        a round          |                 | a round
@@ -73,8 +72,7 @@ static inline void rounds_call(uint32_t *word, crd_thread *thread) {
 
 /* --- the thread's side --- */
 
-/* Takes a round or a call, if there is one. Returns TAKEN for a round, CALLED for a call, END if the thread is to
- * return, and otherwise IDLE. */
+/* Takes a round (TAKEN is returned) or a call (CALLED), if there is one; otherwise END or IDLE. */
 static inline uint32_t rounds_take(uint32_t *word) {
   if (rounds_change(word, ROUND_OFFERED, ROUND_TAKEN)) return ROUND_TAKEN;
   if (rounds_change(word, ROUND_CALLED, ROUND_IDLE)) return ROUND_CALLED;
@@ -86,7 +84,6 @@ static inline bool rounds_end_now(const uint32_t *word) {
 
 /* --- the marker of a heap --- */
 
-/* What rounds did. */
 typedef struct crd_marker_work {
   uint64_t objects, bytes; /* traced */
   uint64_t put_aside;      /* objects */
@@ -112,15 +109,14 @@ typedef struct crd_marker {
   uint64_t random;       /* under stress it decides where rounds end; used by the thread only */
 } crd_marker;
 
-/* When a major collection begins to mark: makes the thread, if there is none and the options and the heap want one. */
+/* When marking begins: makes the thread, if there is none and the options and the heap want one. */
 void crd_marker_begin(crd_marking *marking);
 /* Before the heap is freed. */
 void crd_marker_end(crd_marking *marking);
 /* Whether there is a thread, or the next marking will make one. */
 bool crd_marker_helps(crd_marking *marking);
 
-/* Ends the round if one goes on, and marks the objects that crd_marker_shade noted in it. Returns whether a round went
- * on. */
+/* Ends the round if one goes on, which is returned, and marks the objects that crd_marker_shade noted in it. */
 bool crd_marker_stop(crd_marking *marking);
 /* Offers a round, if there is something to mark and nothing runs but the mutator. */
 void crd_marker_go_on(crd_marking *marking);
@@ -130,13 +126,11 @@ void crd_marker_go_on_in_minor(crd_marking *marking);
 void crd_marker_shade(crd_marking *marking, uintptr_t address);
 /* At the beginning of a pause: adds to the statistics what the rounds since the last one did, and sends an event. */
 void crd_marker_tell(crd_marking *marking);
-/* Has the thread populate the promotion reserve and, while the heap grows, `ahead` more arenas. There must be a
- * thread. */
+/* Has the thread, which must exist, populate the promotion reserve and, while the heap grows, `ahead` more arenas. */
 void crd_marker_supply(crd_marking *marking, uint32_t ahead);
 /* Moves the objects that rounds put aside to the mark stack. */
 void crd_marker_gather(crd_marking *marking);
-/* On the thread that has taken a round (gc/old/mark_beside.c): traces what the marker's copy of the mark stack holds,
- * until nothing is left or a pause asks for the end of the round. */
+/* On the thread (gc/old/mark_beside.c): does a round, until nothing is left to trace or a pause asks for its end. */
 void crd_mark_beside(crd_marking *marking);
 
 #endif

@@ -19,8 +19,7 @@
 #define MARK_PER_PROMOTED 2
 #define MARKED_AVERAGE_FIRST ((uint64_t)4 << 20)
 #define MARK_MIN_BYTES ((uint64_t)1 << 20)
-/* An eighth of the pause target is kept for what follows the increment. However long the minor collection was, the
- * increment has at least a quarter of the target, so that it advances. */
+/* What follows the increment has an eighth of the pause target, and the increment at least a quarter. */
 #define AFTERWARDS_SHARE 8
 #define INCREMENT_SHARE 4
 
@@ -35,13 +34,13 @@ static uint64_t larger(uint64_t a, uint64_t b) {
 void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware,
                      size_t nursery_bytes) {
   uint64_t min = options->major_min_bytes != 0 ? options->major_min_bytes : MIN_NURSERIES * (uint64_t)nursery_bytes;
-  pacing->min = smaller(min, COUNTED_MAX_BYTES);
-  pacing->factor = options->major_factor;
-  pacing->growth = options->major_growth;
-  pacing->threshold = pacing->min;
-  pacing->survived = pacing->promoted_average = pacing->grown_average = 0;
-  pacing->beside_room = pacing->min / BESIDE_ROOM_SHARE;
-  pacing->marked_average = MARKED_AVERAGE_FIRST;
+  min = smaller(min, COUNTED_MAX_BYTES);
+  *pacing = (crd_pacing){.min = min,
+                         .threshold = min,
+                         .beside_room = min / BESIDE_ROOM_SHARE,
+                         .factor = options->major_factor,
+                         .growth = options->major_growth,
+                         .marked_average = MARKED_AVERAGE_FIRST};
   crd_pacing_bound(pacing, options, hardware);
   ASSERT(pacing->factor > 1 && pacing->growth > 1, "a factor that lets no heap grow");
 }
@@ -62,9 +61,8 @@ static uint64_t scaled(uint64_t bytes, double factor) {
 }
 
 /* How many bytes of those that survived are probably dead. In a heap that no longer grows, as many bytes die while a
- * collection marks as are promoted, and about half of them were marked before they died: they "float" to the next
- * collection. If the factor multiplied them, the threshold would be the higher the longer marking takes. The estimate is
- * bounded, so that the threshold keeps at least half of its distance to what survived. */
+ * collection marks as are promoted, about half of them after they were marked. If the factor multiplied them, the
+ * threshold would be the higher the longer marking takes. It keeps at least half of its distance to what survived. */
 static uint64_t floating(const crd_pacing *pacing, uint64_t survived, uint64_t born_marked) {
   return smaller(born_marked / 2, scaled(survived, (pacing->factor - 1) / pacing->factor / 2));
 }
@@ -126,7 +124,7 @@ uint64_t crd_pacing_deadline(uint64_t begin_ns, uint64_t now_ns, uint64_t target
   return larger(begin_ns + target_ns - target_ns / AFTERWARDS_SHARE, now_ns + least);
 }
 
-/* An average that forgets: one value moves it by a share of the distance, so an outlier does not change the pace. */
+/* One value moves an average by a share of the distance, so an outlier does not change the pace. */
 static void move_average(uint64_t *average, uint64_t value) {
   *average += value / AVERAGE_SHARE - *average / AVERAGE_SHARE;
 }

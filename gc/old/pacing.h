@@ -47,8 +47,7 @@
 
 #include <cradle/options.h>
 
-/* What options and callbacks say of bytes counts as at most so many, more than any machine has: no sum of a few of them
- * wraps around. */
+/* What options and callbacks say of bytes counts as at most so many, more than any machine has [pacing.3]. */
 #define COUNTED_MAX_BYTES ((uint64_t)1 << 60)
 
 typedef struct crd_pacing {
@@ -59,9 +58,8 @@ typedef struct crd_pacing {
   uint64_t soft_max;         /* bytes; 0: none. The heap may exceed it by what survives, and a quarter of that */
   double factor, growth;     /* both above 1, at most 1000 */
   uint64_t promoted_average; /* bytes a minor collection promotes, recently */
-  /* bytes by which the old generation grows from one to the next, large objects included */
-  uint64_t grown_average;
-  uint64_t marked_average; /* bytes an increment marks, recently */
+  uint64_t grown_average;    /* bytes by which the old generation grows from one to the next, with large objects */
+  uint64_t marked_average;   /* bytes an increment marks, recently */
 } crd_pacing;
 
 void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware,

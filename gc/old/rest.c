@@ -10,8 +10,7 @@
 #define PIECE_NS 50000000.0
 #define WINDOW_NS UINT64_C(1000000000)
 #define PIECE_MIN_BYTES ((size_t)16 << 10)
-/* A compaction visits each object that lives, at about a nanosecond a byte. With a pause target it may take so many
- * times that. */
+/* With a pause target, a compaction, at about a nanosecond a byte that lives, may take so many times that. */
 #define COMPACT_TARGETS 8
 
 bool crd_rest_is_due(const crd_marking *marking, uint64_t now_ns) {
@@ -33,7 +32,6 @@ void crd_rest_begin(crd_marking *marking) {
   marking->rest.used_before = marking->major.phase == MAJOR_IDLE ? marking->old->used_bytes : UINT64_MAX;
 }
 
-/* A major collection is over. */
 static void look_back(crd_marking *marking, uint64_t now_ns) {
   crd_rest *rest = &marking->rest;
   const cradle_statistics *stats = &marking->space->report->stats;

@@ -1,10 +1,9 @@
 /* Rest: memory goes back although the program allocates little.
  *
- * A major collection is due when the old generation has grown, so in a program that has become idle what a spike left
- * would stay for hours. So one also begins by age: when the last one is options.major_age_ns old. Until it is over, and
- * its empty arenas have gone back, a program that allocates slowly gets the nursery in pieces that last about 50 ms
- * each: it would have too few pauses otherwise, and the clock is read at pauses only. A program that allocates nothing
- * has no pauses, and calls cradle_collect_step and cradle_release_memory in its idle time.
+ * A major collection is due when the old generation has grown, so in an idle program what a spike left would stay for
+ * hours. So one also begins by age: when the last one is options.major_age_ns old. Until it is over, and its empty
+ * arenas have gone back, a program that allocates slowly gets the nursery in pieces that last about 50 ms each, because
+ * the clock is read at pauses only; one that allocates nothing calls cradle_collect_step and cradle_release_memory.
  *
  *   [rest.1] A collection by age that freed less than an eighth doubles the time until the next, up to 16 times
  *            major_age_ns; one that freed more sets it back. The time is also at least 32 times what the last major
@@ -31,10 +30,9 @@ typedef struct crd_rest {
   bool active;        /* from the beginning of a collection by age until its empty arenas have gone back */
 } crd_rest;
 
-/* Whether a major collection is due by age at a pause that began at now_ns. If one runs already, whether it makes so
- * little progress, because the program allocates slowly, that it is to be ended as one by age. */
+/* Whether a major collection is due by age at a pause that began at now_ns, or one that runs makes so little progress,
+ * because the program allocates slowly, that it is to be ended as one by age. */
 bool crd_rest_is_due(const crd_marking *marking, uint64_t now_ns);
-/* One begins by age. */
 void crd_rest_begin(crd_marking *marking);
 /* In each pause, before its increment. begin_ns: when it began. allocated: nursery bytes since the last one. */
 void crd_rest_pause(crd_marking *marking, uint64_t begin_ns, uint64_t allocated);

@@ -7,8 +7,7 @@
 #define HEADER_BYTES 8
 #define SPAN_MIN_OBJECTS 4
 
-/* The pages of the span of a class whose objects have smallest to bytes bytes: the first length that holds four, and
- * wastes at most an eighth if all are the smallest. */
+/* The pages of the span of a class whose objects have smallest to bytes bytes. */
 static uint32_t span_pages(uint32_t smallest, uint32_t bytes) {
   for (uint32_t pages = SPAN_MIN_PAGES;; pages++) {
     uint32_t span = pages * PAGE_BYTES, objects = span / bytes;

@@ -67,15 +67,11 @@ static void write_bits(const crd_old *old, uint32_t page, const crd_size_class *
 
 /* --- the allocator of a class --- */
 
-static char *span_address(const crd_old *old, uint32_t page) {
-  return memory_at(arenas_page_address(&old->arenas, page));
-}
-
 /* The index of a place's first word in its span. */
-static uint32_t word_in(const crd_size_class *class, const char *base, const char *place) {
-  ASSERT(place >= base && place <= base + (size_t)class->objects * class->bytes,
-         "[span.1] a place outside of its span");
-  return (uint32_t)(place - base) / 8;
+static uint32_t word_in(const crd_old *old, uint32_t page, const char *place) {
+  uintptr_t bytes = address_of(place) - arenas_page_address(&old->arenas, page);
+  ASSERT(bytes <= arenas_page(&old->arenas, page)->pages * PAGE_BYTES, "[span.1] a place outside of its span");
+  return (uint32_t)bytes / 8;
 }
 
 static void count_used(crd_old *old, uint32_t size_class, int64_t bytes) {
@@ -96,8 +92,8 @@ static bool may_note_run(crd_old *old) {
 
 static void note_run(crd_old *old, uint32_t page, uint32_t from, uint32_t to) {
   ASSERT(to < 1u << LATE_FROM_SHIFT, "[span.8] a run ends where its note has no room for it");
-  bool noted = word_stack_push(&old->late_runs,
-                               (uint64_t)page << LATE_PAGE_SHIFT | (uint64_t)from << LATE_FROM_SHIFT | (uint64_t)to);
+  uint64_t run = (uint64_t)page << LATE_PAGE_SHIFT | (uint64_t)from << LATE_FROM_SHIFT | to;
+  bool noted = word_stack_push(&old->late_runs, run);
   ASSERT(noted, "[span.8] a run is taken in a round and not noted");
   (void)noted;
 }
@@ -131,8 +127,8 @@ static bool next_run(crd_old *old, uint32_t size_class, uint32_t from, bool open
     note_run(old, allocator->span, start, end);
   else
     write_bits(old, allocator->span, class, start, end, true);
-  allocator->free = span_address(old, allocator->span) + start * 8;
-  allocator->end = span_address(old, allocator->span) + end * 8;
+  allocator->free = (char *)(old_page_start(old, allocator->span) + start);
+  allocator->end = (char *)(old_page_start(old, allocator->span) + end);
   count_used(old, size_class, (int64_t)(end - start) * 8);
   return true;
 }
@@ -175,7 +171,7 @@ static void list_partial(crd_old *old, uint32_t page) {
   allocator->partial = page;
 }
 
-/* The allocator has no span any more. Nobody has looked whether there is room left in it, if it is to be listed. */
+/* The allocator has no span any more. If it is to be listed, it may be full all the same. */
 static void leave_span(crd_old *old, crd_allocator *allocator, bool list) {
   uint32_t page = allocator->span;
   allocator->span = PAGE_NONE;
@@ -183,16 +179,14 @@ static void leave_span(crd_old *old, crd_allocator *allocator, bool list) {
   if (list) list_partial(old, page);
 }
 
-/* The rest of the allocator's span first, then spans of the partial list, then a new span. A listed span may turn out
- * to be full; it is dropped from the list then. */
+/* The rest of the allocator's span first, then spans of the partial list, of which some may be full, then a new one. */
 bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep) {
   crd_allocator *allocator = &old->allocators[size_class];
   ASSERT(allocator->free == allocator->end, "[span.1] the run is not used up");
   /* Where no further run can be noted, what is left of the span waits in its list, and a new span is opened. */
   bool may_note = CRADLE_LIKELY(!old->marked_beside) || may_note_run(old);
   if (allocator->span != PAGE_NONE) {
-    uint32_t page = allocator->span;
-    uint32_t from = word_in(&old->classes.of[size_class], span_address(old, page), allocator->end);
+    uint32_t from = word_in(old, allocator->span, allocator->end);
     if (may_note && next_run(old, size_class, from, false)) return true;
     leave_span(old, allocator, !may_note);
   }
@@ -205,22 +199,18 @@ bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep) {
   return open_span(old, size_class, keep);
 }
 
-/* Takes its span from the allocator of a class, and lists it. */
-static void retire(crd_old *old, uint32_t size_class) {
-  const crd_size_class *class = &old->classes.of[size_class];
-  crd_allocator *allocator = &old->allocators[size_class];
-  if (allocator->span == PAGE_NONE) return;
-  ASSERT(!old->marked_beside, "[span.8] an allocator is retired in a round");
-  ASSERT(allocator->free <= allocator->end, "[span.1] an allocator went past the end of its run");
-  const char *base = span_address(old, allocator->span);
-  uint32_t from = word_in(class, base, allocator->free), to = word_in(class, base, allocator->end);
-  write_bits(old, allocator->span, class, from, to, false);
-  count_used(old, size_class, allocator->free - allocator->end);
-  leave_span(old, allocator, true);
-}
-
 void crd_old_retire(crd_old *old) {
-  for (uint32_t i = 0; i < old->classes.count; i++) retire(old, i);
+  for (uint32_t i = 0; i < old->classes.count; i++) {
+    crd_allocator *allocator = &old->allocators[i];
+    uint32_t page = allocator->span;
+    if (page == PAGE_NONE) continue;
+    ASSERT(!old->marked_beside, "[span.8] an allocator is retired in a round");
+    ASSERT(allocator->free <= allocator->end, "[span.1] an allocator went past the end of its run");
+    write_bits(old, page, &old->classes.of[i], word_in(old, page, allocator->free), word_in(old, page, allocator->end),
+               false);
+    count_used(old, i, allocator->free - allocator->end);
+    leave_span(old, allocator, true);
+  }
 }
 
 uint64_t crd_old_unfilled_bytes(const crd_old *old) {
@@ -293,8 +283,6 @@ uint32_t crd_old_count_taken(const crd_old *old, uint32_t page) {
   for (uint32_t i = 0; i < bits.words; i++) taken += count_bits(bits.allocated[i]);
   return taken;
 }
-
-/* --- questions --- */
 
 bool crd_old_is_object(const crd_old *old, uintptr_t address) {
   if (!arenas_contain(&old->arenas, address) || address % 8 != 0) return false;

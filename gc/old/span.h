@@ -11,9 +11,8 @@
  * them out by moving a pointer. When the run is used up, the allocator goes on with the next run of its span, then with
  * spans of the class that have room (its partial list), then with a new span, which is one long run.
  *
- * The allocation bits of a run are set when the allocator takes it. So for a time there are bits without an object. Code
- * that goes by the bits, such as every heap walk and every sweep, retires the allocators first: that clears the bits of
- * each run's unused rest.
+ * The allocation bits of a run are set when the allocator takes it. So heap walks and sweeps, which go by the bits,
+ * retire the allocators first: that clears the bits of each run's unused rest.
  *
  * A large object is a span, too: the one object of its run of pages (gc/old/large.h).
  *
@@ -69,8 +68,7 @@ typedef struct crd_old {
 bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hardware *hardware);
 void crd_old_fini(crd_old *old);
 
-/* How many arenas must be FREE to promote a nursery of nursery_bytes, whatever it holds. And the reverse: for how large
- * a nursery this number of arenas is enough. */
+/* How many arenas must be FREE to promote a nursery, whatever it holds; and for how large a nursery so many do. */
 uint32_t crd_old_arenas_for(const crd_old *old, size_t nursery_bytes);
 size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas);
 
@@ -121,8 +119,7 @@ static inline cradle_word *old_page_start(const crd_old *old, uint32_t page) {
 static inline const crd_page *old_span_of(const crd_old *old, uintptr_t object) {
   return arenas_page(&old->arenas, arenas_page(&old->arenas, arenas_page_number(&old->arenas, object))->head);
 }
-/* Whether a place of the span lies in the unfilled rest of its allocator's run: its allocation bit is set, and there is
- * no object. */
+/* Whether a place of the span lies in the unfilled rest of its allocator's run: no object is there. */
 static inline bool old_is_unfilled(const crd_old *old, const crd_page *span, uintptr_t place) {
   if (span->state != PAGE_SMALL) return false;
   const crd_allocator *allocator = &old->allocators[span->size_class];
@@ -135,8 +132,7 @@ static inline bool old_is_marked(const crd_old *old, uintptr_t address) {
   const uint64_t *word = &arenas_of(&old->arenas, address)->marks[arena_bit_word(address)];
   return (__atomic_load_n(word, __ATOMIC_RELAXED) & arena_bit_mask(address)) != 0;
 }
-/* Whether an address of the old generation has its allocation bit set: an object begins there, or an allocator owns the
- * place. */
+/* Whether an object begins at an address of the old generation, or an allocator owns the place. */
 static inline bool old_is_allocated(const crd_old *old, uintptr_t address) {
   return (arenas_of(&old->arenas, address)->allocated[arena_bit_word(address)] & arena_bit_mask(address)) != 0;
 }

@@ -2,7 +2,6 @@
 #include "gc/old/closed.h"
 #include "gc/old/span.h"
 
-/* What a recount finds. */
 typedef struct recount {
   uint64_t large, class_used[SIZE_CLASS_MAX]; /* bytes */
   uint32_t class_spans[SIZE_CLASS_MAX];

@@ -2,8 +2,7 @@
 
 #include "gc/old/arena_memory.h"
 
-/* Arenas that are asked for at a time. */
-#define ASKED_MOST 16
+#define ASKED_MOST 16 /* arenas at a time */
 
 bool crd_supply_settle(crd_arenas *arenas) {
   crd_supply *supply = &arenas->supply;

@@ -15,9 +15,8 @@
 
 /* Notes what the thread has populated. Returns whether the thread has nothing left to do. */
 bool crd_supply_settle(crd_arenas *arenas);
-/* Settles. If the thread is done, asks it to populate the lowest `keep` FREE arenas, as far as they are not populated.
- * While the heap grows, it commits `ahead` more arenas, asks for these, too, and keeps them from the system. Returns
- * whether there is something new for the thread to do. */
+/* Settles. If the thread is done, asks it to populate the lowest `keep` FREE arenas and, while the heap grows, `ahead`
+ * more, which are committed and kept from the system. Returns whether the thread has something new to do. */
 bool crd_supply_ask(crd_arenas *arenas, uint32_t keep, uint32_t ahead);
 /* The thread is gone, or was lost in a fork. */
 void crd_supply_forget(crd_arenas *arenas);

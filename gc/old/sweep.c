@@ -7,14 +7,12 @@
 /* Spans between two looks at the clock. */
 #define CLOCK_SPANS LIMIT(32, 2)
 
-/* Writes poison over the objects of a span that are about to be freed. */
 static void poison_dead(const crd_old *old, uint32_t page, span_bits bits, uint32_t words, cradle_word poison) {
   for (uint32_t i = 0; i < bits.words; i++)
     for (uint64_t dead = bits.allocated[i] & ~bits.marks[i]; dead != 0; dead &= dead - 1)
       poison_words(old_page_start(old, page) + i * 64 + (uint32_t)__builtin_ctzll(dead), words, poison);
 }
 
-/* Whether any span waits to be swept. */
 static bool has_waiting(const crd_old *old) {
   for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE; page = old_span_after(old, page))
     if (old_is_unswept(old, arenas_page(&old->arenas, page))) return true;
@@ -41,7 +39,6 @@ static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swe
   swept->freed_spans += crd_old_settle_span(old, page, before - live, live);
 }
 
-/* A large object either keeps its allocation bit and loses its mark, or it is freed. */
 static void sweep_large(crd_old *old, uint32_t page, crd_remains remains, crd_swept *swept) {
   uintptr_t address = arenas_page_address(&old->arenas, page);
   const crd_page *entry = arenas_page(&old->arenas, page);

@@ -11,9 +11,8 @@
  * is read or written, unless the dead are to be poisoned. One bitmap would not do: while marking goes on, a place
  * without a mark may still hold an object that marking will reach.
  *
- * Sweeping goes span after span, in increments between which the program runs. What the program allocates goes into
- * spans that have been swept or are new, and the epoch tells them apart: sweeping begins by adding one to the
- * generation's number, and a span that still has the old number waits [span.6].
+ * Sweeping goes span after span, in increments between which the program runs, and allocates in spans that have been
+ * swept or are new. It begins by adding one to the generation's epoch: a span that still has the old one waits [span.6].
  *
  *   [sweep.1] It begins right after a minor collection: no large object is young, the allocators are retired and the
  *             partial lists are empty. A large object that becomes young later has the new epoch.
@@ -29,7 +28,7 @@ typedef struct crd_swept {
   uint64_t freed_objects, freed_bytes, freed_spans;
 } crd_swept;
 
-/* Begins a sweep: marking is over, and every span now waits to be swept. */
+/* Marking is over, and every span now waits to be swept. */
 void crd_sweep_begin(crd_old *old);
 /* Sweeps from *page on until the deadline (UINT64_MAX: none); true when no span waits any more. */
 bool crd_sweep_some(crd_old *old, uint32_t *page, crd_remains remains, uint64_t deadline_ns, crd_swept *swept);

@@ -4,8 +4,7 @@
 #define ADDRESS_BITS UINT64_C(0x00007ffffffffff8)
 #define TAG_BITS UINT64_C(7)
 
-/* The one encoding without immediates. The payload is the whole word: a word with a tag is a mistake, so nothing
- * looks for one. (Low tags of which only 0 is a reference are another encoding.) */
+/* The payload is the whole word: a word with a tag is a mistake, so nothing looks for one. */
 cradle_encoding crd_encoding_plain(void) {
   return (cradle_encoding){.pairs = {{0, 0}}, .pair_count = 1, .tag_set = 0x01, .payload_mask = ~UINT64_C(0)};
 }

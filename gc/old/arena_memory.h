@@ -49,8 +49,8 @@ bool crd_arenas_populate(const crd_arenas *arenas, uint32_t index);
 uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most);
 /* The same among the count arenas from first on. */
 uint32_t crd_arenas_release_at(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep);
-/* With a quarantine: gives back those of the count arenas from first on that have just become FREE, so that a stale
- * reference into them faults. Commits others in their place, so that keep are FREE; if that is refused, fewer go. */
+/* With a quarantine: gives back those of these arenas that have just become FREE, so that a stale reference into them
+ * faults. Commits others in their place, so that keep are FREE; if that is refused, fewer go. */
 void crd_arenas_quarantine(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep);
 /* The same for the FREE arenas that recent demand does not explain. If now_ns goes back, the epoch ends. */
 uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, uint32_t most);

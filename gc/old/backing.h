@@ -4,8 +4,7 @@
  *
  *   [backing.1] A huge page is used only where it is not larger than an arena, so that arenas come and go as wholes.
  *               Systems whose base page is 16 or 64 KiB have huge pages of 32 or 512 MiB: those regions get base pages.
- *   [backing.2] The size of transparent huge pages and that of the pool's pages are two figures, and neither is
- *               assumed.
+ *   [backing.2] The sizes of transparent huge pages and of the pool's pages are two figures; neither is assumed.
  */
 #ifndef CRADLE_GC_OLD_BACKING_H
 #define CRADLE_GC_OLD_BACKING_H

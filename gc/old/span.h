@@ -83,8 +83,7 @@ uint64_t crd_old_unfilled_bytes(const crd_old *old);
 /* Objects of a small span have died or moved: so many are gone, and so many live, whose bits alone are set. Frees the
  * span if it is empty, which is returned, and lists it if it has room. */
 bool crd_old_settle_span(crd_old *old, uint32_t page, uint32_t gone, uint32_t live);
-/* Whether a live object starts at the address, by the bitmaps: exact only with the allocators retired. The address may
- * lie anywhere. */
+/* Whether a live object starts at the address, which may lie anywhere: exact only with the allocators retired. */
 bool crd_old_is_object(const crd_old *old, uintptr_t address);
 
 static inline uint32_t old_class_of(const crd_old *old, size_t bytes) {

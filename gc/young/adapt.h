@@ -1,8 +1,7 @@
 /* The adaptive nursery: its size follows what survives. docs/design/nursery.md has the reasons for the figures.
  *
- * What a program allocates may die before the nursery is full, or outlive it. If more of it dies in a larger nursery,
- * the collector promotes less. That is worth more than the cache misses of a larger nursery, up to half the L3. The
- * ages of what dies tell whether more will; where they do not, a trial does:
+ * If more dies in a larger nursery, the collector promotes less. That is worth more than the cache misses of a larger
+ * nursery, up to half the L3. The ages of what dies tell whether more will die; where they do not, a trial does:
  *
  *   ages     When a notable share survives, some objects are noted as they are allocated, and a collection counts how
  *            many of the oldest it promoted. A nursery of twice the size would hold objects that are older still. So if
@@ -66,7 +65,7 @@ typedef struct crd_adapt {
   uint64_t root_words;          /* words of roots that the last collection looked at */
   crd_ages ages;                /* of the collections since the last decision */
   bool old_die;                 /* whether clearly fewer of the oldest lived when that was last known */
-  double least_rate;            /* ns for each promoted byte, in the quickest since then that had no second core */
+  double least_rate;            /* ns a promoted byte in the quickest since the last decision, without second core */
   crd_trial growth;             /* of twice the size; measured: promoted / allocated */
   crd_trial shrinking;          /* of half the size, for the pauses; measured: least_rate */
 } crd_adapt;

@@ -27,10 +27,8 @@ static inline void copy_words(cradle_word *restrict to, const cradle_word *restr
  * in its type. May take the last arenas: the reserve is held for this. */
 static CRADLE_NOINLINE cradle_word *slow_place(crd_minor *context, size_t bytes) {
   crd_old *old = context->old;
-  void *place = CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES) ? crd_old_take_large(old, bytes, false, false, 0)
-                                                         : old_take_small(old, old_class_of(old, bytes), 0);
-  ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a span");
-  return words_of(place);
+  if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return crd_old_take_large(old, bytes, false, false, 0);
+  return words_of(old_take_small(old, old_class_of(old, bytes), 0));
 }
 
 /* --- the pending list [promote.1] --- */
@@ -67,6 +65,7 @@ CRD_ALWAYS_INLINE cradle_word *copy(crd_minor *context, cradle_word *object, uin
   } else {
     bytes = type_object_bytes(type, object);
     place = slow_place(context->self, bytes);
+    ASSERT(place != NULL, "[heap.2] the promotion reserve did not hold a place");
     /* Only here: the fast path copies small objects of fixed size, which have no array flags. */
     header |= type_old_flags(type, bytes);
   }

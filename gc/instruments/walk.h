@@ -9,8 +9,8 @@
  * were not looked into yet wait on the mark stack, above what marking has there.
  *
  * Weak slots are not followed. The values of ephemerons are, whatever their keys: only a collection finds out which of
- * them live. While the order of death goes on (gc/death/order.c), an object that marking did not reach counts as dead
- * until a finalizer has brought it back.
+ * them live. While the order of death goes on (gc/death/services.c), an object that marking did not reach counts as
+ * dead until a finalizer has brought it back.
  *
  *   [walk.1] A walk leaves the heap as it was: the mark stack is as high as before, and no page is LARGE_REACHED.
  */

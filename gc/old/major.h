@@ -7,7 +7,7 @@
  *                        a heap without weak slots, finalizers and the like
  *
  *   marking  gc/old/mark.h
- *   clearing the order of death (gc/death/order.c): weak references, finalizers, and what they bring back
+ *   clearing the order of death (gc/death/services.c): weak references, finalizers, and what they bring back
  *   sweeping gc/old/sweep.h. The ids of dead objects go first, because after the sweep nothing tells any more who is
  *            dead. The last increment also sets the next threshold (gc/old/pacing.h).
  *

@@ -1,7 +1,6 @@
 #include "gc/collect.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "gc/base/probes.h"
 #include "gc/death/services.h"
@@ -124,19 +123,18 @@ static bool is_short_of_reserve(const cradle_heap *heap) {
 static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin, cradle_event *event)
     CRADLE_MAY_COLLECT {
   heap->last_cause = cause;
-  event->kind = CRADLE_EVENT_MINOR_END;
-  memset(&event->u.minor, 0, sizeof event->u.minor); /* the whole event is twice as long */
+  /* An event that nobody gets is not cleared: what is not set here and by crd_minor_run is of use to a listener only.
+   * The sum over all allocators takes time, too. */
+  if (CRADLE_UNLIKELY(event_wanted(&heap->report))) {
+    uint64_t used = space_used_bytes(&heap->space), threshold = heap->marking.pacing.threshold;
+    *event = (cradle_event){.kind = CRADLE_EVENT_MINOR_END, .u.minor.used_before = used};
+    cradle_event begins = {.kind = CRADLE_EVENT_MINOR_BEGIN, .u.begin = {cause, used, threshold}};
+    crd_event_send(&heap->report, &begins);
+  }
   event->u.minor.cause = cause;
   event->u.minor.number = heap->report.stats.minor_collections + 1;
   event->u.minor.nursery_bytes = nursery_filled(&heap->space);
   crd_space_note_used(&heap->space); /* before the collection, when the most is in use */
-  /* The sum over all allocators takes time, so it is left out if nobody listens. */
-  if (event_wanted(&heap->report)) {
-    event->u.minor.used_before = space_used_bytes(&heap->space);
-    crd_event_send(&heap->report, &(cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN,
-                                                  .u.begin = {cause, event->u.minor.used_before,
-                                                              heap->marking.pacing.threshold}});
-  }
   PROBE2(minor_begin, heap, cause);
   crd_minor_run(&heap->young, event);
   /* Before the nursery is emptied: the forwarded headers say which samples survived. */

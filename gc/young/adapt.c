@@ -58,7 +58,7 @@
 #define UNKNOWN_L3_BASES 4
 #define MAX_BYTES CRADLE_NURSERY_CHOSEN_MAX_BYTES
 
-/* Bounds the size by the L3. Reading the machine takes time, so it waits until the nursery would grow (gc/outgrow.h). */
+/* Bounds the size by the L3. Reading the machine takes time: it waits until the nursery would grow (gc/outgrow.h). */
 static void learn_l3(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
   if (adapt->knows_l3) return;

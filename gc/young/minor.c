@@ -152,8 +152,8 @@ void crd_minor_trace(crd_minor *context) {
   trace_pending(context);
 }
 
-/* Runs the order of death (gc/death/services.h) for what died, then frees the large objects that died: destructors still
- * read them. Returns their bytes. The order of death looks for old holders of weak slots and ephemerons among the
+/* Runs the order of death (gc/death/services.h) for what died, then frees the large objects that died: destructors
+ * still read them. Returns their bytes. The order of death looks for old holders of weak slots and ephemerons among the
  * entries of the remembered set, which is empty by now: they are still in memory. */
 static CRADLE_NOINLINE uint64_t settle(crd_minor *context, uint64_t remembered) {
   crd_young *young = context->young;

@@ -165,8 +165,8 @@ bool crd_nursery_resize(crd_young *young, size_t bytes, const char *reason) {
   return true;
 }
 
-/* Pages of the reserved pool stay: before Linux 6.10, a dropped page loses its reservation, so the pool may have no page
- * when the place is touched again, and the kernel kills the process. */
+/* Pages of the reserved pool stay: before Linux 6.10, a dropped page loses its reservation, so the pool may have no
+ * page when the place is touched again, and the kernel kills the process. */
 void crd_nursery_discard(crd_young *young, bool whole) {
   const crd_nursery *nursery = &young->space->nursery;
   size_t from = whole ? 0 : whole_pages(nursery, full_bytes(nursery->bytes));

@@ -1,6 +1,6 @@
 /* Visiting slots: the one place that knows how a descriptor and a trace callback lead to an object's slots. The
- * functions are always inlined, and called with a constant visit function, which gets as a constant whether a slot holds
- * a value. So each phase (copy, mark, verify) gets its own loops from one source. */
+ * functions are always inlined, and called with a constant visit function, which gets as a constant whether a slot
+ * holds a value. So each phase (copy, mark, verify) gets its own loops from one source. */
 #ifndef CRADLE_GC_OBJECT_VISIT_H
 #define CRADLE_GC_OBJECT_VISIT_H
 

@@ -45,7 +45,7 @@ uint32_t crd_arenas_prepare(crd_arenas *arenas, uint32_t count);
  * arena. false: the system cannot. */
 bool crd_arenas_populate(const crd_arenas *arenas, uint32_t index);
 
-/* Gives FREE arenas back to the system, the highest first, at most `most`, so that `keep` are left. Returns how many. */
+/* Gives FREE arenas back, the highest first, at most `most`, so that `keep` are left. Returns how many went. */
 uint32_t crd_arenas_release(crd_arenas *arenas, uint32_t keep, uint32_t most);
 /* The same among the count arenas from first on. */
 uint32_t crd_arenas_release_at(crd_arenas *arenas, uint32_t first, uint32_t count, uint32_t keep);

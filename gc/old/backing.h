@@ -1,6 +1,6 @@
 /* Backing: which kind of pages to ask the system for, given what the user wants and what the machine has. Transparent
- * huge pages: the program advises a range, and the kernel uses huge pages there if it has some. The pool: pages that the
- * administrator set aside, which a program gets for certain or is refused.
+ * huge pages: the program advises a range, and the kernel uses huge pages there if it has some. The pool: pages that
+ * the administrator set aside, which a program gets for certain or is refused.
  *
  *   [backing.1] A huge page is used only where it is not larger than an arena, so that arenas come and go as wholes.
  *               Systems whose base page is 16 or 64 KiB have huge pages of 32 or 512 MiB: those regions get base pages.

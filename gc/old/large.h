@@ -8,9 +8,9 @@
  *          `-- not reached when the minor collection ends: freed
  *
  * A minor collection that reaches a young large object scans it whole, because plain stores into it left no record: at
- * most SCANNED_MAX_BYTES together. An allocation that would exceed the limit collects first, and a larger array of slots
- * is *recorded from birth*: it is allocated while no other object is young, has the flags of a large old array at once,
- * and is never scanned (docs/design/old-generation.md).
+ * most SCANNED_MAX_BYTES together. An allocation that would exceed the limit collects first, and a larger array of
+ * slots is *recorded from birth*: it is allocated while no other object is young, has the flags of a large old array at
+ * once, and is never scanned (docs/design/old-generation.md).
  *
  *   [large.1] The list young_large has exactly the objects whose page's state is PAGE_LARGE_YOUNG, and during a minor
  *             collection PAGE_LARGE_REACHED. Their addresses lie in [young_large_start, young_large_start +
@@ -32,7 +32,7 @@
 /* A run of pages for one object of so many bytes, with its allocation bit set. young: the object is young. zeroed: its
  * memory reads as zero. `keep` arenas stay FREE. NULL: no memory. */
 void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep);
-/* Frees the large object that begins at a page. The arenas of one above 32 MiB go back at once, as in glibc's malloc. */
+/* Frees the large object that begins at a page. The arenas of one above 32 MiB go back at once, as in glibc. */
 void crd_old_free_large(crd_old *old, uint32_t page);
 /* What becomes of the memory of dead objects. */
 typedef struct crd_remains {

@@ -12,12 +12,12 @@
  * black objects only: what is still white is dead.
  *
  * Marking is done in increments, and between them the program runs. It may move the only reference to a white object W
- * out of a grey object into a black object B. Nobody visits B again, and W would be freed while in use. So while a major
- * collection marks, the write barrier remembers B, or records its slot, at every store and not only if a young object is
- * stored. Every increment comes right after a minor collection. That collection marks what roots, remembered objects,
- * recorded slots and newly promoted objects refer to. And an object that is allocated old or promoted meanwhile is born
- * marked [span.7]. So whenever an increment finds the stack empty, no black object refers to a white one, and marking is
- * over without another look at all roots [heap.6].
+ * out of a grey object into a black object B. Nobody visits B again, and W would be freed while in use. So while a
+ * major collection marks, the write barrier remembers B, or records its slot, at every store and not only if a young
+ * object is stored. Every increment comes right after a minor collection. That collection marks what roots, remembered
+ * objects, recorded slots and newly promoted objects refer to. And an object that is allocated old or promoted
+ * meanwhile is born marked [span.7]. So whenever an increment finds the stack empty, no black object refers to a white
+ * one, and marking is over without another look at all roots [heap.6].
  *
  * The mark stack holds the grey objects. A long array of slots is traced in pieces: its rest goes back on the stack as
  * two words, the index of the rest's first item and, above it, the object with a tag bit.

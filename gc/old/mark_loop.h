@@ -309,8 +309,8 @@ typedef struct mark_loop {
   run_shape shape;
   uint64_t slots;
   unsigned first, last; /* slot */
-  /* Equals local.countdown when the run begins, and is lowered with it by each object that is not of the run. So the two
-   * differ by the objects of the run. */
+  /* Equals local.countdown when the run begins, and is lowered with it by each object that is not of the run. So the
+   * two differ by the objects of the run. */
   int countdown;
 } mark_loop;
 

@@ -104,7 +104,7 @@ static void forget(crd_marking *marking) {
   marking->major.overflowed = true;
 }
 
-/* Waits for the end of the round, which takes a few microseconds, at first awake; if the two take turns, only asleep. */
+/* Waits for the end of the round, a few microseconds, at first awake; if the two take turns, only asleep. */
 static void end_round(crd_marker *marker) {
   if (rounds_stop(&marker->word)) return;
   uint64_t begin = crd_platform_now_ns();

@@ -26,10 +26,10 @@
  *   - The bound by growth does not hold after a collection that freed less than an eighth of what was in use: the
  *     program is building what it keeps.
  *
- * A collection in increments ought to be over when the threshold is reached. So it begins earlier, by what will probably
- * be promoted and allocated large in the increments that it takes to mark what is used. If the promotions since the last
- * increment have used up a tenth of the room that is left below the threshold, the increment marks a tenth of what is
- * unmarked, and a quarter more to be safe. With a pause target, it also ends when the target's time is up.
+ * A collection in increments ought to be over when the threshold is reached. So it begins earlier, by what will
+ * probably be promoted and allocated large in the increments that it takes to mark what is used. If the promotions
+ * since the last increment have used up a tenth of the room that is left below the threshold, the increment marks a
+ * tenth of what is unmarked, and a quarter more to be safe. With a pause target, it also ends in time.
  *
  * While a second core marks on a processor of its own, the heap may exceed the threshold by half before increments must
  * mark what the thread has not (docs/design/second-core.md): by half of the factor times what survived the last

@@ -8,8 +8,8 @@
  *
  * In a long span, one live object keeps many pages. A short span wastes much in its tail, the bytes at its end that are
  * too few for one more place. So the span of a class is the shortest run of at least four pages that has at least four
- * places and wastes at most an eighth, rounding and tail together, if each object is the smallest of the class. The rule
- * is Seastar's; build/bench/span-table prints what comes of it.
+ * places and wastes at most an eighth, rounding and tail together, if each object is the smallest of the class. The
+ * rule is Seastar's; build/bench/span-table prints what comes of it.
  *
  *   [size_class.1] For an object of any size, at most an eighth of its span is waste, the tail included; a span has
  *                  SPAN_MIN_PAGES to SPAN_MAX_PAGES pages.

@@ -25,8 +25,8 @@
  *   [span.6] A span whose epoch is not that of the generation waits to be swept: its live objects are the marked ones.
  *            It is exactly one epoch behind. Such spans exist only while a major collection sweeps, and no allocator
  *            owns or will be given one.
- *   [span.7] From the beginning of marking to that of the sweep, born_marked is set: what is allocated gets its mark bit
- *            with its allocation bit.
+ *   [span.7] From the beginning of marking to that of the sweep, born_marked is set: what is allocated gets its mark
+ *            bit with its allocation bit.
  *   [span.8] In a round of the second core (gc/old/marker.h) the words of bitmaps belong to the thread. A run that is
  *            taken in a round is noted, and its bits are written when the round is over: until then nobody reads them,
  *            because all objects of the run are new. The words of a new span, which no other object shares, are written
@@ -146,8 +146,8 @@ static inline void old_unmark(const crd_old *old, uintptr_t address) {
 /* --- walking spans, small and large, in the order of their addresses, and the objects in them ---
  *
  * A walk may stop between two spans and go on later. It then meets each span that was there all the time once, and may
- * or may not meet spans that were opened meanwhile. A visitor that allocates must ask old_is_unfilled about each object:
- * its allocations give allocators new runs, and the walk may come to one. */
+ * or may not meet spans that were opened meanwhile. A visitor that allocates must ask old_is_unfilled about each
+ * object: its allocations give allocators new runs, and the walk may come to one. */
 
 /* The first page of the first span at or after page, or PAGE_NONE. */
 uint32_t crd_old_next_span(const crd_old *old, uint32_t page);

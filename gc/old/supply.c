@@ -15,8 +15,8 @@ bool crd_supply_settle(crd_arenas *arenas) {
   return true;
 }
 
-/* Among the lowest count FREE arenas, the first run of neighbours that are not populated: from *first on, as many as are
- * returned. */
+/* Among the lowest count FREE arenas, the first run of neighbours that are not populated: from *first on, as many as
+ * are returned. */
 static uint32_t find_unready(const crd_arenas *arenas, uint32_t count, uint32_t *first) {
   uint32_t seen = 0, found = 0, end = arenas->committed_end;
   for (uint32_t i = arenas_next(arenas, 0, end, ARENA_FREE); i < end && seen < count && found < ASKED_MOST; i++) {

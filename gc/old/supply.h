@@ -1,6 +1,7 @@
 /* Page supply: the second core populates arenas before minor collections fill them, so that the program's thread seldom
- * has any left to populate (crd_arenas_prepare). Populating changes nothing that was written. So the thread may populate
- * an arena while the mutator takes it, writes to it and frees it again, but not while it goes back to the system.
+ * has any left to populate (crd_arenas_prepare). Populating changes nothing that was written. So the thread may
+ * populate an arena while the mutator takes it, writes to it and frees it again, but not while it goes back to the
+ * system.
  *
  *   [supply.1] The arenas that the thread may be populating are [first, first + count). They are not given back, and
  *              their contents are not dropped, until the mutator has seen that the thread is done with all of them.

@@ -7,12 +7,13 @@
  *     allocation bits    1 1 0 1 1 0 1 1        1 0 0 1 0 0 0 1     are now what the mark bits were:
  *     mark bits          1 0 0 1 0 0 0 1        0 0 0 0 0 0 0 0     three places have become free
  *
- * So to sweep a span is to copy its mark bits over its allocation bits and to clear them, a few hundred bytes; no object
- * is read or written, unless the dead are to be poisoned. One bitmap would not do: while marking goes on, a place
- * without a mark may still hold an object that marking will reach.
+ * So to sweep a span is to copy its mark bits over its allocation bits and to clear them, a few hundred bytes; no
+ * object is read or written, unless the dead are to be poisoned. One bitmap would not do: while marking goes on, a
+ * place without a mark may still hold an object that marking will reach.
  *
  * Sweeping goes span after span, in increments between which the program runs, and allocates in spans that have been
- * swept or are new. It begins by adding one to the generation's epoch: a span that still has the old one waits [span.6].
+ * swept or are new. It begins by adding one to the generation's epoch: a span that still has the old one waits
+ * [span.6].
  *
  *   [sweep.1] It begins right after a minor collection: no large object is young, the allocators are retired and the
  *             partial lists are empty. A large object that becomes young later has the new epoch.

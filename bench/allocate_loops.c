@@ -1,7 +1,7 @@
 #include "bench/allocate_loops.h"
 
-#include <cradle/typed.h>
 #include <cradle/roots.h>
+#include <cradle/typed.h>
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -11,9 +11,9 @@
 #include "gc/heap.h"
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
-#include "gc/report/misuse.h"
 #include "gc/mutator.h"
 #include "gc/outgrow.h"
+#include "gc/report/misuse.h"
 #include "gc/tables/pin.h"
 #include "gc/young/nursery.h"
 
@@ -22,8 +22,7 @@
 static CRADLE_COLD void unknown_type(cradle_heap *heap, uint32_t type, const char *what) {
   uint32_t count = heap->space.types.count;
   if (count == 0) crd_misuse(heap, "%s: allocation on a heap without types", what);
-  if (type < count)
-    crd_misuse(heap, "%s: allocation of type %u, whose row in the table of types is empty", what, type);
+  if (type < count) crd_misuse(heap, "%s: allocation of type %u, whose row in the table of types is empty", what, type);
   crd_misuse(heap, "%s: allocation of type %u, but the heap's types are 0 to %u", what, type, count - 1);
 }
 

@@ -7,10 +7,10 @@
  */
 #include "gc/collect.h"
 #include "gc/heap.h"
-#include "gc/report/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/arena_memory.h"
 #include "gc/platform/pages.h"
+#include "gc/report/misuse.h"
 #include "gc/report/report.h"
 #include "gc/young/nursery.h"
 

@@ -9,11 +9,11 @@
 #include "gc/instruments/other_heaps.h"
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
-#include "gc/report/misuse.h"
 #include "gc/mutator.h"
 #include "gc/old/closed.h"
 #include "gc/outgrow.h"
 #include "gc/platform/pages.h"
+#include "gc/report/misuse.h"
 #include "gc/statistics.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
@@ -264,8 +264,8 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   crd_outgrow_init(heap);
   crd_outgrow_respect_group(heap);
   heap->space.plain_encoding = crd_encoding_is_plain(&heap->space.encoding);
-  if (init_memory(heap, error) &&
-      (init_types(heap) || crd_fail(error, "memory for the type table was refused")) && init_nursery(heap, error)) {
+  if (init_memory(heap, error) && (init_types(heap) || crd_fail(error, "memory for the type table was refused")) &&
+      init_nursery(heap, error)) {
     crd_other_heaps_enter(heap);
     return heap;
   }

@@ -6,8 +6,8 @@
 #include "gc/collect.h"
 #include "gc/death/services.h"
 #include "gc/heap.h"
-#include "gc/report/misuse.h"
 #include "gc/platform/thread.h"
+#include "gc/report/misuse.h"
 #include "gc/roots.h"
 #include "gc/young/nursery.h"
 

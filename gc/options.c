@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "gc/base/option_table.h"
-#include "gc/report/misuse.h"
 #include "gc/object/type_table.h"
 #include "gc/object/value.h"
 #include "gc/old/arena.h"
+#include "gc/report/misuse.h"
 
 #define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)
 #define PAUSE_DEFAULT_NS UINT64_C(2000000)

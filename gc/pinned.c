@@ -2,8 +2,8 @@
  * (gc/allocate.c) is old: nothing in the nursery is ever pinned, so the nursery stays one piece. */
 #include "gc/collect.h"
 #include "gc/heap.h"
-#include "gc/report/misuse.h"
 #include "gc/mutator.h"
+#include "gc/report/misuse.h"
 #include "gc/tables/pin.h"
 
 void *cradle_pin(cradle_mutator *mutator, void *object) {

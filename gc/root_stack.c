@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "gc/heap.h"
-#include "gc/report/misuse.h"
 #include "gc/mutator.h"
+#include "gc/report/misuse.h"
 #include "gc/young/nursery.h"
 
 /* So many words a coroutine's root stack holds at first: scoped roots, behind the structure, and shadow stack. */

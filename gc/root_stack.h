@@ -30,7 +30,6 @@
 
 #include <cradle/roots.h>
 
-#include "gc/base/address.h"
 #include "gc/base/ring.h"
 #include "gc/base/word_stack.h"
 

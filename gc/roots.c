@@ -5,8 +5,8 @@
 
 #include "gc/base/grow.h"
 #include "gc/heap.h"
-#include "gc/report/misuse.h"
 #include "gc/mutator.h"
+#include "gc/report/misuse.h"
 
 /* --- shadow stack --- */
 

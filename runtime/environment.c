@@ -5,7 +5,6 @@
  * that it names changes, whoever chose its value: to the nearest accepted value, else to what the program chose, else
  * to the default. If the program's own options contradict each other, they stay, and heap creation fails.
  */
-
 #include "runtime/environment.h"
 #include "runtime/platform/process.h"
 #include "runtime/report.h"

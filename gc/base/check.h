@@ -24,8 +24,8 @@
 
 #define CRD_ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* A variable of each thread. glibc keeps room for a few of them in shared objects that dlopen loads, so that reading one
- * calls nothing. Other C libraries refuse to load such an object (musl) or may do so. */
+/* A variable of each thread. glibc keeps room for a few of them in shared objects that dlopen loads, so that reading
+ * one calls nothing. Other C libraries refuse to load such an object (musl) or may do so. */
 #ifdef __GLIBC__
 #define CRD_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
 #else

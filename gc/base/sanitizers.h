@@ -1,8 +1,8 @@
 /* The one header that knows AddressSanitizer, ThreadSanitizer and valgrind. Unused nursery memory is poisoned, so that
  * a use of memory that was never allocated, or of an object that has moved away, is reported where it happens.
  *
- * Valgrind reports the same if library and callers are compiled with CRADLE_VALGRIND=1, and also a word of an object that
- * is read before it was written. docs/design/instruments.md says why the nursery is a pool of valgrind's.
+ * Valgrind reports the same if library and callers are compiled with CRADLE_VALGRIND=1, and also a word of an object
+ * that is read before it was written. docs/design/instruments.md says why the nursery is a pool of valgrind's.
  */
 #ifndef CRADLE_GC_BASE_SANITIZERS_H
 #define CRADLE_GC_BASE_SANITIZERS_H

@@ -154,8 +154,8 @@ static bool scan_if_marked(crd_death *death, cradle_word *holder) {
   return true;
 }
 
-/* Holders that were scanned may be among them. The minor collection has looked at all of these, so this doubles its work
- * at most. */
+/* Holders that were scanned may be among them. The minor collection has looked at all of these, so this doubles its
+ * work at most. */
 void crd_ephemerons_stored(crd_services *services) {
   crd_death *death = &services->major;
   death->stored = services->minor.stored;

@@ -1,10 +1,10 @@
 #include "gc/death/finalizer.h"
 
 #include "gc/death/services.h"
-#include "gc/object/visit.h"
-#include "gc/report/misuse.h"
 #include "gc/mutator.h"
+#include "gc/object/visit.h"
 #include "gc/old/mark.h"
+#include "gc/report/misuse.h"
 
 static void put(crd_services *services, cradle_word entry, uintptr_t address) {
   ASSERT(entry_queue(entry) != 0, "an object without a finalizer is in the list of finalizers");

@@ -3,8 +3,8 @@
  * The dead objects of the finalizer list are the candidates, in registration order. If none of them can lead to another
  * one, that is the order. Otherwise each candidate gets its number, and then they are reached, from the last to the
  * first. gc/death/reach.c learns on the way which of them lead to each other and so are one component; the components
- * come out last first. Each candidate's component is noted, and the candidates of a component are linked in registration
- * order. Then they go to their queues, alive. Objects in a queue are old, and roots of marking.
+ * come out last first. Each candidate's component is noted, and the candidates of a component are linked in
+ * registration order. Then they go to their queues, alive. Objects in a queue are old, and roots of marking.
  *
  * Whether a candidate can lead to another one is told from its slots alone: it cannot if each leads to an object that
  * was reached, or to a leaf (no slots, no pairs) that is no candidate. A leaf whose type has a finalizer may be one. If

@@ -90,13 +90,13 @@ static inline bool reach_is_leaf(const crd_type *type, cradle_word header) {
 void crd_reach_slot(crd_death *death, bool value, cradle_word *slot, bool ephemeral);
 /* Reaches an object that was not reached yet. */
 void crd_reach_object(crd_death *death, uintptr_t address);
-/* When a watched object was reached: clears its flag and reaches the values of the pairs that wait for it. address: where
- * the object was when it got the flag. */
+/* When a watched object was reached: clears its flag and reaches the values of the pairs that wait for it. address:
+ * where the object was when it got the flag. */
 void crd_reach_wake(crd_death *death, cradle_word *object, uintptr_t address);
 /* Goes on until nothing is left to look at, or the budget in pace is spent (NULL: never). true: nothing left. */
 bool crd_reach_run(crd_death *death, crd_pace *pace);
-/* Whether an increment ends here. If the order was given up or the watch table is incomplete, it goes on until everything
- * is reached: no open header hides a reached object that leads to an unreached one. */
+/* Whether an increment ends here. If the order was given up or the watch table is incomplete, it goes on until
+ * everything is reached: no open header hides a reached object that leads to an unreached one. */
 bool crd_reach_pauses(const crd_death *death, crd_pace *pace);
 
 /* --- order --- */

@@ -6,8 +6,8 @@
 
 /* --- destructors and external sizes --- */
 
-/* Calls the destructors of entries. As for size_of, every call of the library from the callback is misuse: the memory of
- * dead objects is still whole, but what they refer to may be gone. */
+/* Calls the destructors of entries. As for size_of, every call of the library from the callback is misuse: the memory
+ * of dead objects is still whole, but what they refer to may be gone. */
 static void destroy(crd_services *services, const cradle_word *from, const cradle_word *end) {
   crd_state before = crd_state_enter(services->space->report, HEAP_DESTROYING);
   for (; from < end; from++) {

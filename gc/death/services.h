@@ -43,7 +43,8 @@
  * - 7 after 6: nothing is reached any more, so destructors run for what is certainly dead. Its memory is still whole.
  *
  * A minor collection takes all steps at once. A major collection takes them between marking and sweeping, as stages
- * that may each last several increments. Meanwhile the program reads weak slots behind a guard, which asks for the mark.
+ * that may each last several increments. Meanwhile the program reads weak slots behind a guard, which asks for the
+ * mark.
  *
  *   [order.1] Between collections a stage is under way only while major.phase is MAJOR_CLEARING.
  *   [order.2] The guard of weak slots is up from the end of marking until the last dead key is cleared.
@@ -184,8 +185,8 @@ static inline uint64_t service_length(const crd_space *space, const cradle_word 
   return space_services_of(space, holder[0])->items == kind ? type_length(space_type(space, holder[0]), holder) : 0;
 }
 
-/* Visits the holder's weak slots, or one word of each of its pairs (0: the key, 1: the value); of its items only [first,
- * last). */
+/* Visits the holder's weak slots, or one word of each of its pairs (0: the key, 1: the value); of its items only
+ * [first, last). */
 CRD_ALWAYS_INLINE void service_visit(const crd_space *space, cradle_word *holder, cradle_items kind, unsigned word,
                                      uint64_t first, uint64_t last, crd_slot_function visit, void *context) {
   const crd_type_services *services = space_services_of(space, holder[0]);

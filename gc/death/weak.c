@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "gc/death/services.h"
-#include "gc/report/misuse.h"
 #include "gc/mutator.h"
+#include "gc/report/misuse.h"
 #include "gc/report/report.h"
 
 #define FIRST_CAPACITY 64
@@ -64,8 +64,8 @@ void crd_weak_clear(crd_death *death) {
 
 /* --- readers --- */
 
-/* While the guard is up: whether the object at an address is dead. One that a finalizer brings back counts as alive when
- * everything that it leads to was reached. Until then its header is open. */
+/* While the guard is up: whether the object at an address is dead. One that a finalizer brings back counts as alive
+ * when everything that it leads to was reached. Until then its header is open. */
 static bool is_dead(const crd_space *space, uintptr_t address) {
   if (!arenas_know(&space->old.arenas, address)) return false;
   if (old_is_marked(&space->old, address)) return space_has_open(space, object_at(address));

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "gc/heap.h"
-#include "gc/report/misuse.h"
 #include "gc/platform/backtrace.h"
+#include "gc/report/misuse.h"
 
 /* Entries of the table of stores, a power of two. Objects whose entries are the same overwrite each other. */
 #define STORES 1024

@@ -5,7 +5,8 @@
 /* Two for each of 64 heaps: its nursery and its arenas. */
 enum { ROWS = 128 };
 
-/* A heap takes a row by its owner word, and gives it its length last. A reader may come late, so each word is atomic. */
+/* A heap takes a row by its owner word, and gives it its length last. A reader may come late, so each word is atomic.
+ * */
 static struct row {
   const cradle_heap *owner; /* NULL: free */
   uintptr_t start;

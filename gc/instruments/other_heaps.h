@@ -1,8 +1,8 @@
 /* Where the heaps of the process lie, so that a message can say that a reference leads into another heap. Such a
  * reference is a mistake: the other heap does not know of it, and moves and frees the object.
  *
- * Heaps share nothing else but a count of threads (gc/platform/thread_pthread.c). There is no lock. Only messages depend
- * on the table: if a heap found no free row, a reference into it counts as one to memory of the program's own.
+ * Heaps share nothing else but a count of threads (gc/platform/thread_pthread.c). There is no lock. Only messages
+ * depend on the table: if a heap found no free row, a reference into it counts as one to memory of the program's own.
  *
  *   [other_heaps.1] A row has an owner while that heap exists, and never changes in that time.
  */

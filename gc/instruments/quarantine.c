@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "gc/base/sanitizers.h"
-#include "gc/space.h"
 #include "gc/platform/pages.h"
+#include "gc/space.h"
 
 static size_t page_of(const crd_quarantine *quarantine, uintptr_t address) {
   ASSERT(address - address_of(quarantine->base) <= quarantine->bytes, "[quarantine.1] an address outside of the ring");

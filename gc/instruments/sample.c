@@ -5,9 +5,9 @@
 #include "gc/base/grow.h"
 #include "gc/base/probes.h"
 #include "gc/base/random.h"
-#include "gc/young/young.h"
 #include "gc/report/report.h"
 #include "gc/young/nursery.h"
+#include "gc/young/young.h"
 
 /* A random word of a stretch, as bytes from its start. */
 static uint64_t next_offset(crd_sampling *sampling) {

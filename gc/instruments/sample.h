@@ -37,13 +37,13 @@ typedef struct crd_sampling {
 void crd_sampling_init(crd_sampling *sampling, const crd_space *space);
 void crd_sampling_fini(crd_sampling *sampling);
 
-/* For each object of the slow path, once its header is stored, and for each reservation (type CRADLE_TYPE_ID_END). Calls
- * the sampler if a point lies in it. */
+/* For each object of the slow path, once its header is stored, and for each reservation (type CRADLE_TYPE_ID_END).
+ * Calls the sampler if a point lies in it. */
 void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_t bytes);
 /* The nursery's free goes back to its start, and the point by as many bytes. */
 void crd_sample_rewind(crd_sampling *sampling, size_t bytes);
-/* When a minor collection has copied what lives and has not yet emptied the nursery: reports for each open sample whether
- * its object survived. */
+/* When a minor collection has copied what lives and has not yet emptied the nursery: reports for each open sample
+ * whether its object survived. */
 void crd_sample_settle(crd_sampling *sampling);
 /* For the verifier, outside of a collection: NULL, or what is wrong. */
 const char *crd_sampling_check(const crd_sampling *sampling);

@@ -5,8 +5,8 @@
 #include "gc/heap.h"
 #include "gc/instruments/describe.h"
 #include "gc/instruments/history.h"
-#include "gc/report/misuse.h"
 #include "gc/mutator.h"
+#include "gc/report/misuse.h"
 
 /* what: the public function; fault: what is wrong with the object. */
 static CRADLE_COLD void slots_misuse(cradle_heap *heap, const char *what, const char *fault, const void *object) {

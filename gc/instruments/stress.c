@@ -5,9 +5,9 @@
 #include <cradle/detail/new.h>
 
 #include "gc/base/random.h"
-#include "gc/space.h"
-#include "gc/report/misuse.h"
 #include "gc/platform/pages.h"
+#include "gc/report/misuse.h"
+#include "gc/space.h"
 
 /* With stress_times, what is allowed beyond the program's share, so that a program of a millisecond is stressed, too.
  * */

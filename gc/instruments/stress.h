@@ -1,8 +1,8 @@
 /* Stress: collects at many more points of the program than usual, so that a missing root shows.
  *
  * A reference that is not rooted does harm only if a collection comes just then. Under stress, a point is an allocation
- * that the library sees or a safepoint poll (options.stress_at), and every stress_period-th point collects; with a seed,
- * the distances are random with that mean.
+ * that the library sees or a safepoint poll (options.stress_at), and every stress_period-th point collects; with a
+ * seed, the distances are random with that mean.
  *
  * Each collection has a number, the same at the same point in every run of a deterministic program, whatever else
  * collects. With stress_first and stress_last only the collections between them take place, but all are counted. So
@@ -14,13 +14,13 @@
  *
  * With stress_times, the program takes at most about that many times its own processor time, and 5 ms. (The clock's
  * time passes without the program on a busy machine.) So long as half of what is allowed is left, every point collects.
- * Then the points are chosen by their place: how much deeper the C stack, the shadow stack and the scoped roots are than
- * at the point before, which is alike in every level of a recursion. A point collects if its place was met at most
+ * Then the points are chosen by their place: how much deeper the C stack, the shadow stack and the scoped roots are
+ * than at the point before, which is alike in every level of a recursion. A point collects if its place was met at most
  * twice, or 4, 8, 16, ... times: a missing root does harm at its place, so places that were not tried are worth more.
- * If no such point comes, or nothing is left of what is allowed, a gap follows: up to so many allocated bytes ahead that
- * the program's own work makes up for the last collection, it allocates on the fast path. After a gap, the last of so
- * many points collects in any case. These runs do not repeat exactly, and say when they end how many collections took
- * place.
+ * If no such point comes, or nothing is left of what is allowed, a gap follows: up to so many allocated bytes ahead
+ * that the program's own work makes up for the last collection, it allocates on the fast path. After a gap, the last of
+ * so many points collects in any case. These runs do not repeat exactly, and say when they end how many collections
+ * took place.
  *
  *   [stress.1] While stress is on, countdown is at least 1: so many points are left up to the next collection.
  *   [stress.2] majors <= collections <= number.

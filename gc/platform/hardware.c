@@ -243,9 +243,10 @@ static const group_limit memory[] = {{"", "sys/fs/cgroup", "/memory.max", NULL},
 static const group_limit quota[] = {{"", "sys/fs/cgroup", "/cpu.max", NULL},
                                     {"cpu", "sys/fs/cgroup/cpu", "/cpu.cfs_quota_us", "/cpu.cfs_period_us"}};
 
-/* Lowers to the limit that a folder holds. "max" and -1 are no numbers, and lower nothing; in version 1, a group without
- * a limit has more memory than any machine. A quota of processor time counts in whole processors, rounded down, but at
- * least one: a second thread would use the quota up early, and then all of the process waits for the next period. */
+/* Lowers to the limit that a folder holds. "max" and -1 are no numbers, and lower nothing; in version 1, a group
+ * without a limit has more memory than any machine. A quota of processor time counts in whole processors, rounded down,
+ * but at least one: a second thread would use the quota up early, and then all of the process waits for the next
+ * period. */
 static void lower_to_folder(size_t *least, const path *folder, const group_limit *limit) {
   char text[64];
   size_t value, period;
@@ -259,8 +260,8 @@ static void lower_to_folder(size_t *least, const path *folder, const group_limit
   crd_hardware_lower(least, value);
 }
 
-/* The path of the process's group in the list of /proc/self/cgroup, whose lines are "number:controllers:path"; NULL: the
- * list does not mention the controller. In version 2 the controllers are empty. */
+/* The path of the process's group in the list of /proc/self/cgroup, whose lines are "number:controllers:path"; NULL:
+ * the list does not mention the controller. In version 2 the controllers are empty. */
 static char *group_of(char *list, const char *controller) {
   size_t length = strlen(controller);
   for (char *line = list; *line != '\0'; line += *line == '\n') {
@@ -273,8 +274,8 @@ static char *group_of(char *list, const char *controller) {
   return NULL;
 }
 
-/* Lowers to the limits of the process's group and of every group above it, up to the mount. A version that the list does
- * not mention may be mounted all the same: then the limit of its topmost group counts. */
+/* Lowers to the limits of the process's group and of every group above it, up to the mount. A version that the list
+ * does not mention may be mounted all the same: then the limit of its topmost group counts. */
 static void lower_to_groups(size_t *least, const path *root, const group_limit *limits, size_t count) {
   for (const group_limit *limit = limits; limit < limits + count; limit++) {
     path mount = path_under(root, limit->mount);

@@ -107,7 +107,8 @@ static void add_regions(const struct scan_region *regions, long count, crd_pages
 }
 
 /* Asks for the pages that are present and are not the shared page of zeros, and for each region of them whether it is
- * on huge pages. One call fills at most SCAN_REGIONS regions and says where it stopped, so it is repeated from there. */
+ * on huge pages. One call fills at most SCAN_REGIONS regions and says where it stopped, so it is repeated from there.
+ * */
 static bool scan(int pagemap, uintptr_t start, uintptr_t end, crd_pages_backing *backing) {
   struct scan_region regions[SCAN_REGIONS] = {{0, 0, 0}};
   while (start < end) {

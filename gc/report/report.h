@@ -1,6 +1,6 @@
-/* What every room may tell of a heap: what it is doing now, its statistics, and to whom events and misuse go. The report
- * is the first member of a heap, so whoever has a heap's address can report. Every change of state goes through here;
- * report.c has the table of those that exist.
+/* What every room may tell of a heap: what it is doing now, its statistics, and to whom events and misuse go. The
+ * report is the first member of a heap, so whoever has a heap's address can report. Every change of state goes through
+ * here; report.c has the table of those that exist.
  *
  *   [state.1] While the state is not HEAP_MUTATING the mutator's top is NULL, so that an allocation where none may be
  *             takes the slow path and is refused there.

@@ -1,6 +1,7 @@
-/* Prebuilt objects: objects that the program made in its own memory (static tables, a loaded image) and registered. They
- * never move and never die, and are roots if they refer into the heap. A store sets off the write barrier, as one into
- * an old object, and its slow path moves the object among the "written" ones, for good. Collections look at these only:
+/* Prebuilt objects: objects that the program made in its own memory (static tables, a loaded image) and registered.
+ * They never move and never die, and are roots if they refer into the heap. A store sets off the write barrier, as one
+ * into an old object, and its slow path moves the object among the "written" ones, for good. Collections look at these
+ * only:
  *
  *     of:  | written                    | others: refer to no object of the heap |
  *          0          marked_at     written                                    count

@@ -1,7 +1,7 @@
 #include "gc/young/adapt.h"
 
-#include "gc/young/young.h"
 #include "gc/platform/hardware.h"
+#include "gc/young/young.h"
 
 /* Collections from one decision to the next. */
 #define DECISION_COLLECTIONS 4

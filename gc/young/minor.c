@@ -4,8 +4,8 @@
 #include "gc/roots.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
-#include "gc/young/promote.h"
 #include "gc/tables/tables.h"
+#include "gc/young/promote.h"
 #include "gc/young/young.h"
 
 /* How many recorded slots are visited before the copies made from them are traced. */

@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "gc/base/sanitizers.h"
-#include "gc/young/young.h"
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
 #include "gc/old/arena_memory.h"
 #include "gc/platform/limits.h"
 #include "gc/platform/pages.h"
+#include "gc/young/young.h"
 
 #define HUGE_BYTES ARENA_BYTES
 /* About what a small program allocates. Its first touch on base pages costs about as much as a huge page

@@ -1,10 +1,10 @@
 #include "gc/young/remember.h"
 
 #include "gc/base/probes.h"
-#include "gc/young/young.h"
 #include "gc/mutator.h"
 #include "gc/old/mark.h"
 #include "gc/tables/tables.h"
+#include "gc/young/young.h"
 
 /* An array is remembered as a whole once slots / RECORDED_SHARE of its slots are recorded. */
 #define RECORDED_SHARE 2

@@ -90,6 +90,14 @@ static void fill(const char *path) {
   close(writer);
 }
 
+/* poll, because what does not fit into a pipe waits for room. */
+static bool is_writing(long call) {
+#ifdef SYS_poll
+  if (call == SYS_poll) return true;
+#endif
+  return call == SYS_write || call == SYS_ppoll;
+}
+
 static bool writes(pid_t thread) {
   char path[64], number[32] = "";
   snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)thread);
@@ -97,7 +105,7 @@ static bool writes(pid_t thread) {
   if (file == NULL) return usleep(300000) == 0; /* the kernel does not tell: after this time it does */
   bool read = fgets(number, sizeof number, file) != NULL;
   fclose(file);
-  return read && number[0] != 'r' && strtol(number, NULL, 10) == SYS_write; /* 'r': running */
+  return read && number[0] != 'r' && is_writing(strtol(number, NULL, 10)); /* 'r': running */
 }
 
 static void wait_until_it_writes(const pid_t *thread) {

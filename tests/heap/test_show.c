@@ -1,8 +1,8 @@
 /* Tests how messages show names that the program chose: they may hold control characters and have any length. */
 #include "tests/support/heap_fixture.h"
 
-#include "tests/inside.h"
 #include "runtime/report.h"
+#include "tests/inside.h"
 
 static void shows(const char *text, const char *expected) {
   char out[40];

@@ -25,10 +25,10 @@
 
 #include <cmocka.h>
 
-#include "tests/support/forks.h"
-#include "tests/support/second_core.h"
 #include "tests/old/second_core_process.h"
 #include "tests/old/second_core_programs.h"
+#include "tests/support/forks.h"
+#include "tests/support/second_core.h"
 
 #define FORKS 8
 

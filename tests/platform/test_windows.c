@@ -1,9 +1,9 @@
 /* Tests the code that is specific to Windows: pages, hardware, UTF-8 names, files that processes share, and faults. */
 #include "tests/support/heap_fixture.h"
 
-#include "tests/inside.h"
 #include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
+#include "tests/inside.h"
 
 #include <errno.h>
 #include <windows.h>

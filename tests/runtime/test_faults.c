@@ -13,8 +13,8 @@
 #include <ucontext.h>
 #endif
 
-#include "tests/inside.h"
 #include "runtime/platform/fault_signals.h"
+#include "tests/inside.h"
 
 static char said[32768];
 

@@ -1,6 +1,6 @@
 /* The log: selection and format. Most tests feed it events by hand; the last ones run a heap. */
-#include "tests/support/allocated.h"
 #include "tests/runtime/log_fixture.h"
+#include "tests/support/allocated.h"
 
 #include <sys/stat.h>
 

@@ -1,7 +1,7 @@
 /* The log's files: what can go wrong with one, who may write it, and what forks and exits leave in it. */
-#include "tests/support/allocated.h"
-#include "tests/runtime/log_fixture.h"
 #include "runtime/platform/files.h"
+#include "tests/runtime/log_fixture.h"
+#include "tests/support/allocated.h"
 #include "tests/support/yields.h"
 
 #include <errno.h>

@@ -5,8 +5,8 @@
 
 #include <cradle/runtime.h>
 
-#include "runtime/report.h"
 #include "runtime/chain.h"
+#include "runtime/report.h"
 #include "tests/support/refused_memory.h"
 
 #include <fcntl.h>

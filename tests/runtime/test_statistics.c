@@ -4,14 +4,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
 #include <cradle/cradle.h>
 
-#include "tests/inside.h"
+#include "runtime/log.h"
 #include "runtime/pauses.h"
 #include "runtime/report.h"
-#include "runtime/log.h"
+#include "tests/inside.h"
 #include "tests/support/yields.h"
 
 #include <fcntl.h>

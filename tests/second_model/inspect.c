@@ -1,5 +1,5 @@
-#include "tests/inside.h"
 #include "second_model.h"
+#include "tests/inside.h"
 
 /* --- statistics --- */
 

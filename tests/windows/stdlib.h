@@ -1,3 +1,3 @@
 #pragma GCC system_header
-#include_next <stdlib.h>
 #include "tests/windows/posix.h"
+#include_next <stdlib.h>

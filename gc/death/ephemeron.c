@@ -165,8 +165,8 @@ void crd_ephemerons_stored(crd_services *services) {
     death->reach.progress = true;
 }
 
-/* The holder under way, one from the stack, or the next marked one of the list: others come to the stack if they are
- * traced later. NULL: there is none. */
+/* The holder to scan next: the one under way, one from the stack, or the next marked one of the list. Those that are
+ * not marked yet come to the stack when they are traced. NULL: no holder is left. */
 static cradle_word *next_holder(crd_death *death) {
   crd_services *services = death->services;
   crd_word_stack *holders = &death->reach.slots;

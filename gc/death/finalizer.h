@@ -57,13 +57,14 @@ static inline size_t candidates_count(const crd_candidates *candidates) {
 
 /* --- the stages, of both collections; a pace of NULL is a minor collection's; true: done --- */
 
-/* Makes a dead object of the list a candidate; and in a minor collection all dead young ones. false: there are none. */
+/* Makes the object of an entry of the list a candidate if it is dead, and says what becomes of the entry. */
 crd_verdict crd_finalizers_find_entry(crd_death *death, cradle_word *entry);
+/* In a minor collection: the same for all young objects of the list. false: no object is a candidate. */
 bool crd_finalizers_find(crd_death *death);
 /* Reaches the candidates and everything that they lead to. */
 bool crd_finalizers_reach(crd_death *death, crd_pace *pace);
-/* A watched object is about to be reached while the order is looked for. Gives a candidate its header back and returns
- * its number; CANDIDATE_NONE: it is none. */
+/* For a watched object that is about to be reached while the order is looked for. If it is a candidate, gives it its
+ * header back and returns its number; otherwise returns CANDIDATE_NONE. */
 #define CANDIDATE_NONE UINT64_MAX
 cradle_word crd_finalizers_unnumber(crd_death *death, cradle_word *object);
 /* An object of the component that comes out is the candidate of that number, or none. */
@@ -72,7 +73,6 @@ void crd_finalizers_come_out(crd_candidates *candidates, cradle_word number);
 void crd_finalizers_came_out(crd_candidates *candidates);
 /* The order is given up: all candidates get their headers back. */
 void crd_finalizers_unnumber_all(crd_death *death);
-/* Queues the candidates in order. */
 bool crd_finalizers_queue(crd_death *death, crd_pace *pace);
 
 /* --- between collections --- */

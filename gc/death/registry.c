@@ -98,8 +98,8 @@ static bool queue_room(crd_services *services, crd_queue *queue, size_t count) {
     queue->words.top = queue->words.base + waiting;
   }
   bool ready = room_for(services, &queue->words, count);
-  queue->head = queue->words.base;                               /* of a queue without memory, too */
-  queue->shown = shown == 0 ? queue->head : queue->head + shown; /* NULL where there is none yet */
+  queue->head = queue->words.base;                               /* also if the memory was refused */
+  queue->shown = shown == 0 ? queue->head : queue->head + shown; /* NULL if it has never had memory */
   return ready;
 }
 

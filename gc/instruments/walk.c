@@ -245,7 +245,7 @@ static void each_referrer(void *data, const cradle_word *holder, const cradle_wo
                           uintptr_t address) {
   referrer_context *context = data;
   crd_walker *walker = &context->walker;
-  ASSERT(!walker->stopped, "a slot is told after the walk was stopped");
+  ASSERT(!walker->stopped, "the walk goes on after its function has stopped it");
   if (address != context->wanted) return;
   cradle_referrer referrer = {.kind = kind, .slot = slot};
   if (holder != NULL)

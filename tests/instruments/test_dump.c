@@ -193,6 +193,37 @@ static void what_takes_many_chunks_is_whole(void **state) {
   cradle_pop_many(f.m, ROOTS);
 }
 
+/* The last registered is the first visited. A range that refers to nothing has a number, too, and no name. */
+static void root_ranges_are_told_apart(void **state) {
+  (void)state;
+  static const char *const names[3] = {"low", "empty", "high"};
+  static written all;
+  cradle_word words[3][2] = {{0, 0}, {0, 0}, {0, 0}}, *base[3], *top[3];
+  cradle_root_range ranges[3];
+  for (int i = 0; i < 3; i++) {
+    base[i] = words[i], top[i] = words[i] + 2;
+    ranges[i] = CRADLE_ROOT_RANGE(base[i], top[i], CRADLE_KIND_REFERENCE, names[i]);
+    cradle_root_range_add(f.m, &ranges[i]);
+    if (i != 1) words[i][1] = (cradle_word)new_pair();
+  }
+  all.bytes = 0;
+  assert_true(cradle_heap_dump_to(f.heap, keep, &all, NULL));
+  for (int i = 0; i < 3; i++) cradle_root_range_remove(f.m, &ranges[i]);
+  size_t end = all.bytes, bytes;
+  dump_root roots[2];
+  const char *at = chunks_of(&all, end, DUMP_ROOTS, &bytes);
+  assert_int_equal(bytes, sizeof roots);
+  memcpy(roots, at, sizeof roots);
+  for (uint32_t i = 0; i < 2; i++) {
+    assert_int_equal(roots[i].holder, CRADLE_HOLDER_ROOT_RANGE);
+    assert_int_equal(roots[i].index, 1);
+    assert_int_equal(roots[i].name, 2 * i);
+  }
+  at = chunks_of(&all, end, DUMP_NAMES, &bytes); /* each a number, a length, and the name padded to eight bytes */
+  assert_int_equal(bytes, 32);
+  assert_memory_equal(at, "\0\0\0\0\4\0\0\0high\0\0\0\0\2\0\0\0\3\0\0\0low\0\0\0\0\0", 32);
+}
+
 /* [dump.1] */
 static void a_heap_that_spans_more_than_32_gib_is_refused(void **state) {
   (void)state;
@@ -295,13 +326,10 @@ static void a_dump_for_which_no_descriptor_is_left(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_FIXTURE(a_dump_that_cannot_be_written),
-      WITH_FIXTURE(what_takes_many_chunks_is_whole),
-      WITH_FIXTURE(a_heap_that_spans_more_than_32_gib_is_refused),
-      WITH_FIXTURE(a_dumps_writes_that_use_the_heap),
-      WITH_FIXTURE(a_dump_that_is_refused),
-      WITH_FIXTURE(a_dump_is_never_a_standard_stream),
-      WITH_FIXTURE(a_dump_for_which_no_descriptor_is_left),
+      WITH_FIXTURE(a_dump_that_cannot_be_written),     WITH_FIXTURE(what_takes_many_chunks_is_whole),
+      WITH_FIXTURE(root_ranges_are_told_apart),        WITH_FIXTURE(a_heap_that_spans_more_than_32_gib_is_refused),
+      WITH_FIXTURE(a_dumps_writes_that_use_the_heap),  WITH_FIXTURE(a_dump_that_is_refused),
+      WITH_FIXTURE(a_dump_is_never_a_standard_stream), WITH_FIXTURE(a_dump_for_which_no_descriptor_is_left),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,12 +73,14 @@ def python_of_zig():
     return python
 
 
-# Meson 1.0 asks for the linker's name and does not know zig's: it is told one that takes the same options.
+# Meson 1.0 asks for the linker's name and does not know zig's: it is told one that takes the same options. Asked for its version,
+# zig leaves an empty a.o where it runs.
 ZIG_SCRIPT = """#!/bin/sh
 for argument; do
   case $argument in
   -Wl,--version) echo "LLD 0.0 (zig's)" && exit ;;
   -Wl,-v) echo "{linker} 0.0" >&2 && exit ;;
+  --version) cd "$(dirname "$0")" ;;
   esac
 done
 exec {command} "$@"

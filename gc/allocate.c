@@ -203,10 +203,10 @@ static void *take_outside(cradle_heap *heap, size_t bytes, bool young) {
   ASSERT(young || bytes >= CRADLE_OBJECT_MIN_BYTES, "an object's size was not rounded");
   crd_old *old = &heap->space.old;
   if (young || bytes > SMALL_MAX_BYTES) return crd_old_take_large(old, bytes, young, true, old->reserve);
-  const crd_allocator *allocator = &old->allocators[old_class_of(old, bytes)];
+  const crd_allocator *allocator = &old->leader.allocators[old_class_of(old, bytes)];
   if (allocator->free == allocator->end)
     (void)crd_marker_stop(&heap->marking); /* the next run's marks share words with others */
-  char *place = old_take_small(old, old_class_of(old, bytes), old->reserve);
+  char *place = old_take_small(old, &old->leader, old_class_of(old, bytes), old->reserve);
   return place == NULL ? NULL : memset(place, 0, bytes);
 }
 

@@ -77,10 +77,12 @@ static const char *check_root_stacks(crd_mutator *mutator) {
   return NULL;
 }
 
-static const char *check_allocator(const crd_old *old, const crd_allocator *allocator, const crd_size_class *class) {
-  if (allocator->span == PAGE_NONE)
+static const char *check_allocator(const crd_old *old, const crd_allocator *allocator, uint32_t size_class) {
+  const crd_size_class *class = &old->classes.of[size_class];
+  uint32_t span = old->spans[size_class].open;
+  if (span == PAGE_NONE)
     return allocator->free == NULL && allocator->end == NULL ? NULL : "an allocator has a run, but no span [span.1]";
-  uintptr_t start = arenas_page_address(&old->arenas, allocator->span), free = address_of(allocator->free);
+  uintptr_t start = arenas_page_address(&old->arenas, span), free = address_of(allocator->free);
   uintptr_t end = address_of(allocator->end), span_end = start + (size_t)class->objects * class->bytes;
   if (start > free || free > end || end > span_end) return "an allocator's run lies outside of its span [span.1]";
   if ((free - start) % class->bytes != 0 || (end - start) % class->bytes != 0)
@@ -93,7 +95,7 @@ static const char *check_allocators(const cradle_heap *heap) {
   bool marks = heap->marking.major.phase == MAJOR_MARKING || heap->marking.major.phase == MAJOR_CLEARING;
   if (old->born_marked != marks) return "new old objects are marked while nothing marks, or the reverse [span.7]";
   for (uint32_t i = 0; i < old->classes.count; i++) {
-    const char *fault = check_allocator(old, &old->allocators[i], &old->classes.of[i]);
+    const char *fault = check_allocator(old, &old->leader.allocators[i], i);
     if (fault != NULL) return fault;
   }
   return NULL;

@@ -142,7 +142,7 @@ static void choose(compact_context *context, bool all) {
 static void withdraw(compact_context *context) {
   crd_old *old = context->marking->old;
   for (uint32_t i = 0; i < old->classes.count; i++) {
-    uint32_t *link = &old->allocators[i].partial;
+    uint32_t *link = &old->spans[i].partial;
     while (*link != PAGE_NONE) {
       crd_page *entry = arenas_page(&old->arenas, *link);
       if (is_chosen(old, *link / ARENA_PAGES))
@@ -166,7 +166,7 @@ static void evacuate_object(void *data, cradle_word *object) {
   ASSERT(!old_is_marked(marking->old, address_of(object)), "[compact.1] an object is marked");
   const crd_page *page = old_span_of(marking->old, address_of(object));
   size_t bytes = type_object_bytes(space_type(marking->space, object[0]), object);
-  void *place = page->state == PAGE_SMALL ? old_take_small(marking->old, page->size_class, 0)
+  void *place = page->state == PAGE_SMALL ? old_take_small(marking->old, &marking->old->leader, page->size_class, 0)
                                           : crd_old_take_large(marking->old, bytes, false, false, 0);
   if (place == NULL) return;
   ASSERT(!is_chosen(marking->old, arenas_index(&marking->old->arenas, address_of(place))),

@@ -8,7 +8,7 @@
 
 bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hardware *hardware) {
   crd_size_classes_init(&old->classes);
-  for (uint32_t i = 0; i < SIZE_CLASS_MAX; i++) old->allocators[i] = (crd_allocator){NULL, NULL, PAGE_NONE, PAGE_NONE};
+  for (uint32_t i = 0; i < SIZE_CLASS_MAX; i++) old->spans[i] = (crd_class_spans){PAGE_NONE, 0, PAGE_NONE, 0, 0};
   old->young_large = PAGE_NONE;
   return crd_arenas_init(&old->arenas, options, hardware);
 }
@@ -65,7 +65,7 @@ static void write_bits(const crd_old *old, uint32_t page, const crd_size_class *
   }
 }
 
-/* --- the allocator of a class --- */
+/* --- runs --- */
 
 /* The index of a place's first word in its span. */
 static uint32_t word_in(const crd_old *old, uint32_t page, const char *place) {
@@ -75,9 +75,10 @@ static uint32_t word_in(const crd_old *old, uint32_t page, const char *place) {
 }
 
 static void count_used(crd_old *old, uint32_t size_class, int64_t bytes) {
-  ASSERT(bytes >= 0 || old->class_used[size_class] >= (uint64_t)-bytes, "[span.5] a class's used bytes go below zero");
+  ASSERT(bytes >= 0 || old->spans[size_class].used_bytes >= (uint64_t)-bytes,
+         "[span.5] a class's used bytes go below zero");
   old->used_bytes += (uint64_t)bytes;
-  old->class_used[size_class] += (uint64_t)bytes;
+  old->spans[size_class].used_bytes += (uint64_t)bytes;
 }
 
 /* A run that is taken in a round: its span's first page, and its first word and its end in the span. */
@@ -107,28 +108,28 @@ void crd_old_write_late_runs(crd_old *old) {
   }
 }
 
-/* Gives the allocator the next run of free places of its span, at or after the word from. opened: the span is new.
- * false: there is none. */
-static bool next_run(crd_old *old, uint32_t size_class, uint32_t from, bool opened) {
+/* Gives the allocator the next run of free places of the class's open span. opened: the span is new. false: there is
+ * none. */
+static bool next_run(crd_old *old, crd_allocator *allocator, uint32_t size_class, bool opened) {
   const crd_size_class *class = &old->classes.of[size_class];
-  crd_allocator *allocator = &old->allocators[size_class];
-  const crd_page *entry = arenas_page(&old->arenas, allocator->span);
-  ASSERT(entry->state == PAGE_SMALL && entry->size_class == size_class,
-         "[span.3] an allocator has another class's span");
-  ASSERT(!old_is_unswept(old, entry), "[span.6] an allocator has a span that waits to be swept");
-  span_bits bits = old_bits_of(old, allocator->span, class->pages);
+  crd_class_spans *spans = &old->spans[size_class];
+  const crd_page *entry = arenas_page(&old->arenas, spans->open);
+  ASSERT(entry->state == PAGE_SMALL && entry->size_class == size_class, "[span.3] a class has another class's span");
+  ASSERT(!old_is_unswept(old, entry), "[span.6] a run is taken from a span that waits to be swept");
+  span_bits bits = old_bits_of(old, spans->open, class->pages);
   uint32_t limit = class->objects * class->words;
-  uint32_t start = from < limit ? find_place(bits.allocated, class, from, limit, false) : limit;
+  uint32_t start = spans->from < limit ? find_place(bits.allocated, class, spans->from, limit, false) : limit;
   if (start == limit) return false;
   uint32_t end = find_place(bits.allocated, class, start, limit, true);
   ASSERT(start < end && (end - start) % class->words == 0, "[span.1] a run that is no row of places");
   ASSERT(old->born_marked || !old->marked_beside, "[marker.2] a round goes on while nothing marks");
   if (CRADLE_UNLIKELY(old->marked_beside) && !opened)
-    note_run(old, allocator->span, start, end);
+    note_run(old, spans->open, start, end);
   else
-    write_bits(old, allocator->span, class, start, end, true);
-  allocator->free = (char *)(old_page_start(old, allocator->span) + start);
-  allocator->end = (char *)(old_page_start(old, allocator->span) + end);
+    write_bits(old, spans->open, class, start, end, true);
+  allocator->free = (char *)(old_page_start(old, spans->open) + start);
+  allocator->end = (char *)(old_page_start(old, spans->open) + end);
+  spans->from = end;
   count_used(old, size_class, (int64_t)(end - start) * 8);
   return true;
 }
@@ -146,86 +147,89 @@ static void enter_pages(crd_old *old, uint32_t page, const crd_size_class *class
                                                 .size_class = (uint8_t)size_class,
                                                 .state = PAGE_SMALL,
                                                 .epoch = old->epoch};
-  old->class_spans[size_class]++;
+  old->spans[size_class].count++;
 }
 
-/* Gives the allocator a new span and all of it as its run. */
+/* Takes a new span for the class. */
 static bool open_span(crd_old *old, uint32_t size_class, uint32_t keep) {
   const crd_size_class *class = &old->classes.of[size_class];
   bool clean;
   uint32_t page = crd_arenas_take(&old->arenas, class->pages, keep, &clean);
   if (page == PAGE_NONE) return false;
   enter_pages(old, page, class, size_class);
-  old->allocators[size_class].span = page;
-  return next_run(old, size_class, 0, true);
+  old->spans[size_class].open = page;
+  old->spans[size_class].from = 0;
+  return true;
 }
 
 /* Puts a swept span with room into the partial list of its class. */
 static void list_partial(crd_old *old, uint32_t page) {
   crd_page *entry = arenas_page(&old->arenas, page);
-  crd_allocator *allocator = &old->allocators[entry->size_class];
+  crd_class_spans *spans = &old->spans[entry->size_class];
   ASSERT(!old_is_unswept(old, entry), "[span.6] a span that waits to be swept enters a partial list");
-  ASSERT(allocator->span != page, "[span.3] an allocator's span enters a partial list");
-  ASSERT(allocator->partial != page, "[span.3] a span enters its partial list twice");
-  entry->next = allocator->partial;
-  allocator->partial = page;
+  ASSERT(spans->open != page, "[span.3] an open span enters a partial list");
+  ASSERT(spans->partial != page, "[span.3] a span enters its partial list twice");
+  entry->next = spans->partial;
+  spans->partial = page;
 }
 
-/* The allocator has no span any more. If it is to be listed, it may be full all the same. */
-static void leave_span(crd_old *old, crd_allocator *allocator, bool list) {
-  uint32_t page = allocator->span;
-  allocator->span = PAGE_NONE;
-  allocator->free = allocator->end = NULL;
+/* The class has no open span any more. If it is to be listed, it may be full all the same. */
+static void leave_span(crd_old *old, crd_class_spans *spans, bool list) {
+  uint32_t page = spans->open;
+  spans->open = PAGE_NONE;
   if (list) list_partial(old, page);
 }
 
-/* The rest of the allocator's span first, then spans of the partial list, of which some may be full, then a new one. */
-bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep) {
-  crd_allocator *allocator = &old->allocators[size_class];
+/* The rest of the open span first, then spans of the partial list, of which some may be full, then a new one. */
+bool crd_old_refill(crd_old *old, crd_worker *worker, uint32_t size_class, uint32_t keep) {
+  crd_allocator *allocator = &worker->allocators[size_class];
+  crd_class_spans *spans = &old->spans[size_class];
   ASSERT(allocator->free == allocator->end, "[span.1] the run is not used up");
   /* Where no further run can be noted, what is left of the span waits in its list, and a new span is opened. */
   bool may_note = CRADLE_LIKELY(!old->marked_beside) || may_note_run(old);
-  if (allocator->span != PAGE_NONE) {
-    uint32_t from = word_in(old, allocator->span, allocator->end);
-    if (may_note && next_run(old, size_class, from, false)) return true;
-    leave_span(old, allocator, !may_note);
+  if (spans->open != PAGE_NONE) {
+    if (may_note && next_run(old, allocator, size_class, false)) return true;
+    leave_span(old, spans, !may_note);
   }
-  while (may_note && allocator->partial != PAGE_NONE) {
-    allocator->span = allocator->partial;
-    allocator->partial = arenas_page(&old->arenas, allocator->span)->next;
-    if (next_run(old, size_class, 0, false)) return true;
-    allocator->span = PAGE_NONE;
+  while (may_note && spans->partial != PAGE_NONE) {
+    spans->open = spans->partial;
+    spans->from = 0;
+    spans->partial = arenas_page(&old->arenas, spans->open)->next;
+    if (next_run(old, allocator, size_class, false)) return true;
+    spans->open = PAGE_NONE;
   }
-  return open_span(old, size_class, keep);
+  *allocator = (crd_allocator){NULL, NULL};
+  return open_span(old, size_class, keep) && next_run(old, allocator, size_class, true);
 }
 
 void crd_old_retire(crd_old *old) {
   for (uint32_t i = 0; i < old->classes.count; i++) {
-    crd_allocator *allocator = &old->allocators[i];
-    uint32_t page = allocator->span;
+    crd_allocator *allocator = &old->leader.allocators[i];
+    uint32_t page = old->spans[i].open;
     if (page == PAGE_NONE) continue;
     ASSERT(!old->marked_beside, "[span.8] an allocator is retired in a round");
     ASSERT(allocator->free <= allocator->end, "[span.1] an allocator went past the end of its run");
     write_bits(old, page, &old->classes.of[i], word_in(old, page, allocator->free), word_in(old, page, allocator->end),
                false);
     count_used(old, i, allocator->free - allocator->end);
-    leave_span(old, allocator, true);
+    *allocator = (crd_allocator){NULL, NULL};
+    leave_span(old, &old->spans[i], true);
   }
 }
 
 uint64_t crd_old_unfilled_bytes(const crd_old *old) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < old->classes.count; i++)
-    bytes += (uint64_t)(old->allocators[i].end - old->allocators[i].free);
+    bytes += (uint64_t)(old->leader.allocators[i].end - old->leader.allocators[i].free);
   return bytes;
 }
 
 static void free_span(crd_old *old, uint32_t page) {
   uint32_t pages = arenas_page(&old->arenas, page)->pages, size_class = arenas_page(&old->arenas, page)->size_class;
-  ASSERT(old->allocators[size_class].span != page && old->allocators[size_class].partial != page,
-         "[span.3] a span is freed that is an allocator's or listed");
-  ASSERT(old->class_spans[size_class] > 0, "[span.5] more spans of a class are freed than were opened");
-  old->class_spans[size_class]--;
+  ASSERT(old->spans[size_class].open != page && old->spans[size_class].partial != page,
+         "[span.3] a span is freed that is open or listed");
+  ASSERT(old->spans[size_class].count > 0, "[span.5] more spans of a class are freed than were opened");
+  old->spans[size_class].count--;
   for (uint32_t i = 0; i < pages; i++) *arenas_page(&old->arenas, page + i) = (crd_page){.state = PAGE_FREE};
   crd_arenas_give_back(&old->arenas, page, pages);
 }

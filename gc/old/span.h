@@ -7,24 +7,23 @@
  *     holds:            obj  obj  -    -    -    obj  -    obj  ...   obj  -
  *     allocation bit:   1    1    0    0    0    1    0    1    ...   1    0     (of each place's first word)
  *
- * Each class has an allocator. It owns one run of free neighbouring places at a time, here places 2 to 4, and hands
- * them out by moving a pointer. When the run is used up, the allocator goes on with the next run of its span, then with
- * spans of the class that have room (its partial list), then with a new span, which is one long run.
+ * Each worker has an allocator for each class. It owns one run of free neighbouring places at a time, here places 2 to
+ * 4, and hands them out by moving a pointer. When the run is used up, the allocator takes the next run of the class's
+ * open span, then one of a span that has room (the class's partial list), then a new span, which is one long run.
  *
- * The allocation bits of a run are set when the allocator takes it. So heap walks and sweeps, which go by the bits,
+ * The allocation bits of a run are set when an allocator takes it. So heap walks and sweeps, which go by the bits,
  * retire the allocators first: that clears the bits of each run's unused rest.
  *
  * A large object is a span, too: the one object of its run of pages (gc/old/large.h).
  *
  *   [span.1] An allocator's free <= end. They lie in one span, a multiple of the object size apart.
  *   [span.2] With the allocators retired, an allocation bit is set exactly on the places that hold an object.
- *   [span.3] A swept small span with room is either in the partial list of its class or owned by the allocator of its
- *            class.
+ *   [span.3] A swept small span with room is either in the partial list of its class or the open span of its class.
  *   [span.4] Mark bits are set on places with an allocation bit only, and on none while no major collection runs.
  *   [span.5] used_bytes counts the places whose allocation bit is set, and the pages of large objects.
  *   [span.6] A span whose epoch is not that of the generation waits to be swept: its live objects are the marked ones.
- *            It is exactly one epoch behind. Such spans exist only while a major collection sweeps, and no allocator
- *            owns or will be given one.
+ *            It is exactly one epoch behind. Such spans exist only while a major collection sweeps, and no run is taken
+ *            from one.
  *   [span.7] From the beginning of marking to that of the sweep, born_marked is set: what is allocated gets its mark
  *            bit with its allocation bit.
  *   [span.8] In a round of the second core (gc/old/marker.h) the words of bitmaps belong to the thread. A run that is
@@ -42,27 +41,38 @@
 
 typedef struct crd_allocator {
   char *free, *end; /* the run, or NULL */
-  uint32_t span;    /* its first page, or PAGE_NONE */
-  uint32_t partial; /* list of swept spans with room */
 } crd_allocator;
+
+/* What one thread needs to put objects into the old generation. */
+typedef struct crd_worker {
+  crd_allocator allocators[SIZE_CLASS_MAX];
+} crd_worker;
+
+/* The spans of a size class. */
+typedef struct crd_class_spans {
+  uint32_t open;       /* the span that runs are taken from, by its first page; or PAGE_NONE */
+  uint32_t from;       /* the word in the open span from which on no run was taken */
+  uint32_t partial;    /* list of swept spans with room */
+  uint32_t count;      /* of all spans */
+  uint64_t used_bytes; /* those of the generation's */
+} crd_class_spans;
 
 typedef struct crd_old {
   crd_arenas arenas;
   crd_size_classes classes;
-  crd_allocator allocators[SIZE_CLASS_MAX];
-  uint64_t used_bytes;                  /* [span.5] */
-  uint64_t large_bytes;                 /* those of large objects [large.2]; <= used_bytes */
-  uint64_t class_used[SIZE_CLASS_MAX];  /* bytes of used_bytes, by size class */
-  uint32_t class_spans[SIZE_CLASS_MAX]; /* spans, by size class */
-  uint32_t young_large;                 /* list of young large objects [large.1], or PAGE_NONE */
-  uintptr_t young_large_start;          /* [young_large_start, young_large_start + young_large_bytes) */
-  uintptr_t young_large_bytes;          /* has the addresses of all young large objects [large.1] */
-  uint64_t young_scanned_bytes;         /* of young large objects that are scanned whole [large.3] */
-  uint32_t reserve;                     /* arenas kept FREE for the next minor collection, so that it cannot fail */
-  bool born_marked;                     /* [span.7] */
-  bool marked_beside;                   /* a round of the second core goes on (gc/old/marker.h) */
-  crd_word_stack late_runs;             /* runs whose bits are still to be written [span.8] */
-  uint8_t epoch;                        /* of the last sweep that began [span.6]; wraps around */
+  crd_class_spans spans[SIZE_CLASS_MAX];
+  crd_worker leader;            /* the worker of the program's thread */
+  uint64_t used_bytes;          /* [span.5] */
+  uint64_t large_bytes;         /* those of large objects [large.2]; <= used_bytes */
+  uint32_t young_large;         /* list of young large objects [large.1], or PAGE_NONE */
+  uintptr_t young_large_start;  /* [young_large_start, young_large_start + young_large_bytes) */
+  uintptr_t young_large_bytes;  /* has the addresses of all young large objects [large.1] */
+  uint64_t young_scanned_bytes; /* of young large objects that are scanned whole [large.3] */
+  uint32_t reserve;             /* arenas kept FREE for the next minor collection, so that it cannot fail */
+  bool born_marked;             /* [span.7] */
+  bool marked_beside;           /* a round of the second core goes on (gc/old/marker.h) */
+  crd_word_stack late_runs;     /* runs whose bits are still to be written [span.8] */
+  uint8_t epoch;                /* of the last sweep that began [span.6]; wraps around */
 } crd_old;
 
 bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hardware *hardware);
@@ -72,8 +82,8 @@ void crd_old_fini(crd_old *old);
 uint32_t crd_old_arenas_for(const crd_old *old, size_t nursery_bytes);
 size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas);
 
-/* Gives the allocator of the class a run that is not empty. `keep` arenas stay FREE. false: no memory. */
-bool crd_old_refill(crd_old *old, uint32_t size_class, uint32_t keep);
+/* Gives the worker's allocator of the class a run that is not empty. `keep` arenas stay FREE. false: no memory. */
+bool crd_old_refill(crd_old *old, crd_worker *worker, uint32_t size_class, uint32_t keep);
 /* Takes their runs from all allocators, so that the allocation bits say exactly where objects are [span.2]. */
 void crd_old_retire(crd_old *old);
 /* After a round: writes the bits of the runs that were taken in it [span.8]. */
@@ -91,9 +101,9 @@ static inline uint32_t old_class_of(const crd_old *old, size_t bytes) {
 }
 
 /* A place for an object of the class. Its contents are undefined. `keep` arenas stay FREE. NULL: no memory. */
-static inline char *old_take_small(crd_old *old, uint32_t size_class, uint32_t keep) {
-  crd_allocator *allocator = &old->allocators[size_class];
-  if (allocator->free == allocator->end && !crd_old_refill(old, size_class, keep)) return NULL;
+static inline char *old_take_small(crd_old *old, crd_worker *worker, uint32_t size_class, uint32_t keep) {
+  crd_allocator *allocator = &worker->allocators[size_class];
+  if (allocator->free == allocator->end && !crd_old_refill(old, worker, size_class, keep)) return NULL;
   char *place = allocator->free;
   allocator->free = place + old->classes.of[size_class].bytes;
   return place;
@@ -118,10 +128,10 @@ static inline cradle_word *old_page_start(const crd_old *old, uint32_t page) {
 static inline const crd_page *old_span_of(const crd_old *old, uintptr_t object) {
   return arenas_page(&old->arenas, arenas_page(&old->arenas, arenas_page_number(&old->arenas, object))->head);
 }
-/* Whether a place of the span lies in the unfilled rest of its allocator's run: no object is there. */
+/* Whether a place of the span lies in the unfilled rest of an allocator's run: no object is there. */
 static inline bool old_is_unfilled(const crd_old *old, const crd_page *span, uintptr_t place) {
   if (span->state != PAGE_SMALL) return false;
-  const crd_allocator *allocator = &old->allocators[span->size_class];
+  const crd_allocator *allocator = &old->leader.allocators[span->size_class];
   return place >= address_of(allocator->free) && place < address_of(allocator->end);
 }
 static inline bool old_is_unswept(const crd_old *old, const crd_page *span) {
@@ -160,7 +170,7 @@ static inline uint32_t old_span_after(const crd_old *old, uint32_t page) {
 typedef void (*crd_object_function)(void *context, cradle_word *object);
 void crd_old_each_in(const crd_old *old, uint32_t page, bool marked_only, crd_object_function visit, void *context);
 void crd_old_each(const crd_old *old, crd_object_function visit, void *context);
-/* The number of a span's allocation bits: of its objects, and of the places that its allocator has not filled. */
+/* The number of a span's allocation bits: of its objects, and of the places that an allocator has not filled. */
 uint32_t crd_old_count_taken(const crd_old *old, uint32_t page);
 /* For the verifier (gc/old/span_check.c): recounts spans, bits and lists, arenas and closed runs against [span.2] to
  * [span.6], [large.1] and [large.2]. NULL, or what is wrong. */

@@ -5,7 +5,7 @@
 typedef struct recount {
   uint64_t large, class_used[SIZE_CLASS_MAX]; /* bytes */
   uint32_t class_spans[SIZE_CLASS_MAX];
-  uint32_t with_room[SIZE_CLASS_MAX]; /* swept spans with a free place, without those that allocators own */
+  uint32_t with_room[SIZE_CLASS_MAX]; /* swept spans with a free place, without open ones */
   uint64_t pages;                     /* of spans */
   uint32_t closed_pages;              /* taken although they belong to no span */
   uint32_t young_large;               /* objects */
@@ -27,7 +27,7 @@ static const char *check_bits(span_bits bits, const crd_size_class *class, bool 
 static bool has_room(const crd_old *old, uint32_t page, uint64_t objects) {
   const crd_page *entry = arenas_page(&old->arenas, page);
   return objects < old->classes.of[entry->size_class].objects && !old_is_unswept(old, entry) &&
-         old->allocators[entry->size_class].span != page;
+         old->spans[entry->size_class].open != page;
 }
 
 static const char *check_span(const crd_old *old, uint32_t page, recount *counted) {
@@ -53,13 +53,13 @@ static const char *check_span(const crd_old *old, uint32_t page, recount *counte
 
 static const char *check_partial(const crd_old *old, uint32_t size_class, const recount *counted) {
   uint32_t listed = 0, with_room = 0;
-  for (uint32_t page = old->allocators[size_class].partial; page != PAGE_NONE;
+  for (uint32_t page = old->spans[size_class].partial; page != PAGE_NONE;
        page = arenas_page(&old->arenas, page)->next) {
     const crd_page *entry = arenas_page(&old->arenas, page);
     if (entry->state != PAGE_SMALL || entry->size_class != size_class)
       return "a partial list holds a span of another class [span.3]";
     if (old_is_unswept(old, entry)) return "a partial list holds a span that has not been swept [span.6]";
-    if (page == old->allocators[size_class].span) return "a partial list holds its allocator's span [span.3]";
+    if (page == old->spans[size_class].open) return "a partial list holds the open span of its class [span.3]";
     if (++listed > counted->class_spans[size_class]) return "a partial list has a span twice [span.3]";
     with_room += has_room(old, page, crd_old_count_taken(old, page));
   }
@@ -81,7 +81,7 @@ static const char *check_counts(const crd_old *old, const recount *counted) {
   if (taken != counted->pages + counted->closed_pages)
     return "pages are taken that are no span's and not closed [closed.1]";
   for (uint32_t i = 0; i < old->classes.count; used += counted->class_used[i++])
-    if (old->class_used[i] != counted->class_used[i] || old->class_spans[i] != counted->class_spans[i])
+    if (old->spans[i].used_bytes != counted->class_used[i] || old->spans[i].count != counted->class_spans[i])
       return "a size class's counts do not match its spans [span.5]";
   if (counted->large != old->large_bytes) return "the bytes of large objects do not match their pages [large.2]";
   return used == old->used_bytes ? NULL : "used bytes do not match the allocation bits [span.5]";

@@ -24,7 +24,7 @@ static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swe
   const crd_size_class *class = &old->classes.of[entry->size_class];
   span_bits bits = old_bits_of(old, page, entry->pages);
   uint32_t before = 0, live = 0;
-  ASSERT(old->allocators[entry->size_class].span != page, "[span.6] an allocator has a span that waits to be swept");
+  ASSERT(old->spans[entry->size_class].open != page, "[span.6] the open span of a class waits to be swept");
   if (poison != 0) poison_dead(old, page, bits, class->words, poison);
   for (uint32_t i = 0; i < bits.words; i++) {
     ASSERT((bits.marks[i] & ~bits.allocated[i]) == 0, "[span.4] a mark bit is set where no object is");
@@ -57,7 +57,7 @@ void crd_sweep_begin(crd_old *old) {
   ASSERT(old->young_large == PAGE_NONE, "[sweep.1] a sweep begins while large objects are young");
   ASSERT(!has_waiting(old), "[sweep.2] a sweep begins before the last one is over");
   crd_old_retire(old);
-  for (uint32_t i = 0; i < old->classes.count; i++) old->allocators[i].partial = PAGE_NONE;
+  for (uint32_t i = 0; i < old->classes.count; i++) old->spans[i].partial = PAGE_NONE;
   old->born_marked = false;
   old->epoch++;
 }

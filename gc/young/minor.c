@@ -190,7 +190,7 @@ static crd_minor begin(crd_young *young) {
   crd_space *space = young->space;
   return (crd_minor){.nursery_start = address_of(space->nursery.start),
                      .nursery_bytes = space->nursery.reserved_bytes,
-                     .allocators = space->old.allocators,
+                     .allocators = space->old.leader.allocators,
                      .types = space->types.types,
                      .pending_large = PAGE_NONE,
                      .has_young_large = space->old.young_large != PAGE_NONE,

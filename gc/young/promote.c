@@ -28,7 +28,7 @@ static inline void copy_words(cradle_word *restrict to, const cradle_word *restr
 static CRADLE_NOINLINE cradle_word *slow_place(crd_minor *context, size_t bytes) {
   crd_old *old = context->old;
   if (CRADLE_UNLIKELY(bytes > SMALL_MAX_BYTES)) return crd_old_take_large(old, bytes, false, false, 0);
-  return words_of(old_take_small(old, old_class_of(old, bytes), 0));
+  return words_of(old_take_small(old, &old->leader, old_class_of(old, bytes), 0));
 }
 
 /* --- the pending list [promote.1] --- */

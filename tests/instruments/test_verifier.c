@@ -97,15 +97,16 @@ static void allocators_keep_to_their_spans(void **state) {
   CRADLE_ROOT(f.m, p);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   crd_old *old = inside_old(f.heap);
-  crd_allocator *allocator = &old->allocators[old_span_of(old, ADDRESS(p))->size_class];
+  uint32_t size_class = old_span_of(old, ADDRESS(p))->size_class;
+  crd_allocator *allocator = &old->leader.allocators[size_class];
   assert_true(allocator->free < allocator->end);
-  char *span = (char *)old_page_start(old, allocator->span);
+  char *span = (char *)old_page_start(old, old->spans[size_class].open);
   PLANT(allocator->free, allocator->end + sizeof *p, "an allocator's run lies outside of its span [span.1]");
   PLANT(allocator->free, span - sizeof *p, "an allocator's run lies outside of its span [span.1]");
   PLANT(allocator->end, span + 100000 * sizeof *p, "an allocator's run lies outside of its span [span.1]");
   PLANT(allocator->free, allocator->free + 8, "an allocator's run begins or ends inside a place [span.1]");
   PLANT(allocator->end, allocator->end - 8, "an allocator's run begins or ends inside a place [span.1]");
-  PLANT(allocator->span, PAGE_NONE, "an allocator has a run, but no span [span.1]");
+  PLANT(old->spans[size_class].open, PAGE_NONE, "an allocator has a run, but no span [span.1]");
   PLANT(old->born_marked, true, "new old objects are marked while nothing marks, or the reverse [span.7]");
 }
 
@@ -209,11 +210,12 @@ static void spans_are_recounted(void **state) {
         "an allocation bit lies off an object's start [span.2]");
   PLANT(arena->allocated[word], arena->allocated[word] & ~arena_bit_mask(ADDRESS(list)), "[span.5]");
   PLANT(arena->marks[word], arena_bit_mask(ADDRESS(list)), "a mark bit is set where none may be [span.4]");
-  PLANT(old->class_used[class], old->class_used[class] + 8, "a size class's counts do not match its spans [span.5]");
-  PLANT(old->class_spans[class], old->class_spans[class] - 1, "a size class's counts do not match its spans [span.5]");
+  PLANT(old->spans[class].used_bytes, old->spans[class].used_bytes + 8,
+        "a size class's counts do not match its spans [span.5]");
+  PLANT(old->spans[class].count, old->spans[class].count - 1, "a size class's counts do not match its spans [span.5]");
   PLANT(old->used_bytes, old->used_bytes + 8, "used bytes do not match the allocation bits [span.5]");
-  PLANT(old->allocators[class].partial, other, "a partial list holds a span of another class [span.3]");
-  uint32_t partial = old->allocators[arenas_page(&old->arenas, other)->size_class].partial;
+  PLANT(old->spans[class].partial, other, "a partial list holds a span of another class [span.3]");
+  uint32_t partial = old->spans[arenas_page(&old->arenas, other)->size_class].partial;
   assert_int_not_equal(partial, PAGE_NONE);
   PLANT(arenas_page(&old->arenas, partial)->epoch, old->epoch - 1,
         "a partial list holds a span that has not been swept [span.6]");

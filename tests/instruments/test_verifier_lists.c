@@ -111,15 +111,15 @@ static void partial_lists_have_what_has_room(void **state) {
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   assert_heap_sound(f.heap); /* this also retires the allocators */
   crd_old *old = inside_old(f.heap);
-  crd_allocator *allocator = &old->allocators[old_span_of(old, ADDRESS(text))->size_class];
-  uint32_t partial = allocator->partial;
+  crd_class_spans *spans = &old->spans[old_span_of(old, ADDRESS(text))->size_class];
+  uint32_t partial = spans->partial;
   assert_int_not_equal(partial, PAGE_NONE);
-  assert_int_equal(allocator->span, PAGE_NONE);
-  PLANT(allocator->partial, PAGE_NONE, "a span with room is not in its partial list [span.3]");
+  assert_int_equal(spans->open, PAGE_NONE);
+  PLANT(spans->partial, PAGE_NONE, "a span with room is not in its partial list [span.3]");
   PLANT(arenas_page(&old->arenas, partial)->next, partial, "a partial list has a span twice [span.3]");
-  allocator->span = partial;
-  assert_says(crd_old_check(old), "a partial list holds its allocator's span [span.3]");
-  allocator->span = PAGE_NONE;
+  spans->open = partial;
+  assert_says(crd_old_check(old), "a partial list holds the open span of its class [span.3]");
+  spans->open = PAGE_NONE;
 }
 
 static void the_list_of_young_large_objects_has_no_others(void **state) {

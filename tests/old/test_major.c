@@ -325,11 +325,11 @@ static void no_span_that_waits_has_room_for_others(void **state) {
     pinned[i] = cradle_new_with(m, T_BYTES, cradle_array_layout_of(0, 0, 0), lengths[i / 10], CRADLE_PINNED);
   for (int i = 0; i < 20; i += 2) cradle_unpin(m, pinned[i]);
   cradle_collect(m, CRADLE_COLLECT_MAJOR);
-  assert_true(old->allocators[0].partial != PAGE_NONE && old->allocators[old->classes.count - 1].partial != PAGE_NONE);
+  assert_true(old->spans[0].partial != PAGE_NONE && old->spans[old->classes.count - 1].partial != PAGE_NONE);
   crd_major_start(&heap->marking, CRADLE_CAUSE_REQUEST);
   step(everything);
   assert_int_equal(inside_major(heap)->phase, MAJOR_SWEEPING);
-  for (uint32_t i = 0; i < old->classes.count; i++) assert_int_equal(old->allocators[i].partial, PAGE_NONE);
+  for (uint32_t i = 0; i < old->classes.count; i++) assert_int_equal(old->spans[i].partial, PAGE_NONE);
   step(everything);
   for (int i = 1; i < 20; i += 2) cradle_unpin(m, pinned[i]);
   close_heap();

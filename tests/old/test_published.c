@@ -88,11 +88,11 @@ static void the_second_core_looks_while_a_span_is_published(void **state) {
   (void)state;
   begin();
   uint32_t size_class = old_class_of(inside_old(heap), 512);
-  assert_int_equal(inside_old(heap)->allocators[size_class].span, PAGE_NONE);
+  assert_int_equal(inside_old(heap)->spans[size_class].open, PAGE_NONE);
   act = look_at_all_of;
-  assert_true(crd_old_refill(inside_old(heap), size_class, 0));
+  assert_true(crd_old_refill(inside_old(heap), &inside_old(heap)->leader, size_class, 0));
   assert_true(accesses >= 2);
-  assert_true(old_is_marked(inside_old(heap), address_of(inside_old(heap)->allocators[size_class].free)));
+  assert_true(old_is_marked(inside_old(heap), address_of(inside_old(heap)->leader.allocators[size_class].free)));
   assert_true(word_stack_is_empty(&found));
   end();
 }

@@ -46,10 +46,10 @@ static bool is_marked(const void *object) {
 
 /* Takes the first places of a span of the size class. */
 static char *take_some(size_t bytes, uint32_t count) {
-  char *first = old_take_small(old, old_class_of(old, bytes), 0);
+  char *first = old_take_small(old, &old->leader, old_class_of(old, bytes), 0);
   assert_non_null(first);
   for (uint32_t i = 1; i < count; i++)
-    assert_ptr_equal(old_take_small(old, old_class_of(old, bytes), 0), first + i * bytes);
+    assert_ptr_equal(old_take_small(old, &old->leader, old_class_of(old, bytes), 0), first + i * bytes);
   return first;
 }
 
@@ -102,7 +102,7 @@ static void take_again(size_t bytes, uint32_t of, uint32_t kept) {
   assert_int_equal(swept.freed_objects, class->objects - live);
   for (uint32_t i = 0; i < class->objects; i++) {
     if (i % of < kept) continue;
-    assert_ptr_equal(old_take_small(old, size_class, 0), first + i * class->bytes);
+    assert_ptr_equal(old_take_small(old, &old->leader, size_class, 0), first + i * class->bytes);
     /* whole runs are counted */
     assert_in_range(old->used_bytes, (live + 1) * class->bytes, class->objects * class->bytes);
     live++;
@@ -110,7 +110,7 @@ static void take_again(size_t bytes, uint32_t of, uint32_t kept) {
   crd_old_retire(old);
   assert_int_equal(old->used_bytes, class->objects * class->bytes);
   assert_null(crd_old_check(old));
-  char *next = old_take_small(old, size_class, 0);
+  char *next = old_take_small(old, &old->leader, size_class, 0);
   assert_true(page_of(next) != page); /* the next span */
   crd_sweep_begin(old);
   assert_true(crd_sweep_some(old, (at = 0, &at), (crd_remains){0}, UINT64_MAX, &swept));
@@ -138,7 +138,7 @@ static void what_is_retired_has_only_the_bits_of_its_objects(void **state) {
     assert_int_equal(is_marked(first + COUNT * BYTES), born_marked);
     crd_old_retire(old);
     assert_int_equal(old->used_bytes, COUNT * BYTES);
-    assert_int_equal(old->class_used[old_class_of(old, BYTES)], COUNT * BYTES);
+    assert_int_equal(old->spans[old_class_of(old, BYTES)].used_bytes, COUNT * BYTES);
     span_bits bits = old_bits_of(old, page, class->pages);
     for (uint32_t word = 0; word < bits.words * 64; word++) {
       bool object = word % (BYTES / 8) == 0 && word / (BYTES / 8) < COUNT;
@@ -191,12 +191,12 @@ static void without_memory_there_is_no_place(void **state) {
   enum { BYTES = 48 };
   uint32_t c = old_class_of(old, BYTES);
   old->arenas.limit = 0;
-  for (int i = 0; i < 3; i++) assert_null(old_take_small(old, c, 0));
+  for (int i = 0; i < 3; i++) assert_null(old_take_small(old, &old->leader, c, 0));
   assert_null(crd_old_take_large(old, 3 * PAGE_BYTES, true, false, 0));
   assert_int_equal(old->used_bytes, 0);
   assert_null(crd_old_check(old));
   old->arenas.limit = 1;
-  assert_non_null(old_take_small(old, c, 0));
+  assert_non_null(old_take_small(old, &old->leader, c, 0));
   assert_null(crd_old_take_large(old, ARENA_BYTES, true, false, 0));
   crd_old_retire(old);
   assert_null(crd_old_check(old));
@@ -212,10 +212,10 @@ static void a_full_span_has_no_place_either(void **state) {
   crd_old_retire(old);
   uint32_t rest = ARENA_PAGES - old->classes.of[c].pages;
   assert_non_null(crd_old_take_large(old, rest * PAGE_BYTES, false, false, 0));
-  for (int i = 0; i < 3; i++) assert_null(old_take_small(old, c, 0));
+  for (int i = 0; i < 3; i++) assert_null(old_take_small(old, &old->leader, c, 0));
   assert_null(crd_old_check(old));
   old->arenas.limit = 2;
-  assert_int_equal(page_of(old_take_small(old, c, 0)), page_of(first) + ARENA_PAGES);
+  assert_int_equal(page_of(old_take_small(old, &old->leader, c, 0)), page_of(first) + ARENA_PAGES);
   crd_old_retire(old);
   assert_null(crd_old_check(old));
 }
@@ -264,14 +264,14 @@ static void a_span_opened_in_a_round_has_all_its_bits(void **state) {
   for (uint32_t c = 0; c < old->classes.count; c++) {
     const crd_size_class *class = &old->classes.of[c];
     begin_round();
-    char *first = old_take_small(old, c, 0);
+    char *first = old_take_small(old, &old->leader, c, 0);
     assert_bits(page_of(first), class, 0, true);
     assert_true(word_stack_is_empty(&old->late_runs));
-    assert_ptr_equal(old_take_small(old, c, 0), first + class->bytes);
+    assert_ptr_equal(old_take_small(old, &old->leader, c, 0), first + class->bytes);
     end_round();
     assert_bits(page_of(first), class, 0, true);
     crd_old_retire(old);
-    assert_int_equal(old->class_used[c], 2 * class->bytes);
+    assert_int_equal(old->spans[c].used_bytes, 2 * class->bytes);
     free_all();
   }
 }
@@ -289,7 +289,7 @@ static void a_span_opened_in_a_round_leaves_its_neighbour_alone(void **state) {
   crd_sweep_begin(old);
   assert_true(crd_sweep_some(old, &at, (crd_remains){0}, UINT64_MAX, &swept));
   begin_round();
-  assert_ptr_equal(old_take_small(old, 0, 0), first);
+  assert_ptr_equal(old_take_small(old, &old->leader, 0, 0), first);
   assert_true(crd_old_is_object(old, large));
   end_round();
   assert_true(crd_old_is_object(old, large));
@@ -318,12 +318,12 @@ static void what_is_taken_in_a_round_gets_its_bits_after_it(void **state) {
     char *first = span_with_gaps(c);
     begin_round();
     for (uint32_t i = 0; i < class->objects; i++)
-      if (i % OF != 0) assert_ptr_equal(old_take_small(old, c, 0), first + i * class->bytes);
+      if (i % OF != 0) assert_ptr_equal(old_take_small(old, &old->leader, c, 0), first + i * class->bytes);
     assert_int_equal(word_stack_count(&old->late_runs), (class->objects + OF - 2) / OF);
     assert_bits(page_of(first), class, OF, false);
     end_round();
     assert_bits(page_of(first), class, OF, true);
-    assert_int_equal(old->class_used[c], class->objects * class->bytes);
+    assert_int_equal(old->spans[c].used_bytes, class->objects * class->bytes);
     free_all();
   }
 }
@@ -335,7 +335,7 @@ static void the_notes_of_a_round_have_a_bound(void **state) {
   char *first = span_with_gaps(old_class_of(old, BYTES));
   begin_round();
   for (uint32_t i = 0; i < MOST; i++) assert_true(word_stack_push(&old->late_runs, 0));
-  char *place = old_take_small(old, old_class_of(old, BYTES), 0);
+  char *place = old_take_small(old, &old->leader, old_class_of(old, BYTES), 0);
   assert_true(page_of(place) != page_of(first));
   assert_int_equal(word_stack_count(&old->late_runs), MOST);
   old->late_runs.top = old->late_runs.base;
@@ -351,21 +351,22 @@ static void a_round_that_can_note_nothing_takes_new_spans(void **state) {
   const crd_size_class *class = &old->classes.of[c];
   char *first = span_with_gaps(c);
   begin_round();
-  assert_ptr_equal(old_take_small(old, c, 0), first + BYTES);
+  assert_ptr_equal(old_take_small(old, &old->leader, c, 0), first + BYTES);
   crd_word_stack full = old->late_runs;
   old->late_runs = (crd_word_stack){NULL, NULL, NULL, NULL};
-  for (uint32_t i = 2; i < OF; i++) assert_ptr_equal(old_take_small(old, c, 0), first + i * BYTES);
-  char *next = old_take_small(old, c, 0);
+  for (uint32_t i = 2; i < OF; i++) assert_ptr_equal(old_take_small(old, &old->leader, c, 0), first + i * BYTES);
+  char *next = old_take_small(old, &old->leader, c, 0);
   assert_true(page_of(next) != page_of(first));
   assert_bits(page_of(next), class, 0, true);
-  assert_int_equal(old->allocators[c].partial, page_of(first));
-  for (uint32_t i = 1; i < class->objects; i++) assert_ptr_equal(old_take_small(old, c, 0), next + i * BYTES);
-  char *third = old_take_small(old, c, 0);
+  assert_int_equal(old->spans[c].partial, page_of(first));
+  for (uint32_t i = 1; i < class->objects; i++)
+    assert_ptr_equal(old_take_small(old, &old->leader, c, 0), next + i * BYTES);
+  char *third = old_take_small(old, &old->leader, c, 0);
   assert_true(page_of(third) != page_of(first) && page_of(third) != page_of(next));
   old->late_runs = full;
   end_round();
   crd_old_retire(old);
-  assert_int_equal(old_take_small(old, c, 0) - third, BYTES);
+  assert_int_equal(old_take_small(old, &old->leader, c, 0) - third, BYTES);
   free_all();
 }
 
@@ -607,7 +608,7 @@ static void the_check_names_what_is_broken(void **state) {
   crd_page *entry = page_entry_of(object);
   uint32_t size_class = old_class_of(old, BYTES), last = old->classes.count - 1;
   span_bits bits = old_bits_of(old, page_of(object), entry->pages);
-  uint32_t *list = &old->allocators[size_class].partial, *least_list = &old->allocators[0].partial;
+  uint32_t *list = &old->spans[size_class].partial, *least_list = &old->spans[0].partial;
   assert_null(crd_old_check(old));
   ASSERT_BROKEN_BY(entry->pages++, entry->pages--, "does not match its class");
   ASSERT_BROKEN_BY(entry->head++, entry->head--, "does not match its class");
@@ -622,18 +623,19 @@ static void the_check_names_what_is_broken(void **state) {
   ASSERT_BROKEN_BY(*least_list = page_of(large), *least_list = page_of(other), "another class [span.3]");
   ASSERT_BROKEN_BY(*list = PAGE_NONE, *list = page_of(object), "not in its partial list [span.3]");
   ASSERT_BROKEN_BY(entry->next = page_of(object), entry->next = PAGE_NONE, "twice [span.3]");
-  ASSERT_BROKEN_BY(old->allocators[size_class].span = page_of(object), old->allocators[size_class].span = PAGE_NONE,
-                   "its allocator's span [span.3]");
+  ASSERT_BROKEN_BY(old->spans[size_class].open = page_of(object), old->spans[size_class].open = PAGE_NONE,
+                   "the open span of its class [span.3]");
   ASSERT_BROKEN_BY(old->young_large = page_of(large), old->young_large = PAGE_NONE, "has another one");
   ASSERT_BROKEN_BY(page_entry_of(large)->state = PAGE_LARGE_YOUNG, page_entry_of(large)->state = PAGE_LARGE,
                    "not in its list [large.1]");
   ASSERT_BROKEN_BY(old->large_bytes -= PAGE_BYTES, old->large_bytes += PAGE_BYTES, "[large.2]");
   ASSERT_BROKEN_BY(entry->epoch--, entry->epoch++, "[span.6]");
-  ASSERT_BROKEN_BY(old->class_used[size_class] += 8, old->class_used[size_class] -= 8, "a size class's counts");
-  ASSERT_BROKEN_BY(old->class_used[0] += 8, old->class_used[0] -= 8, "a size class's counts");
-  ASSERT_BROKEN_BY(old->class_used[last] += 8, old->class_used[last] -= 8, "a size class's counts");
-  ASSERT_BROKEN_BY(old->class_spans[size_class]--, old->class_spans[size_class]++, "a size class's counts");
-  ASSERT_BROKEN_BY(old->class_spans[size_class]++, old->class_spans[size_class]--, "a size class's counts");
+  ASSERT_BROKEN_BY(old->spans[size_class].used_bytes += 8, old->spans[size_class].used_bytes -= 8,
+                   "a size class's counts");
+  ASSERT_BROKEN_BY(old->spans[0].used_bytes += 8, old->spans[0].used_bytes -= 8, "a size class's counts");
+  ASSERT_BROKEN_BY(old->spans[last].used_bytes += 8, old->spans[last].used_bytes -= 8, "a size class's counts");
+  ASSERT_BROKEN_BY(old->spans[size_class].count--, old->spans[size_class].count++, "a size class's counts");
+  ASSERT_BROKEN_BY(old->spans[size_class].count++, old->spans[size_class].count--, "a size class's counts");
   ASSERT_BROKEN_BY(old->used_bytes += 8, old->used_bytes -= 8, "used bytes");
   ASSERT_BROKEN_BY(old->arenas.free_count++, old->arenas.free_count--, "[arena.2]");
   old->born_marked = true; /* while marking, new objects are marked, and only objects are */

@@ -80,7 +80,7 @@ static void worst_promotion(size_t nursery, size_t object_bytes) {
   size_t filled = 0;
   for (uint32_t i = 0; i < old->classes.count && filled + old->classes.of[i].bytes <= nursery; i++) {
     /* one span of every class, while the nursery has room for another object */
-    assert_true(crd_old_refill(old, i, 0));
+    assert_true(crd_old_refill(old, &old->leader, i, 0));
     filled += old->classes.of[i].bytes;
   }
   for (; filled + object_bytes <= nursery; filled += object_bytes) {
@@ -88,8 +88,9 @@ static void worst_promotion(size_t nursery, size_t object_bytes) {
       assert_non_null(crd_old_take_large(old, object_bytes, false, false, 0));
       continue;
     }
-    crd_allocator *allocator = &old->allocators[old_class_of(old, object_bytes)];
-    if (allocator->free == allocator->end) assert_true(crd_old_refill(old, old_class_of(old, object_bytes), 0));
+    crd_allocator *allocator = &old->leader.allocators[old_class_of(old, object_bytes)];
+    if (allocator->free == allocator->end)
+      assert_true(crd_old_refill(old, &old->leader, old_class_of(old, object_bytes), 0));
     allocator->free += old->classes.of[old_class_of(old, object_bytes)].bytes;
   }
   free_old(old);
@@ -180,11 +181,11 @@ static void swept_places_are_used_again_and_no_other(void **state) {
   uint64_t seed = 7;
   for (uint32_t c = 0; c < old->classes.count; c++) {
     const crd_size_class *class = &old->classes.of[c];
-    crd_allocator *allocator = &old->allocators[c];
+    crd_allocator *allocator = &old->leader.allocators[c];
     uint32_t total = class->objects * 5, kept = 0, reused = 0;
     cradle_word **objects = malloc(total * sizeof *objects);
     for (uint32_t i = 0; i < total; i++) {
-      if (allocator->free == allocator->end) assert_true(crd_old_refill(old, c, 0));
+      if (allocator->free == allocator->end) assert_true(crd_old_refill(old, &old->leader, c, 0));
       objects[i] = (cradle_word *)allocator->free;
       objects[i][0] = 1;
       allocator->free += class->bytes;
@@ -197,7 +198,7 @@ static void swept_places_are_used_again_and_no_other(void **state) {
     assert_null(crd_old_check(old));
     uint32_t in_use = old->arenas.committed_count - old->arenas.free_count;
     while (reused < total - kept) {
-      if (allocator->free == allocator->end) assert_true(crd_old_refill(old, c, 0));
+      if (allocator->free == allocator->end) assert_true(crd_old_refill(old, &old->leader, c, 0));
       assert_int_not_equal(*(cradle_word *)allocator->free, 2); /* no live object is allocated again */
       allocator->free += class->bytes;
       reused++;
@@ -221,10 +222,10 @@ static void a_sweep_goes_on_behind_a_span_opened_across_it(void **state) {
   for (uint32_t c = 0; c < old->classes.count && long_class == 0; c++)
     if (old->classes.of[c].pages > pages && old->classes.of[c].pages < 2 * pages) long_class = c;
   assert_true(long_class != 0);
-  crd_allocator *allocator = &old->allocators[small];
+  crd_allocator *allocator = &old->leader.allocators[small];
   cradle_word *first[4];
   for (int span = 0; span < 4; span++) { /* four consecutive spans */
-    assert_true(crd_old_refill(old, small, 0));
+    assert_true(crd_old_refill(old, &old->leader, small, 0));
     first[span] = (cradle_word *)allocator->free;
     allocator->free = allocator->end;
   }
@@ -235,12 +236,12 @@ static void a_sweep_goes_on_behind_a_span_opened_across_it(void **state) {
   crd_sweep_begin(old); /* now all are dead */
   assert_false(crd_sweep_some(old, &page, (crd_remains){0}, 0, &swept));
   assert_int_equal(page, pages); /* the first span is freed, too; the sweep stopped behind it */
-  assert_true(crd_old_refill(old, long_class, 0));
-  assert_int_equal(arenas_page_number(&old->arenas, (uintptr_t)old->allocators[long_class].free), 0);
+  assert_true(crd_old_refill(old, &old->leader, long_class, 0));
+  assert_int_equal(arenas_page_number(&old->arenas, (uintptr_t)old->leader.allocators[long_class].free), 0);
   for (int steps = 0; !crd_sweep_some(old, &page, (crd_remains){0}, 0, &swept); steps++) assert_true(steps < 10);
   assert_null(crd_old_check(old));
-  assert_int_equal(old->class_spans[small], 0);
-  assert_int_equal(old->class_spans[long_class], 1);
+  assert_int_equal(old->spans[small].count, 0);
+  assert_int_equal(old->spans[long_class].count, 1);
   free_old(old);
 }
 

@@ -118,7 +118,7 @@ class Internals:
 
     def unfilled(self):
         """The runs that an allocator has taken: their bits are set, but they are not filled with objects yet."""
-        allocators = self.old["allocators"]
+        allocators = self.old["leader"]["allocators"]
         runs = [(int(allocators[i]["free"]), int(allocators[i]["end"])) for i in range(int(self.old["classes"]["count"]))]
         return [(free, end) for free, end in runs if free != end]
 

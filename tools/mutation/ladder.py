@@ -12,7 +12,7 @@ from pathlib import Path
 
 # Programs that take seconds at most and touch no setting of the machine: unit tests, then heaps against the models.
 UNITS = (
-    "adapt", "arena_memory", "arena_release", "arenas", "backtrace", "barrier", "base", "beside", "budget", "bulk",
+    "adapt", "arena_memory", "arenas", "backtrace", "barrier", "base", "beside", "budget", "bulk",
     "callbacks", "closed", "compact", "control", "corruption", "death", "dump", "encodings", "environment",
     "ephemeron", "events", "every_function", "faults", "finalizer", "fork", "full_stack", "gc_off", "handle",
     "hardware", "histogram", "identity", "inspect", "instruments", "kit", "kit_map", "leaks", "log", "log_files",

@@ -560,6 +560,20 @@ CRADLE_MAY_COLLECT static void a_request_is_served_at_the_next_poll(void **state
   assert_int_equal(scoped->number, 6);
 }
 
+/* Leaving a no-collection region raises top again. This must not lose a safepoint that another thread requested
+ * meanwhile. */
+CRADLE_MAY_COLLECT static void a_request_outlives_what_raises_top(void **state) {
+  (void)state;
+  uint64_t before = read_stats().minor_collections;
+  cradle_no_collect_begin(mutator);
+  cradle_safepoint_request(mutator);
+  cradle_no_collect_end(mutator);
+  for (int i = 0; i < 2; i++) {
+    cradle_safepoint(mutator);
+    assert_int_equal(read_stats().minor_collections, before + 1);
+  }
+}
+
 #define IN_HEAP(test) cmocka_unit_test_setup_teardown(test, open_heap, close_heap)
 #define STRESSED(test) cmocka_unit_test_setup_teardown(test, open_stressed, close_heap)
 #define IN_VALUE_HEAP(test) cmocka_unit_test_setup_teardown(test, open_value_heap, close_heap)
@@ -585,6 +599,7 @@ int main(void) {
       IN_HEAP(callback_roots_are_updated),
       IN_HEAP(all_roots_agree_on_a_moved_object),
       IN_HEAP(a_request_is_served_at_the_next_poll),
+      IN_HEAP(a_request_outlives_what_raises_top),
       STRESSED(pushed_references_are_updated),
       STRESSED(deep_words_may_be_written),
       STRESSED(unwinding_restores_all),

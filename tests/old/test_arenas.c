@@ -147,6 +147,8 @@ static void a_run_may_take_the_whole_reservation(void **state) {
     if (quarantine) assert_true(crd_closed_init(&arenas, 4096));
     assert_int_equal(crd_arenas_take(&arenas, 8 * ARENA_PAGES + 1, 0, &clean), PAGE_NONE);
     assert_int_equal(crd_arenas_take(&arenas, 8 * ARENA_PAGES, 1, &clean), PAGE_NONE); /* one is to be kept */
+    assert_int_equal(crd_arenas_take(&arenas, 1, arenas.capacity, &clean), PAGE_NONE);
+    assert_null(crd_arenas_check(&arenas)); /* a run that is refused changes nothing */
     assert_int_equal(take(&arenas, 8 * ARENA_PAGES), 0);
     assert_int_equal(crd_arenas_take(&arenas, 1, 0, &clean), PAGE_NONE);
     close_arenas(&arenas);
@@ -162,6 +164,49 @@ static void a_long_run_begins_in_free_arenas(void **state) {
   for (uint32_t i = 3; i < 5; i++) crd_arenas_give_back(&arenas, i * ARENA_PAGES, ARENA_PAGES);
   assert_int_equal(take(&arenas, 3 * ARENA_PAGES), 3 * ARENA_PAGES);
   assert_int_equal(arenas.committed_count, 6);
+  close_arenas(&arenas);
+}
+
+/* Taken and given back at random: each run is clean or holds what was written, and no page is in two. */
+static void runs_never_overlap_and_the_counts_hold(void **state) {
+  (void)state;
+  enum { RUNS = 400 };
+  static crd_arenas arenas;
+  static struct {
+    uint32_t page, count;
+  } runs[RUNS];
+  uint64_t seed = 42;
+  open_arenas(&arenas, (size_t)256 << 20);
+  for (int step = 0; step < 20000; step++) {
+    uint32_t i = next_random(&seed) % RUNS;
+    bool clean;
+    if (runs[i].count != 0) {
+      for (uint32_t page = 0; page < runs[i].count; page++)
+        assert_int_equal(*(uint32_t *)arenas_page_address(&arenas, runs[i].page + page), i);
+      crd_arenas_give_back(&arenas, runs[i].page, runs[i].count);
+      runs[i].count = 0;
+      if (step % 64 == 0) crd_arenas_release(&arenas, 2, 5);
+    } else {
+      uint32_t count = next_random(&seed) % 40 == 0 ? 1 + next_random(&seed) % 1500 : 1 + next_random(&seed) % 20;
+      uint32_t page = crd_arenas_take(&arenas, count, 1, &clean);
+      if (page == PAGE_NONE) continue;
+      runs[i].page = page;
+      runs[i].count = count;
+      assert_true(arenas.free_count >= 1);
+      for (uint32_t at = 0; at < count; at++) {
+        uint32_t *word = (uint32_t *)arenas_page_address(&arenas, page + at);
+        if (clean) assert_int_equal(*word, 0);
+        *word = i;
+      }
+    }
+    if (step % 100 == 0) assert_null(crd_arenas_check(&arenas));
+  }
+  for (uint32_t i = 0; i < RUNS; i++)
+    if (runs[i].count != 0) crd_arenas_give_back(&arenas, runs[i].page, runs[i].count);
+  assert_null(crd_arenas_check(&arenas));
+  assert_int_equal(arenas.free_count, arenas.committed_count);
+  crd_arenas_release(&arenas, 0, UINT32_MAX);
+  assert_int_equal(arenas.committed_count, 0);
   close_arenas(&arenas);
 }
 
@@ -227,7 +272,6 @@ static void before_memory_is_out_every_hole_is_looked_at(void **state) {
   close_arenas(&arenas);
 }
 
-/* A fifth of the runs survives; new ones go where the survivors are dense, and whole arenas come free. */
 /* Committed memory is used before new memory is committed, even if it lies at a higher address. */
 static void a_long_run_is_taken_where_no_commit_is_needed(void **state) {
   (void)state;
@@ -248,6 +292,7 @@ static void a_long_run_is_taken_where_no_commit_is_needed(void **state) {
   close_arenas(&arenas);
 }
 
+/* Part of the runs survives; new ones go where the survivors are dense, and whole arenas come free. */
 static void sparse_arenas_empty_out(void **state) {
   (void)state;
   static crd_arenas arenas;
@@ -657,6 +702,7 @@ int main(void) {
       cmocka_unit_test(the_last_page_is_a_page),
       cmocka_unit_test(a_run_may_take_the_whole_reservation),
       cmocka_unit_test(a_long_run_begins_in_free_arenas),
+      cmocka_unit_test(runs_never_overlap_and_the_counts_hold),
       cmocka_unit_test(the_check_names_what_is_broken),
       cmocka_unit_test(a_long_run_is_taken_where_no_commit_is_needed),
       cmocka_unit_test(before_memory_is_out_every_hole_is_looked_at),

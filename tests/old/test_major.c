@@ -1,5 +1,5 @@
 /* Tests the major collection as a whole: the figures of its increments and what events report of them, what it tells
- * pacing, and the order in which its phases come. */
+ * pacing, the order in which its phases come, and when it begins. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,6 +30,7 @@ static const cradle_type types[T_COUNT] = {
                  .length_offset = offsetof(bytes, length)},
     [T_WEAK] = {.name = "weak", .size = sizeof(cell), .weak = CRADLE_SLOT(cell, next)}};
 
+#define MIB (1 << 20)
 #define LIVE 5000
 #define DEAD 4000
 static cradle_heap *heap;
@@ -457,7 +458,9 @@ static void pacing_learns_what_increments_mark(void **state) {
   crd_major_step(&heap->marking, (crd_budget){1, 0, false});
   inside_marker(heap)->thread = NULL;
   assert_int_equal(inside_pacing(heap)->marked_average, 80000);
-  while (inside_major(heap)->phase != MAJOR_IDLE) step(everything);
+  inside_pacing(heap)->marked_average = 8;
+  cradle_collect(m, CRADLE_COLLECT_FULL); /* the rest of this collection and a complete one, each at once */
+  assert_int_equal(inside_pacing(heap)->marked_average, 8);
   close_heap();
 }
 
@@ -478,6 +481,64 @@ static void an_increment_counts_large_objects_anew(void **state) {
   close_heap();
 }
 
+/* --- when a collection begins --- */
+
+static uint64_t steps_so_far(void) {
+  return heap->report.stats.major_steps;
+}
+
+/* With a pause target it begins earlier, by the bytes that will be promoted until it ends. */
+static void without_a_target_a_collection_begins_at_the_threshold(void **state) {
+  (void)state;
+  open_with(false, false);
+  cradle_external_memory(m, 100 * MIB);
+  for (int target = 0; target < 2; target++) {
+    inside_pacing(heap)->threshold = 150 * MIB;
+    inside_pacing(heap)->survived = 0;
+    inside_pacing(heap)->grown_average = 64 * MIB;
+    heap->options.pause_ns = target == 0 ? 0 : 1000000;
+    uint64_t before = steps_so_far();
+    crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
+    assert_int_equal(steps_so_far() != before, target);
+  }
+  cradle_external_memory(m, -100 * MIB);
+  close_heap();
+}
+
+static void large_objects_that_die_young_call_for_no_collection(void **state) {
+  (void)state;
+  open_with(false, false);
+  inside_pacing(heap)->threshold = inside_pacing(heap)->min = MIB;
+  uint64_t before = heap->report.stats.major_collections;
+  for (int i = 0; i < 50; i++) (void)cradle_new_array(m, T_BYTES, 3 * MIB);
+  assert_true(heap->report.stats.major_collections - before <= 2);
+  assert_true(inside_old(heap)->used_bytes <= 8 * MIB);
+  close_heap();
+}
+
+/* They count in the forecast of the bytes allocated until a collection ends, and trigger it when it is due. */
+static void large_objects_that_live_count_as_growth(void **state) {
+  (void)state;
+  open_with(false, false);
+  inside_pacing(heap)->threshold = inside_pacing(heap)->min = 100 * MIB;
+  inside_pacing(heap)->grown_average = 0;
+  large = cradle_new_array(m, T_BYTES, MIB);
+  crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
+  uint64_t average = inside_pacing(heap)->grown_average;
+  assert_in_range(average, MIB / 8, MIB / 8 + 1024);
+  (void)cradle_new_array(m, T_BYTES, MIB);
+  crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
+  assert_in_range(inside_pacing(heap)->grown_average, average / 8 * 7, average - average / 8);
+  inside_pacing(heap)->grown_average = 64 * MIB; /* so the collection must begin at half the way */
+  cradle_external_memory(m, 60 * MIB);
+  uint64_t before = steps_so_far();
+  assert_int_equal(inside_major(heap)->phase, MAJOR_IDLE);
+  large = cradle_new_array(m, T_BYTES, MIB);
+  assert_int_equal(steps_so_far(), before + 1);
+  cradle_external_memory(m, -60 * MIB);
+  close_heap();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_events_tell_of_increments_adds_up),
@@ -493,6 +554,9 @@ int main(void) {
       cmocka_unit_test(increments_that_fall_behind_are_counted),
       cmocka_unit_test(pacing_learns_what_increments_mark),
       cmocka_unit_test(an_increment_counts_large_objects_anew),
+      cmocka_unit_test(without_a_target_a_collection_begins_at_the_threshold),
+      cmocka_unit_test(large_objects_that_die_young_call_for_no_collection),
+      cmocka_unit_test(large_objects_that_live_count_as_growth),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

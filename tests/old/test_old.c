@@ -258,6 +258,35 @@ static void a_long_array_is_marked_in_pieces(void **state) {
   fixture_close(&f);
 }
 
+static void smallest_minimum(cradle_options *options) {
+  options->major_min_bytes = MIB;
+  options->pause_ns = 1;
+}
+
+/* Marking that has only begun has not fallen behind, so even a huge array is marked in increments. */
+static void an_array_far_above_the_threshold_is_marked_in_increments(void **state) {
+  (void)state;
+  fixture f;
+  seen s = {0};
+  open_old(&f, &s, smallest_minimum);
+  if (f.stressed) {
+    fixture_close(&f);
+    print_message("skipped under stress: its collections mark the array\n");
+    skip();
+  }
+  {
+    vector *array = cradle_new_array(f.m, T_VECTOR, 4 * MIB);
+    CRADLE_ROOT(f.m, array);
+    crd_collect(f.heap, CRADLE_CAUSE_NURSERY_FULL);
+    assert_int_equal(fixture_stats(&f).phase, CRADLE_PHASE_MARKING);
+    cradle_external_memory(f.m, (int64_t)1024 * (int64_t)MIB); /* now marking has fallen behind */
+    crd_collect(f.heap, CRADLE_CAUSE_NURSERY_FULL);
+    assert_int_equal(fixture_stats(&f).phase, CRADLE_PHASE_SWEEPING); /* marked at once; the sweep takes increments */
+    cradle_external_memory(f.m, -(int64_t)1024 * (int64_t)MIB);
+  }
+  fixture_close(&f);
+}
+
 /* --- large objects --- */
 
 /* With a quarantine pages are kept longer: tests/old/test_closed.c tests that. */
@@ -650,6 +679,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(a_program_that_only_allocates_runs_them),
       cmocka_unit_test(a_list_of_ten_million_is_marked_in_bounded_memory),
       cmocka_unit_test(a_long_array_is_marked_in_pieces),
+      cmocka_unit_test(an_array_far_above_the_threshold_is_marked_in_increments),
       cmocka_unit_test(an_array_of_a_gibibyte_goes_at_once),
       cmocka_unit_test(at_the_maximum_one_allocation_fails_and_the_heap_stays_usable),
       cmocka_unit_test(memory_outside_counts),

@@ -1,5 +1,5 @@
-/* Tests the spans of the old generation without a heap: runs of free places, bits, large objects, how objects are
- * recognised, and that the check names each broken rule. */
+/* Tests the spans of the old generation without a heap: size classes, runs of free places, sweeping, bits, large
+ * objects, how objects are recognised, that the check names each broken rule, and the promotion reserve. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,15 +13,19 @@
 
 static crd_old *old;
 
-static int open_old(void **state) {
-  (void)state;
+static int open_with(size_t reserve) {
   cradle_options options;
   cradle_hardware hardware;
   cradle_options_init(&options);
-  options.reserve_bytes = (size_t)64 << 20;
+  options.reserve_bytes = reserve;
   inside_hardware(&hardware);
   old = calloc(1, sizeof *old);
   return old != NULL && crd_old_init(old, &options, &hardware) ? 0 : 1;
+}
+
+static int open_old(void **state) {
+  (void)state;
+  return open_with((size_t)64 << 20);
 }
 
 static int close_old(void **state) {
@@ -71,11 +75,13 @@ static void the_table_is_made_anew(void **state) {
   uint32_t below = CRADLE_OBJECT_MIN_BYTES - 8, total = 0;
   for (uint32_t c = 0; c < classes.count; c++) {
     const crd_size_class *class = &classes.of[c];
+    assert_in_range(class->pages, SPAN_MIN_PAGES, SPAN_MAX_PAGES);
     for (uint32_t pages = SPAN_MIN_PAGES; pages <= class->pages; pages++)
       assert_int_equal(suits(pages, below + 8, class->bytes), pages == class->pages); /* the shortest that suits */
     for (uint32_t words = below / 8 + 1; words <= class->words; words++) assert_int_equal(classes.by_words[words], c);
     for (uint32_t bit = 0; bit < 64; bit++) assert_int_equal(class->pattern >> bit & 1, bit % class->words == 0);
     assert_int_equal(class->words, class->bytes / 8);
+    if (class->bytes <= 256) assert_int_equal(class->bytes, below + 8); /* each such size has a class of its own */
     assert_int_equal(class->objects, class->pages * PAGE_BYTES / class->bytes);
     below = class->bytes;
     total += class->pages * PAGE_BYTES;
@@ -83,6 +89,9 @@ static void the_table_is_made_anew(void **state) {
   assert_int_equal(below, SMALL_MAX_BYTES);
   assert_int_equal(classes.by_words[0] + classes.by_words[1], 0); /* sizes below the smallest object */
   assert_int_equal(classes.span_bytes_total, total);
+  assert_true(total < ARENA_BYTES);                     /* [size_class.2] */
+  for (uint32_t power = 256; power <= 8192; power *= 2) /* a power of two with a header wastes nothing */
+    assert_int_equal(classes.of[classes.by_words[(power + 8) / 8]].bytes, power + 8);
 }
 
 /* --- runs of free places --- */
@@ -124,6 +133,86 @@ static void every_free_place_is_found_in_order(void **state) {
       take_again(old->classes.of[c].bytes, of, 1);
       take_again(old->classes.of[c].bytes, of, of - 1);
     }
+}
+
+static uint32_t next_random(uint64_t *seed) {
+  *seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+  return (uint32_t)(*seed >> 33);
+}
+
+/* One span at a time, as under stress. */
+static void sweep_by_spans(crd_swept *swept) {
+  uint32_t page = 0;
+  *swept = (crd_swept){0, 0, 0};
+  crd_sweep_begin(old);
+  while (!crd_sweep_some(old, &page, (crd_remains){0}, 0, swept)) assert_null(crd_old_check(old));
+}
+
+/* Of each class, several spans with places at random. */
+static void swept_places_are_used_again_and_no_other(void **state) {
+  (void)state;
+  uint64_t seed = 7;
+  for (uint32_t c = 0; c < old->classes.count; c++) {
+    const crd_size_class *class = &old->classes.of[c];
+    crd_allocator *allocator = &old->leader.allocators[c];
+    uint32_t total = class->objects * 5, kept = 0, reused = 0;
+    cradle_word **objects = malloc(total * sizeof *objects);
+    for (uint32_t i = 0; i < total; i++) {
+      if (allocator->free == allocator->end) assert_true(crd_old_refill(old, &old->leader, c, 0));
+      objects[i] = (cradle_word *)allocator->free;
+      objects[i][0] = 1;
+      allocator->free += class->bytes;
+      if (next_random(&seed) % 3 == 0) old_mark(old, (uintptr_t)objects[i]), kept++, objects[i][0] = 2;
+    }
+    crd_swept swept;
+    sweep_by_spans(&swept);
+    assert_int_equal(swept.freed_objects, total - kept);
+    assert_int_equal(old->used_bytes, (uint64_t)kept * class->bytes);
+    assert_null(crd_old_check(old));
+    uint32_t in_use = old->arenas.committed_count - old->arenas.free_count;
+    while (reused < total - kept) {
+      if (allocator->free == allocator->end) assert_true(crd_old_refill(old, &old->leader, c, 0));
+      assert_int_not_equal(*(cradle_word *)allocator->free, 2); /* no live object is allocated again */
+      allocator->free += class->bytes;
+      reused++;
+    }
+    assert_int_equal(old->arenas.committed_count - old->arenas.free_count, in_use);
+    sweep_by_spans(&swept); /* nothing is marked, so everything is freed */
+    assert_int_equal(swept.freed_objects, total);
+    assert_int_equal(old->used_bytes, 0);
+    assert_null(crd_old_check(old));
+    free(objects);
+  }
+}
+
+/* Between two sweep increments, a span of another class may be opened that reaches over the sweep's position. */
+static void a_sweep_goes_on_behind_a_span_opened_across_it(void **state) {
+  (void)state;
+  uint32_t small = old->classes.by_words[2], long_class = 0, page = 0;
+  uint32_t pages = old->classes.of[small].pages;
+  for (uint32_t c = 0; c < old->classes.count && long_class == 0; c++)
+    if (old->classes.of[c].pages > pages && old->classes.of[c].pages < 2 * pages) long_class = c;
+  assert_true(long_class != 0);
+  crd_allocator *allocator = &old->leader.allocators[small];
+  cradle_word *first[4];
+  for (int span = 0; span < 4; span++) { /* four consecutive spans */
+    assert_true(crd_old_refill(old, &old->leader, small, 0));
+    first[span] = (cradle_word *)allocator->free;
+    allocator->free = allocator->end;
+  }
+  crd_swept swept = {0, 0, 0};
+  for (int span = 0; span < 4; span++)
+    if (span != 1) old_mark(old, (uintptr_t)first[span]);
+  sweep_by_spans(&swept); /* frees the second span */
+  crd_sweep_begin(old);   /* now all are dead */
+  assert_false(crd_sweep_some(old, &page, (crd_remains){0}, 0, &swept));
+  assert_int_equal(page, pages); /* the first span is freed, too; the sweep stopped behind it */
+  assert_true(crd_old_refill(old, &old->leader, long_class, 0));
+  assert_int_equal(arenas_page_number(&old->arenas, (uintptr_t)old->leader.allocators[long_class].free), 0);
+  for (int steps = 0; !crd_sweep_some(old, &page, (crd_remains){0}, 0, &swept); steps++) assert_true(steps < 10);
+  assert_null(crd_old_check(old));
+  assert_int_equal(old->spans[small].count, 0);
+  assert_int_equal(old->spans[long_class].count, 1);
 }
 
 static void what_is_retired_has_only_the_bits_of_its_objects(void **state) {
@@ -653,13 +742,44 @@ static void the_check_names_what_is_broken(void **state) {
 static void the_reserve_is_what_promotion_can_need(void **state) {
   (void)state;
   const size_t usable = ARENA_BYTES - SPAN_MAX_PAGES * PAGE_BYTES, spans = old->classes.span_bytes_total;
-  for (size_t arenas = 2; arenas < 40; arenas++) {
+  for (size_t arenas = 2; arenas <= crd_old_arenas_for(old, CRADLE_NURSERY_MAX_BYTES); arenas++) {
     size_t most = (arenas * usable - spans) / 3 * 2 & ~(size_t)7;
     assert_int_equal(crd_old_nursery_for(old, (uint32_t)arenas), most);
     assert_int_equal(crd_old_arenas_for(old, most), arenas);
     assert_int_equal(crd_old_arenas_for(old, most + 16), arenas + 1);
   }
   assert_int_equal(crd_old_nursery_for(old, 0), 0);
+  assert_true(crd_old_nursery_for(old, crd_old_arenas_for(old, 4096)) >= 4096);
+}
+
+/* Promotes the worst contents that a nursery can hold into exactly the number of arenas that the rule gives. */
+static void worst_promotion(size_t nursery, size_t object_bytes) {
+  assert_int_equal(open_with((size_t)1 << 30), 0);
+  old->arenas.limit = crd_old_arenas_for(old, nursery);
+  size_t filled = 0;
+  for (uint32_t i = 0; i < old->classes.count && filled + old->classes.of[i].bytes <= nursery; i++) {
+    /* one span of every class, while the nursery has room for another object */
+    assert_true(crd_old_refill(old, &old->leader, i, 0));
+    filled += old->classes.of[i].bytes;
+  }
+  for (; filled + object_bytes <= nursery; filled += object_bytes) {
+    if (object_bytes > SMALL_MAX_BYTES) {
+      assert_non_null(crd_old_take_large(old, object_bytes, false, false, 0));
+      continue;
+    }
+    crd_allocator *allocator = &old->leader.allocators[old_class_of(old, object_bytes)];
+    if (allocator->free == allocator->end)
+      assert_true(crd_old_refill(old, &old->leader, old_class_of(old, object_bytes), 0));
+    allocator->free += old->classes.of[old_class_of(old, object_bytes)].bytes;
+  }
+  assert_int_equal(close_old(NULL), 0);
+}
+
+static void the_reserve_holds_the_worst_promotion(void **state) {
+  (void)state;
+  static const size_t sizes[] = {16, 24, 272, 528, 1040, 4112, 7176, 8200, 8208, 12296, 20488, 32768};
+  for (size_t nursery = (size_t)64 << 10; nursery <= ((size_t)64 << 20); nursery *= 2)
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) worst_promotion(nursery, sizes[i]);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_old, close_old)
@@ -668,6 +788,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(the_table_is_made_anew),
       TEST(every_free_place_is_found_in_order),
+      TEST(swept_places_are_used_again_and_no_other),
+      TEST(a_sweep_goes_on_behind_a_span_opened_across_it),
       TEST(what_is_retired_has_only_the_bits_of_its_objects),
       TEST(an_unfilled_rest_is_known),
       TEST(without_memory_there_is_no_place),
@@ -689,6 +811,7 @@ int main(void) {
       TEST(a_walk_visits_every_object),
       TEST(the_check_names_what_is_broken),
       TEST(the_reserve_is_what_promotion_can_need),
+      cmocka_unit_test(the_reserve_holds_the_worst_promotion),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* The write barrier: an old object keeps what is stored into it alive, and a store without the barrier is found. */
 #include "tests/support/nodes.h"
 
+#include "tests/inside.h"
+
 #include <string.h>
 
 #define KIB ((size_t)1 << 10)
@@ -166,6 +168,34 @@ CRADLE_MAY_COLLECT static void many_old_objects_hold_young_ones(void **state) {
 }
 
 /* Random stores into arrays, from small to several pages long, against a copy of the numbers. */
+/* Then all old objects are looked at in its place. */
+CRADLE_MAY_COLLECT static void a_remembered_set_that_cannot_grow_loses_nothing(void **state) {
+  enum { HOLDERS = 600 };
+  (void)state;
+  crd_word_stack *remembered = &heap->young.remembered;
+  crd_word_stack_fini(remembered);
+  assert_true(crd_word_stack_init(remembered, 4096, 4096, "test")); /* 512 entries */
+  array *all = cradle_new_array(mutator, REFERENCES, HOLDERS);
+  CRADLE_ROOT(mutator, all);
+  for (uint64_t i = 0; i < HOLDERS; i++) {
+    node *holder = new_node(i);
+    cradle_store(mutator, all, &all->items[i], holder);
+  }
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
+  for (uint64_t i = 0; i < HOLDERS; i++) {
+    node *holder = node_at(all->items[i]), *made = new_node(HOLDERS + i);
+    cradle_store(mutator, holder, &holder->next, made);
+    if (i != 0) continue;
+    assert_false(heap->young.remember_all); /* one entry does not make the collector look at everything */
+    assert_int_equal(word_stack_count(remembered), 1);
+  }
+  assert_true(heap->young.remember_all);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
+  assert_false(heap->young.remember_all);
+  assert_sound();
+  for (uint64_t i = 0; i < HOLDERS; i++) assert_int_equal(node_at(all->items[i])->next->number, HOLDERS + i);
+}
+
 CRADLE_MAY_COLLECT static void arrays_hold_what_is_stored(void **state) {
   (void)state;
   static uint64_t expected[20000];
@@ -320,6 +350,7 @@ int main(void) {
       IN_HEAP(an_old_reference_in_an_old_object_is_not_remembered),
       IN_HEAP(while_marking_each_is_remembered),
       IN_HEAP(many_old_objects_hold_young_ones),
+      IN_HEAP(a_remembered_set_that_cannot_grow_loses_nothing),
       IN_HEAP(arrays_hold_what_is_stored),
       IN_HEAP(values_are_stored_with_their_tag),
       IN_HEAP(what_is_overwritten_dies),

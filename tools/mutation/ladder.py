@@ -14,13 +14,13 @@ from pathlib import Path
 UNITS = (
     "adapt", "arena_memory", "arenas", "backtrace", "barrier", "base", "beside", "budget", "bulk",
     "callbacks", "closed", "compact", "control", "corruption", "death", "dump", "encodings", "environment",
-    "ephemeron", "events", "every_function", "faults", "finalizer", "fork", "full_stack", "gc_off", "handle",
+    "ephemeron", "events", "every_function", "faults", "finalizer", "fork", "gc_off", "handle",
     "hardware", "histogram", "identity", "inspect", "instruments", "kit", "kit_map", "leaks", "log", "log_files",
-    "log_forms", "log_lines", "major", "mark", "marker", "memory", "memory-faults",
+    "log_forms", "log_lines", "major", "mark", "mark_beside", "marker", "memory", "memory-faults",
     "misuse", "more_rights", "no_room", "objects", "old", "out_file", "out_of_memory", "outgrow", "pacing", "pages",
-    "pages-faults", "pin", "places", "prebuilt", "profile_text", "promote", "published", "roots", "rounds", "sample",
+    "pages-faults", "pin", "places", "prebuilt", "profile_text", "promote", "roots", "rounds", "sample",
     "second-core", "show", "spans", "start", "starved", "state", "statistics", "structures", "supply", "threads",
-    "typed", "typed-checked", "types", "units", "verifier", "verifier_lists", "watching", "watermark", "weak",
+    "typed", "typed-checked", "types", "verifier", "verifier_lists", "watching", "watermark", "weak",
     "weak_set", "words")
 # Scripts that run such programs and read what they write.
 SCRIPTS = ("cradle-heap", "list-options", "profile", "report")

@@ -162,6 +162,14 @@ CRADLE_UNCHECKED_COLLECTION static inline void fixture_close(fixture *f) {
   cradle_heap_free(f->heap);
 }
 
+/* For a test that opened the heap itself and says nothing under stress. */
+CRADLE_UNCHECKED_COLLECTION static inline void fixture_skip_stressed(fixture *f, const char *why) {
+  if (!f->stressed) return;
+  fixture_close(f);
+  print_message("not under stress: %s\n", why);
+  skip();
+}
+
 /* The first allocations of a heap all take the slow path. A test of the fast path must come after these. */
 CRADLE_UNCHECKED_COLLECTION static inline void fixture_pass_first_looks(fixture *f) {
   for (int i = 0; i < 1000; i++) (void)CRADLE_NEW(f->m, pair, T_PAIR);

@@ -1,5 +1,6 @@
-/* A heap with a second core: what the program does while a round goes on, forks, ends, and who gets a thread. The
- * heap is verified in the middle of marking. */
+/* A heap with a second core: what the program does while a round goes on, and forks. The heap is verified in the middle of
+ * marking. tests/old/test_marker.c says who gets a thread and when it goes, tests/old/test_second_core.c has what is
+ * harder on it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,13 +65,6 @@ typedef struct world {
   cradle_mutator *m;
   cell *chain;
 } world;
-
-static cradle_hardware hardware(uint32_t processors) {
-  return (cradle_hardware){.page_bytes = (size_t)sysconf(_SC_PAGESIZE),
-                           .l2_bytes = (size_t)1 << 20,
-                           .memory_bytes = (size_t)1 << 32,
-                           .processors = processors};
-}
 
 static cradle_options options_of(cradle_gc_threads threads) {
   cradle_options options;
@@ -151,7 +145,9 @@ static void test_marks_beside(void **state) {
   usleep(100000);
   finish_marking(&w);
   assert_true(figures(&w).beside_objects > CHAIN / 10);
-  close_world(&w);
+  begin_round(&w);
+  close_world(&w); /* with the thread at work */
+  assert_int_equal(crd_thread_count(), 0);
 }
 
 /* The heap is at its threshold while the thread has most of the marking before it: the pause leaves that to the thread,
@@ -171,36 +167,6 @@ CRADLE_UNCHECKED_COLLECTION static void test_grows_beyond_the_threshold(void **s
     assert_true(inside_major(w.heap)->bytes - beside < CHAIN * sizeof(cell) / 4);
     finish_marking(&w);
   }
-  close_world(&w);
-}
-
-/* Rounds on the test's own thread until nothing is left to mark. Returns how many there were. */
-CRADLE_UNCHECKED_COLLECTION static uint64_t rounds_by_hand(world *w) {
-  crd_marker *marker = inside_marker(w->heap);
-  uint64_t rounds = 0;
-  if (inside_major(w->heap)->phase != MAJOR_IDLE) cradle_collect(w->m, CRADLE_COLLECT_MAJOR);
-  (void)cradle_collect_step(w->m, 0);
-  assert_false(word_stack_is_empty(inside_mark_stack(w->heap)));
-  marker->stack = *inside_mark_stack(w->heap);
-  marker->arenas_bytes = inside_old(w->heap)->arenas.committed_end * ARENA_BYTES;
-  marker->word = ROUND_TAKEN;
-  for (; !word_stack_is_empty(&marker->stack); rounds++) crd_mark_beside(&w->heap->marking);
-  marker->word = ROUND_IDLE;
-  *inside_mark_stack(w->heap) = marker->stack; /* which is empty */
-  finish_marking(w);
-  return rounds;
-}
-
-/* Nobody asks for the stop: only stress ends a round before its work is done. */
-static void test_stress_ends_rounds(void **state) {
-  (void)state;
-  world w;
-  cradle_options options = options_of(CRADLE_GC_THREADS_NONE);
-  open_with(&w, &options);
-  assert_int_equal(rounds_by_hand(&w), 1);
-  w.heap->options.stress_period = 1000000;
-  assert_true(rounds_by_hand(&w) > CHAIN / 1000);
-  w.heap->options.stress_period = 0;
   close_world(&w);
 }
 
@@ -269,43 +235,6 @@ static void test_types_are_added(void **state) {
   close_world(&w);
 }
 
-/* The last cell of the chain, which the collector's thread reaches last. */
-static cell *last_cell(const world *w) {
-  cell *last = w->chain;
-  while (last->next != NULL && last->number != 0) last = last->next;
-  return last;
-}
-
-/* The thread passes over a slot that for a moment holds no reference. The array is behind the chain, so that the thread
- * reaches it when all is written. */
-CRADLE_UNCHECKED_COLLECTION static void test_a_word_is_a_hint(void **state) {
-  (void)state;
-  world w;
-  cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
-  open_with(&w, &options);
-  cell *last = last_cell(&w);
-  cradle_store(w.m, last, &last->next, cradle_new_array(w.m, T_ARRAY, 5000));
-  cradle_collect(w.m, CRADLE_COLLECT_MINOR);
-  array *holder = (array *)(void *)last->next;
-  uintptr_t base = inside_old(w.heap)->arenas.base;
-  int under_it = 0;
-  for (int round = 0; round < 10 || (under_it == 0 && round < TRIES); round++) {
-    begin_round(&w);
-    uint64_t length = holder->length;
-    for (uint64_t i = 0; i < length; i++)
-      *(volatile cradle_word *)&holder->item[i] = base + (i * 2654435761u) % ((uint64_t)64 << 20);
-    *(volatile uint64_t *)&holder->length = UINT64_MAX / 16;
-    under_it += round_goes(&w);
-    while (round_goes(&w)) continue;
-    *(volatile uint64_t *)&holder->length = length;
-    for (uint64_t i = 0; i < length; i++) *(volatile cradle_word *)&holder->item[i] = 0;
-    finish_marking(&w);
-  }
-  if (under_it == 0) print_message("nothing was written before the thread came there\n");
-  last->next = NULL;
-  close_world(&w);
-}
-
 /* The last cell moves from the end of the chain, which the thread has not reached, to a place that it has passed. */
 CRADLE_UNCHECKED_COLLECTION static void test_moves_under_the_thread(void **state) {
   (void)state;
@@ -366,7 +295,7 @@ CRADLE_UNCHECKED_COLLECTION static void test_callbacks_stay(void **state) {
   close_world(&w);
 }
 
-/* --- ends --- */
+/* --- forks --- */
 
 static int child_goes_on(world *w) {
   finish_marking(w);
@@ -386,161 +315,40 @@ static void assert_child_ends_well(pid_t child) {
   assert_int_equal(status, 0);
 }
 
-/* [thread.3] */
-static void test_plain_fork(void **state) {
+/* The child has no thread, and makes one of its own for its next collection [thread.3]. */
+static void test_forks(void **state) {
   (void)state;
   if (!FORKS_ARE_TRIED) skip();
   world w;
   cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
   open_with(&w, &options);
   for (int round = 0; round < 10; round++) {
+    bool prepared = round % 5 == 4;
+    cradle_error error;
     begin_round(&w);
     usleep((useconds_t)(100 * round));
+    if (prepared) assert_true(cradle_fork_prepare(w.heap, &error));
+    if (prepared) assert_false(inside_marker(w.heap)->going);
     pid_t child = fork();
     if (child == 0) {
       alarm(60);
+      if (prepared) cradle_fork_done(w.heap);
       _exit(child_goes_on(&w));
     }
+    if (prepared) cradle_fork_done(w.heap);
+    assert_non_null(inside_marker(w.heap)->thread);
+    finish_marking(&w);
     assert_child_ends_well(child);
-    finish_marking(&w);
   }
   close_world(&w);
-}
-
-static void test_prepared_fork(void **state) {
-  (void)state;
-  if (!FORKS_ARE_TRIED) skip();
-  world w;
-  cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
-  open_with(&w, &options);
-  begin_round(&w);
-  cradle_error error;
-  assert_true(cradle_fork_prepare(w.heap, &error));
-  assert_false(inside_marker(w.heap)->going);
-  pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    cradle_fork_done(w.heap);
-    _exit(child_goes_on(&w));
-  }
-  cradle_fork_done(w.heap);
-  assert_true(inside_marker(w.heap)->thread != NULL);
-  finish_marking(&w);
-  assert_child_ends_well(child);
-  close_world(&w);
-}
-
-static void test_ends_in_a_round(void **state) {
-  (void)state;
-  world w;
-  cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
-  for (int i = 0; i < 5; i++) {
-    open_with(&w, &options);
-    begin_round(&w);
-    close_world(&w);
-    assert_int_equal(crd_thread_count(), 0);
-  }
-  if (!CHILDREN_MAKE_THREADS) return;
-  pid_t child = fork();
-  if (child == 0) {
-    open_with(&w, &options);
-    begin_round(&w);
-    exit(0); /* with the thread at work */
-  }
-  assert_child_ends_well(child);
-}
-
-/* --- who gets a thread --- */
-
-static bool gets_a_thread(cradle_options options) {
-  world w;
-  open_with(&w, &options);
-  begin_round(&w);
-  bool has = inside_marker(w.heap)->thread != NULL;
-  finish_marking(&w);
-  close_world(&w);
-  return has;
-}
-
-static void test_who_gets_one(void **state) {
-  (void)state;
-  cradle_options options = options_of(CRADLE_GC_THREADS_NONE);
-  cradle_hardware machine = hardware(4);
-  options.hardware = &machine;
-  assert_false(gets_a_thread(options));
-  options.gc_threads = CRADLE_GC_THREADS_AUTO;
-  assert_false(gets_a_thread(options)); /* the heap is below 8 MiB */
-  options.gc_threads = CRADLE_GC_THREADS_ONE;
-  assert_true(gets_a_thread(options));
-  machine.processors = 1;
-  assert_true(gets_a_thread(options));
-}
-
-/* With one processor, the thread would only take time from a minor collection: it gets no round beside one. */
-CRADLE_UNCHECKED_COLLECTION static void test_takes_turns(void **state) {
-  (void)state;
-  for (uint32_t processors = 1; processors <= 2; processors++) {
-    world w;
-    cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
-    cradle_hardware machine = hardware(processors);
-    options.hardware = &machine;
-    open_with(&w, &options);
-    begin_round(&w);
-    crd_marker *marker = inside_marker(w.heap);
-    assert_int_equal(marker->takes_turns, processors == 1);
-    inside_pacing(w.heap)->promoted_average = (uint64_t)1 << 30;
-    (void)crd_state_enter(&w.heap->report, HEAP_COLLECTING);
-    bool grey = !word_stack_is_empty(inside_mark_stack(w.heap));
-    crd_marker_go_on_in_minor(&w.heap->marking);
-    assert_int_equal(marker->going, grey && processors > 1);
-    (void)crd_marker_stop(&w.heap->marking);
-    crd_state_leave(&w.heap->report, HEAP_MUTATING);
-    finish_marking(&w);
-    close_world(&w);
-  }
-}
-
-/* 12 MiB that live. */
-CRADLE_UNCHECKED_COLLECTION static bool gets_one_when_large(uint32_t processors, uint64_t stress) {
-  cradle_options options = options_of(CRADLE_GC_THREADS_AUTO);
-  cradle_hardware machine = hardware(processors);
-  options.hardware = &machine;
-  options.stress_period = stress;
-  world w;
-  open_with(&w, &options);
-  array *holder = cradle_new_array(w.m, T_ARRAY, 1000000);
-  CRADLE_ROOT(w.m, holder);
-  begin_round(&w);
-  bool has = inside_marker(w.heap)->thread != NULL;
-  close_world(&w);
-  return has;
-}
-
-static void test_auto(void **state) {
-  (void)state;
-  assert_true(gets_one_when_large(2, 0));
-  assert_false(gets_one_when_large(1, 0));
-  assert_false(gets_one_when_large(0, 0));
-  assert_false(gets_one_when_large(2, 100000));
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_marks_beside),
-      cmocka_unit_test(test_grows_beyond_the_threshold),
-      cmocka_unit_test(test_stress_ends_rounds),
-      cmocka_unit_test(test_large_objects),
-      cmocka_unit_test(test_pins_and_handles),
-      cmocka_unit_test(test_types_are_added),
-      cmocka_unit_test(test_a_word_is_a_hint),
-      cmocka_unit_test(test_moves_under_the_thread),
-      cmocka_unit_test(test_callbacks_stay),
-      cmocka_unit_test(test_plain_fork),
-      cmocka_unit_test(test_prepared_fork),
-      cmocka_unit_test(test_ends_in_a_round),
-      cmocka_unit_test(test_who_gets_one),
-      cmocka_unit_test(test_takes_turns),
-      cmocka_unit_test(test_auto),
+      cmocka_unit_test(test_marks_beside),    cmocka_unit_test(test_grows_beyond_the_threshold),
+      cmocka_unit_test(test_large_objects),   cmocka_unit_test(test_pins_and_handles),
+      cmocka_unit_test(test_types_are_added), cmocka_unit_test(test_moves_under_the_thread),
+      cmocka_unit_test(test_callbacks_stay),  cmocka_unit_test(test_forks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -568,6 +568,22 @@ static void a_round_beside_a_minor_collection_must_be_worth_it(void **state) {
   end_collection(2);
 }
 
+/* With one processor, the thread would only take time from a minor collection: it gets no round beside one. */
+static void with_one_processor_the_two_take_turns(void **state) {
+  (void)state;
+  heap->hardware.processors = 1;
+  (void)begin();
+  assert_true(marker()->takes_turns);
+  inside_pacing(heap)->promoted_average = (uint64_t)1 << 30;
+  crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
+  assert_int_equal(offers, 2);
+  heap->options.stress_period = 1000000;
+  crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
+  assert_int_equal(offers, 4); /* under stress it does */
+  heap->options.stress_period = 0;
+  end_collection(2);
+}
+
 /* A verification ends the round, and offers another one only if one went on. */
 static void a_verification_goes_on_with_a_round_that_went_on(void **state) {
   (void)state;
@@ -846,8 +862,13 @@ static void auto_counts_bytes_and_processors(void **state) {
   others = 0;
   heap->hardware.processors = 2;
   assert_true(crd_marker_helps(&heap->marking));
-  heap->hardware.processors = 1;
-  assert_false(crd_marker_helps(&heap->marking));
+  for (uint32_t few = 0; few < 2; few++) { /* 0: the host said so */
+    heap->hardware.processors = few;
+    assert_false(crd_marker_helps(&heap->marking));
+  }
+  heap->options.gc_threads = CRADLE_GC_THREADS_ONE;
+  assert_true(crd_marker_helps(&heap->marking)); /* who asks for one gets it */
+  heap->options.gc_threads = CRADLE_GC_THREADS_AUTO;
   heap->known_hardware &= ~(unsigned)HARDWARE_PROCESSORS; /* they are counted when they are asked for */
   heap->hardware.processors = 0;
   (void)crd_marker_helps(&heap->marking);
@@ -874,6 +895,7 @@ int main(void) {
       TEST(a_round_needs_something_to_mark),
       TEST(a_round_is_offered_once),
       TEST(a_round_beside_a_minor_collection_must_be_worth_it),
+      TEST(with_one_processor_the_two_take_turns),
       TEST(a_verification_goes_on_with_a_round_that_went_on),
       TEST(what_was_put_aside_is_gathered),
       TEST(a_thread_that_is_lost_is_forgotten),

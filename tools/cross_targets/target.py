@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 # A handful that touches memory, pages, threads, files and each kind of collection.
-HANDFUL = ("base", "handle", "major", "mark", "promote", "roots", "rounds", "structures", "supply", "weak", "windows")
+HANDFUL = ("base", "handle", "major", "mark", "mark_beside", "promote", "roots", "rounds", "structures", "supply", "weak", "windows")
 # Heaps against models, threads, and the sweeps of two small programs over nursery sizes.
 PROGRAMS = ("model", "model-small", "second-model", "second-model-small", "second-model-stressed", "threads",
             "sweep-hundred_lines", "sweep-tiny_vm")

@@ -754,7 +754,7 @@ static void the_reserve_is_what_promotion_can_need(void **state) {
 
 /* Promotes the worst contents that a nursery can hold into exactly the number of arenas that the rule gives. */
 static void worst_promotion(size_t nursery, size_t object_bytes) {
-  assert_int_equal(open_with((size_t)1 << 30), 0);
+  assert_int_equal(open_with(2 * nursery + 16 * ARENA_BYTES), 0); /* more than the rule gives */
   old->arenas.limit = crd_old_arenas_for(old, nursery);
   size_t filled = 0;
   for (uint32_t i = 0; i < old->classes.count && filled + old->classes.of[i].bytes <= nursery; i++) {

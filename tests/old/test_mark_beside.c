@@ -102,32 +102,6 @@ static void what_rounds_have_no_room_for_is_found(void **state) {
   }
 }
 
-/* A list whose cells also refer to many others, so that the stack is full whenever a round ends. */
-static void what_waits_when_a_round_ends_is_found(void **state) {
-  (void)state;
-  enum { CELLS = 300, WIDTH = 40 };
-  root = new_array(T_ARRAY, WIDTH);
-  for (int i = 0; i < CELLS; i++) {
-    array *cell = new_array(T_ARRAY, WIDTH);
-    cell->item[0] = root->item[0];
-    root->item[0] = address_of(cell);
-    for (int k = 1; k < WIDTH; k++) {
-      object *one = new_object(T_ONE);
-      one->word[1] = new_leaf();
-      cell->item[k] = address_of(one);
-    }
-  }
-  grow_old();
-  shorten_stack();
-  (void)begin_marking();
-  heap->options.stress_period = 1000000;
-  while (!word_stack_is_empty(inside_mark_stack(heap))) (void)run_round(ROUND_TAKEN);
-  heap->options.stress_period = 0;
-  assert_true(inside_major(heap)->overflowed);
-  assert_true(crd_mark_some(&heap->marking, everything));
-  end_collection(DECOYS + 1);
-}
-
 /* An array whose rest finds room for one of its two words only. What is in the rest is not lost. */
 static void half_an_entry_is_none(void **state) {
   (void)state;
@@ -538,7 +512,6 @@ int main(void) {
       TEST(what_rounds_leave_is_traced_by_others),
       TEST(objects_of_any_kind_bring_the_next_look_nearer),
       TEST(what_rounds_have_no_room_for_is_found),
-      TEST(what_waits_when_a_round_ends_is_found),
       TEST(half_an_entry_is_none),
       TEST(what_cannot_go_back_is_found),
       TEST(rounds_look_often_whether_they_are_to_end),

@@ -37,7 +37,8 @@ static void lists_give_their_memory_back(void **state) {
   (void)state;
   fixture f;
   services_open_with(&f, large_nursery);
-  if (!f.stressed) {
+  fixture_skip_stressed(&f, "nothing is given back");
+  {
     enum { COUNT = 200000, KEPT = 1000, WAITING = 500 };
     vector *keep = cradle_new_array(f.m, T_VECTOR, KEPT);
     CRADLE_ROOT(f.m, keep);
@@ -262,7 +263,8 @@ static void an_array_becomes_shorter_between_increments(void **state) {
   for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
     fixture f;
     services_open(&f);
-    if (!f.stressed) {
+    fixture_skip_stressed(&f, "it stops at an increment of its own");
+    {
       uint32_t words = cradle_type_add(f.heap, &(cradle_type){.name = "words",
                                                               .size = sizeof(values),
                                                               .item_size = 8,
@@ -346,7 +348,8 @@ static void finalizers_are_registered_while_others_are_on_their_way(void **state
   enum { DUE = 2500, MORE = 8000 };
   fixture f;
   services_open(&f);
-  if (!f.stressed) {
+  fixture_skip_stressed(&f, "it stops at an increment of its own");
+  {
     vector *due = cradle_new_array(f.m, T_VECTOR, DUE);
     CRADLE_ROOT(f.m, due);
     for (size_t i = 0; i < DUE; i++) {
@@ -414,7 +417,8 @@ static void big_shapes_come_back_in_increments(void **state) {
   for (int shape = 0; shape < BIG_SHAPES; shape++) {
     fixture f;
     services_open(&f);
-    if (!f.stressed) {
+    fixture_skip_stressed(&f, "it counts increments");
+    {
       die_in_shape(&f, shape, COUNT);
       const crd_death *major = &inside_services(f.heap)->major;
       const crd_closing *closing = &major->reach.closing;
@@ -450,7 +454,8 @@ static void leaves_need_no_order(void **state) {
   for (int way = 0; way < WAYS; way++) {
     fixture f;
     services_open(&f);
-    if (!f.stressed) {
+    fixture_skip_stressed(&f, "the dead need not die in one collection");
+    {
       vector *keep = cradle_new_array(f.m, T_VECTOR, COUNT);
       CRADLE_ROOT(f.m, keep);
       for (size_t i = 0; i < COUNT; i++) {
@@ -498,7 +503,8 @@ static void clearing_above_the_threshold_takes_increments(void **state) {
   fixture f;
   clearing = (clearing_steps){0};
   services_open_with(&f, count_steps_of_clearing);
-  if (!f.stressed) {
+  fixture_skip_stressed(&f, "it counts increments");
+  {
     final *chain = NULL;
     pair *kept = NULL;
     CRADLE_ROOT(f.m, chain);
@@ -529,7 +535,8 @@ static void few_finalizers_are_young_together(void **state) {
   enum { COUNT = 20000 };
   fixture f;
   services_open_with(&f, large_nursery_and_target);
-  if (!f.stressed) {
+  fixture_skip_stressed(&f, "minor collections come at once anyway");
+  {
     size_t most = 0;
     for (size_t i = 0; i < COUNT; i++) {
       (void)new_final(&f, i, NULL);

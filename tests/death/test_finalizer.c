@@ -220,7 +220,8 @@ static void referrers_of_every_kind_come_first(void **state) {
       services_open(&f);
       uint32_t traced_type =
           cradle_type_add(f.heap, &(cradle_type){.name = "traced", .size = sizeof(traced), .trace = trace_hidden});
-      if (!f.stressed) { /* under stress they need not die in the same collection */
+      fixture_skip_stressed(&f, "the dead need not die in one collection");
+      {
         vector *keep = cradle_new_array(f.m, T_VECTOR, 1);
         CRADLE_ROOT(f.m, keep);
         string *last = cradle_new_array(f.m, T_STRING, 7); /* leads nowhere */
@@ -250,7 +251,8 @@ static void a_registered_leaf_comes_after_its_referrer(void **state) {
     for (int leaf_first = 0; leaf_first < 2; leaf_first++) {
       fixture f;
       services_open(&f);
-      if (!f.stressed) {
+      fixture_skip_stressed(&f, "the dead need not die in one collection");
+      {
         string *leaf = cradle_new_array(f.m, T_STRING, 7);
         CRADLE_ROOT(f.m, leaf);
         pair *holder = new_pair(&f, NULL);
@@ -743,7 +745,8 @@ static void a_component_is_seen_whole_or_not_at_all(void **state) {
   enum { COUNT = 1500 };
   fixture f;
   services_open(&f);
-  if (!f.stressed) {
+  fixture_skip_stressed(&f, "it looks between increments of its own");
+  {
     uint64_t ids[COUNT];
     vector *all = cradle_new_array(f.m, T_VECTOR, COUNT);
     CRADLE_ROOT(f.m, all);

@@ -134,7 +134,8 @@ static void without_an_order_finalizers_come_as_registered(void **state) {
       fixture f;
       starved s;
       services_open(&f);
-      if (!f.stressed) {
+      fixture_skip_stressed(&f, "the dead need not die in one collection");
+      {
         final *last = NULL;
         CRADLE_ROOT(f.m, last);
         for (size_t i = 0; i < COUNT; i++) last = new_final(&f, i, last);
@@ -189,7 +190,8 @@ static void a_key_is_seen_with_all_that_it_leads_to(void **state) {
     fixture f;
     starved s;
     services_open_with(&f, not_verified);
-    if (!f.stressed) {
+    fixture_skip_stressed(&f, "it looks between increments of its own");
+    {
       pair *one = NULL, *other = NULL;
       ephemeron *e = new_ephemeron(&f, NULL, NULL), *also = NULL;
       CRADLE_ROOT(f.m, e);
@@ -254,7 +256,8 @@ static void a_value_is_seen_when_it_is_reached(void **state) {
   starved s;
   size_t notes = 0;
   services_open_with(&f, not_verified);
-  if (!f.stressed) {
+  fixture_skip_stressed(&f, "it looks between increments of its own");
+  {
     ephemeron *e = NULL, *holder = NULL;
     pair *value = NULL;
     CRADLE_ROOT(f.m, e);
@@ -310,7 +313,8 @@ static void a_key_that_is_rooted_late_keeps_its_value(void **state) {
     fixture f;
     starved s;
     services_open_with(&f, not_verified);
-    if (!f.stressed) {
+    fixture_skip_stressed(&f, "it looks between increments of its own");
+    {
       vector *more = cradle_new_array(f.m, T_VECTOR, MORE);
       CRADLE_ROOT(f.m, more);
       pair *key = NULL;
@@ -350,7 +354,8 @@ static void a_stack_that_is_full_for_a_while_loses_no_finalizer(void **state) {
   enum { WIDE = 2000 };
   fixture f;
   services_open_with(&f, not_verified);
-  if (!f.stressed) {
+  fixture_skip_stressed(&f, "it looks between increments of its own");
+  {
     final *last = new_final(&f, 1, NULL), *first = NULL;
     CRADLE_ROOT(f.m, last);
     CRADLE_ROOT(f.m, first);
@@ -445,7 +450,8 @@ static void all_old_holders_are_looked_at_in_the_middle_of_a_pass(void **state) 
   for (int ephemerons = 0; ephemerons < 2; ephemerons++) {
     fixture f;
     services_open(&f);
-    if (!f.stressed) {
+    fixture_skip_stressed(&f, "it stops in the middle of a pass");
+    {
       vector *holders = NULL, *dying = NULL;
       CRADLE_ROOT(f.m, holders);
       CRADLE_ROOT(f.m, dying);

@@ -32,6 +32,7 @@ static uint64_t number_of(const void *text) {
 
 static void open_tables(size_t items) CRADLE_MAY_COLLECT {
   services_open(&f);
+  held = NULL, pairs = NULL, slots = NULL; /* a case that is skipped leaves them */
   cradle_global_root_add(f.heap, &held, CRADLE_KIND_REFERENCE);
   cradle_global_root_add(f.heap, &pairs, CRADLE_KIND_REFERENCE);
   cradle_global_root_add(f.heap, &slots, CRADLE_KIND_REFERENCE);
@@ -136,7 +137,8 @@ static void tables_that_are_recorded_from_birth(void **state) {
 static void only_the_item_is_looked_at(void **state) {
   (void)state;
   open_tables(BORN_ITEMS);
-  if (!f.stressed) {
+  fixture_skip_stressed(&f, "it counts what each collection looks at");
+  {
     for (int times = 0; times < 3; times++) {
       cradle_statistics before = fixture_stats(&f);
       string *key = new_number(7);
@@ -162,7 +164,8 @@ static void only_the_item_is_looked_at(void **state) {
 static void too_many_items(void **state) {
   (void)state;
   open_tables(SMALL_ITEMS);
-  if (!f.stressed) {
+  fixture_skip_stressed(&f, "it counts what each collection looks at");
+  {
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);
     cradle_statistics before = fixture_stats(&f);
     string *key = new_number(1);

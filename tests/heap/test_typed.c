@@ -242,7 +242,7 @@ static void carved_arrays(void **state) {
 /* The fast form never collects, and makes the same objects as long as the nursery has room. */
 static void fast_arrays(void **state) {
   (void)state;
-  if (f.stressed) return;
+  if (f.stressed) skip();
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   uint64_t collections = fixture_stats(&f).minor_collections;
   size_t count = 0;
@@ -257,7 +257,7 @@ static void fast_arrays(void **state) {
 /* While the first allocations take the slow path, every mismatch is found. */
 static void the_first_look_finds_a_wrong_structure(void **state) {
   (void)state;
-  if (f.stressed) return;
+  if (f.stressed) skip();
   (void)CRADLE_NEW(f.m, pair, T_PAIR);
   ASSERT_MISUSE(&f, "allocation of 16 bytes for type 0 (pair), whose descriptor says 24",
                 (void)CRADLE_NEW(f.m, file, T_PAIR));
@@ -295,7 +295,7 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
 /* [nursery.4] The first thousand allocations take the slow path, and later one in each MiB does. */
 static void looks_come_in_time(void **state) {
   (void)state;
-  if (f.stressed) return;
+  if (f.stressed) skip();
   const crd_nursery *nursery = inside_nursery(f.heap);
   for (uint32_t left = nursery->first_looks; left > 0; left--) {
     assert_int_equal(nursery->first_looks, left);
@@ -336,7 +336,7 @@ static void a_large_nursery_is_looked_at_before_its_end(void **state) {
 /* Mismatches are found long after the first allocations, and also in forms without a slow path. */
 static void every_allocation_is_compared(void **state) {
   (void)state;
-  if (f.stressed) return;
+  if (f.stressed) skip();
   ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW(f.m, file, T_PAIR));
   ASSERT_MISUSE(&f, "whose descriptor says 24", (void)CRADLE_NEW_FAST(f.m, file, T_PAIR));
   ASSERT_MISUSE(&f, "with items of 8", (void)CRADLE_NEW_ARRAY(f.m, vector, T_STRING, item, length, 4));

@@ -95,7 +95,8 @@ static void the_verifier_knows_which_flags_an_object_can_have(void **state) {
   (void)state;
   fixture f;
   fixture_open(&f);
-  if (!f.stressed) {
+  fixture_skip_stressed(&f, "its collections would meet the broken headers first");
+  {
     pair *old = cradle_new(f.m, T_PAIR, sizeof(pair));
     CRADLE_ROOT(f.m, old);
     cradle_collect(f.m, CRADLE_COLLECT_MINOR);

@@ -405,7 +405,8 @@ static void the_nursery_grows_and_shrinks_below_the_maximum(void **state) {
   seen s = {0};
   open_old(&f, &s, maximum_and_adaptive);
   uint64_t largest = 0;
-  if (!f.stressed) {
+  fixture_skip_stressed(&f, "twenty million collections");
+  {
     for (int round = 0; round < 400; round++) {
       /* at a collection only a part of the last list survives; the larger the nursery, the smaller the part */
       (void)make_list(&f, 60000);

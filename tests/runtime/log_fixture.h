@@ -13,6 +13,7 @@
 
 #include "runtime/log.h"
 #include "runtime/report.h"
+#include "tests/support/folder.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +22,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/cradle-test-log-XXXXXX";
 static uint64_t now;
 
 /* --- files --- */
@@ -71,6 +71,17 @@ static inline void assert_lacks(const char *text, const char *part) {
   if (strstr(text, part) != NULL) fail_msg("\"%s\" is found in:\n%s", part, text);
 }
 
+/* The first letters of a line, by itself: sscanf would measure all of the text behind it. */
+typedef struct beginning {
+  char letters[120];
+} beginning;
+
+static inline beginning beginning_of(const char *line) {
+  beginning start;
+  snprintf(start.letters, sizeof start.letters, "%.*s", (int)sizeof start.letters - 1, line);
+  return start;
+}
+
 /* Reads the log as PyPy's tools do, by its bracket lines. Sections must be balanced and time must
  * not go back. */
 static inline int read_sections(const char *text) {
@@ -78,12 +89,13 @@ static inline int read_sections(const char *text) {
   int depth = 0, sections = 0;
   unsigned long long time, last = 0;
   for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1) {
+    const beginning start = beginning_of(line);
     assert_non_null(strchr(line, '\n'));
-    if (sscanf(line, "[%llx] {%63[a-z-]", &time, name) == 2) {
+    if (sscanf(start.letters, "[%llx] {%63[a-z-]", &time, name) == 2) {
       strcpy(open[depth++], name);
       assert_in_range(depth, 1, 60);
       sections++;
-    } else if (sscanf(line, "[%llx] %63[a-z-]}", &time, name) == 2) {
+    } else if (sscanf(start.letters, "[%llx] %63[a-z-]}", &time, name) == 2) {
       assert_in_range(depth, 1, 60);
       assert_string_equal(open[--depth], name);
     } else {
@@ -96,10 +108,49 @@ static inline int read_sections(const char *text) {
   return sections;
 }
 
-static inline void write_old(const char *path) {
+/* The file holds whole lines of JSON, and nothing of what was in it before. */
+static inline void assert_one_log(const char *text) {
+  assert_int_equal(strncmp(text, "{\"t\":", 5), 0);
+  assert_int_equal(count_of(text, "}\n{\"t\":"), count_of(text, "\n") - 1);
+}
+
+/* What a line says behind its seconds and its label. Fails unless it has both, and ends. */
+static inline const char *said_by(const char *line, double *seconds, char label[40]) {
+  const beginning start = beginning_of(line);
+  int length = 0;
+  if (strchr(line, '\n') == NULL) fail_msg("torn: %s", line);
+  if (sscanf(start.letters, " %lf  %39[0-9.]  %n", seconds, label, &length) != 2)
+    fail_msg("no line of the log: %s", line);
+  assert_true(line[8] != '.' && line[9] == '.'); /* the column of the seconds */
+  return line + length;
+}
+
+/* Fails unless all lines are whole and each heap has its head first. Returns how many lines begin with prefix. */
+static inline int lines_with(const char *text, const char *prefix) {
+  char heads[8][40];
+  int head_count = 0, count = 0;
+  for (; *text != '\0'; text = strchr(text, '\n') + 1) {
+    char label[40];
+    double seconds;
+    const char *said = said_by(text, &seconds, label);
+    int i = 0;
+    while (i < head_count && strcmp(heads[i], label) != 0) i++;
+    if (strncmp(said, "cradle-log: format 1, process ", 30) == 0 && i < 8) strcpy(heads[head_count++], label);
+    if (i >= head_count) fail_msg("heap %s has no head", label);
+    count += strncmp(said, prefix, strlen(prefix)) == 0;
+  }
+  return count;
+}
+
+static inline void write_text(const char *path, const char *text) {
   FILE *file = fopen(path, "w");
-  fputs("yesterday's\n", file);
+  assert_non_null(file);
+  fputs(text, file);
   fclose(file);
+}
+
+static inline void write_old(const char *path) {
+  write_text(path, "yesterday's\n");
 }
 
 /* --- a log without a heap --- */
@@ -254,20 +305,6 @@ static inline int wait_for(pid_t child) {
   pid_t ended = waitpid(child, &status, 0);
   assert_true(ended == child || (ended > 0 && child == -1));
   return status;
-}
-
-/* --- the folder --- */
-
-static inline int make_folder(void **state) {
-  (void)state;
-  return mkdtemp(folder) == NULL;
-}
-
-static inline int remove_folder(void **state) {
-  char command[300];
-  (void)state;
-  snprintf(command, sizeof command, "rm -r '%s'", folder);
-  return system(command);
 }
 
 #endif

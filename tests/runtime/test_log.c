@@ -1,10 +1,98 @@
-/* The log: selection and format. Most tests feed it events by hand; the last ones run a heap. */
+/* The log: which sections it writes, and what it writes in each of its forms.
+ *
+ *     test_log [PAGE]
+ *
+ * PAGE is docs/logging.md, whose example must be what the library writes. Most tests feed the log events by hand; the
+ * last ones run a heap. */
 #include "tests/runtime/log_fixture.h"
 #include "tests/support/allocated.h"
 
 #include <sys/stat.h>
+#include <time.h>
 
 /* --- selection --- */
+
+/* As in RPython, a nested section is written when it is selected, whatever is around it. The head is always written. */
+static void words_select_sections_and_a_form(void **state) {
+  static const struct {
+    const char *words, *counted;
+    int count;
+    const char *has[3], *lacks;
+  } cases[] = {
+      {"", "] {", 12, {"\ncause: nursery full\n"}, "\"event\":"},
+      {"cradle-log:", "] {", 1, {"1 tick = 1 ns of CLOCK_MONOTONIC\n"}, "{gc-"},
+      {"gc-minor,gc-heap:", "] {", 4, {"{gc-minor\n", "{gc-minor-walkroots\n", "{gc-heap-end\n"}, "gc-collect"},
+      {"gc-collect-step,gc-minor-w:",
+       "] {",
+       3,
+       {"{gc-collect-step\nheap: ", "\nstarting gc state: marking\nmarked objects: 100\n",
+        "{gc-minor-walkroots\nheap: "},
+       "cause"},
+      {"json,gc-collect-step,gc-note:",
+       "\n",
+       1 + 2 + 1,
+       {"\"event\":\"gc-note\",\"text\":\"a note\",\"wanted\":8,\"got\":4}\n"},
+       "gc-minor"},
+      {"line,gc-minor:", "\n", 1 + 1, {"  gc-minor 1: "}, "gc-pause"},
+      {"gc-min,line:", "\n", 1 + 1, {"  gc-minor 1: "}, "gc-pause"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *text = log_of_life(cases[i].words);
+    read_sections(text);
+    assert_int_equal(count_of(text, cases[i].counted), cases[i].count);
+    for (int part = 0; part < 3 && cases[i].has[part] != NULL; part++) assert_has(text, cases[i].has[part]);
+    assert_lacks(text, cases[i].lacks);
+    free(text);
+  }
+}
+
+static void nothing_asked_for_is_no_log(void **state) {
+  (void)state;
+  assert_null(open_log_before(NULL, (cradle_listener){0}));
+}
+
+static void a_missing_name_is_told(void **state) {
+  (void)state;
+  char *text = errors_of(open_and_live, (char *)(uintptr_t)"gc:");
+  assert_string_equal(text, "cradle: CRADLE_LOG=gc:: names no file; there will be no log; wants FILE or "
+                            "WORD,WORD:FILE (such as line:gc.log)\n");
+  free(text);
+}
+
+/* Once, whatever is logged; the good words beside it count. */
+static void a_word_of_nothing_is_told(void **state) {
+  char selection[300];
+  const char *path = fresh_name(".log");
+  (void)state;
+  snprintf(selection, sizeof selection, "jsn,gc-minor:%s", path);
+  char *said = errors_of(open_and_live, selection), *text = must_read(path);
+  assert_has(said, "cradle: CRADLE_LOG: jsn: no section's name begins so, and no form has this name; wants text, json "
+                   "or line, or the beginning of cradle-log, gc-hardware, ");
+  assert_has(said, ", gc-beside, gc-heap-end\n");
+  assert_int_equal(count_of(said, "\n"), 1);
+  assert_has(text, "{gc-minor\n");
+  assert_lacks(text, "gc-collect");
+  free(said);
+  free(text);
+}
+
+/* Of a long word, the first 80 letters are shown. */
+static void a_long_word_is_told_in_part(void **state) {
+  char selection[500], wanted[200];
+  (void)state;
+  for (int letters = 80; letters <= 200; letters += 120) {
+    memset(selection, 'x', (size_t)letters);
+    snprintf(selection + letters, sizeof selection - (size_t)letters, ":%s", fresh_name(".log"));
+    snprintf(wanted, sizeof wanted, "CRADLE_LOG: %.80s: no section's", selection);
+    char *text = errors_of(open_and_live, selection);
+    if (letters == 80) assert_has(text, wanted);
+    if (letters != 80) assert_string_equal(text, ""); /* the same words were said before */
+    free(text);
+  }
+}
+
+/* --- text: what PyPy's tools read --- */
 
 static void everything_is_logged(void **state) {
   char *text = log_of_life(":");
@@ -77,59 +165,288 @@ static void spans_and_the_second_core_have_sections(void **state) {
   free(text);
 }
 
-static void a_bare_name_logs_everything(void **state) {
+static void time_never_goes_back(void **state) {
+  const char *path = fresh_name(".log");
   (void)state;
-  char *text = log_of_life("");
-  assert_int_equal(read_sections(text), 12);
-  assert_has(text, "\ncause: nursery full\n");
+  crd_link *log = open_log(":", path);
+  now = UINT64_MAX - 1000;
+  send_minor(log);
+  now = 5;
+  send_minor(log);
+  close_log(log);
+  char *text = must_read(path);
+  assert_int_equal(read_sections(text), 5);
   free(text);
 }
 
-static void prefixes_select_sections(void **state) {
+static void heaps_are_told_apart(void **state) {
+  const char *path = fresh_name(".log");
+  char label[2][60], *line;
   (void)state;
-  char *text = log_of_life("gc-minor,gc-heap:");
-  assert_int_equal(read_sections(text), 4);
-  assert_has(text, "1 tick = 1 ns of CLOCK_MONOTONIC\n");
-  assert_has(text, "{gc-minor\n");
-  assert_has(text, "{gc-minor-walkroots\n");
-  assert_has(text, "{gc-heap-end\n");
-  assert_lacks(text, "gc-collect");
+  crd_link *logs[2] = {open_log("gc-minor,cradle-log:", path), open_log("gc-minor,cradle-log:", path)};
+  for (int i = 0; i < 2; i++) {
+    send_minor(logs[i]);
+    close_log(logs[i]);
+  }
+  char *text = line = must_read(path);
+  for (int i = 0; i < 2; i++) {
+    line = strstr(line, "{gc-minor\nheap: ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, "{gc-minor\nheap: %59s", label[i]), 1);
+    line++;
+  }
+  assert_string_not_equal(label[0], label[1]);
+  assert_int_equal(strtol(label[0], NULL, 10), getpid());
   free(text);
 }
 
-/* As in RPython: a nested section is written when it is selected, whatever is around it. */
-static void nested_sections_are_selected_by_themselves(void **state) {
+/* --- JSON --- */
+
+/* Replaces each number that follows these letters by one letter. */
+static void name_number(char *text, const char *before, long number, char letter) {
+  char part[60];
+  int length = snprintf(part, sizeof part, "%s%ld", before, number);
+  for (char *at = text; (at = strstr(at, part)) != NULL; at++) {
+    char *end = at + length;
+    at += strlen(before);
+    *at = letter;
+    memmove(at + 1, end, strlen(end) + 1);
+  }
+}
+
+/* Events at times that are known, in a log whose process is called P and whose heap H. */
+static char *log_of_known_events(const char *selection) {
+  const char *path = fresh_name(".log");
+  crd_link *log = open_log(selection, path);
+  now = (uint64_t)1 << 60;
+  send_minor(log);
+  send_major(log);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {7, 224, 0, 5000, 1000}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE,
+                                 .u.pause = {.cause = CRADLE_CAUSE_REQUEST, .duration_ns = UINT64_MAX}});
+  close_log(log);
+  char *text = must_read(path);
+  long heap = strtol(strchr(strstr(text, "\"heap\":\""), '.') + 1, NULL, 10), process = getpid();
+  name_number(text, "\"process\":", process, 'P');
+  name_number(text, "\":\"", process, 'P');
+  name_number(text, "\"P.", heap, 'H');
+  return text;
+}
+
+static void assert_time_of_day(const char *text) {
+  const char *key = "\"unix_ns\":", *at = strstr(text, key);
+  assert_non_null(at);
+  assert_in_range(strtoull(at + strlen(key), NULL, 10) / 1000000000u, time(NULL) - 300, time(NULL) + 300);
+}
+
+/* Written out in full: this is the format. */
+static void the_json_lines_are_as_documented(void **state) {
   (void)state;
-  char *text = log_of_life("gc-collect-step,gc-minor-w:");
-  assert_int_equal(read_sections(text), 3);
-  assert_has(text, "{gc-collect-step\nheap: ");
-  assert_has(text, "\nstarting gc state: marking\nmarked objects: 100\n");
-  assert_has(text, "{gc-minor-walkroots\nheap: ");
-  assert_lacks(text, "surviving");
-  assert_lacks(text, "cause");
+  char *text = log_of_known_events("json,cradle-log,gc-minor,gc-collect,gc-pause,gc-beside:");
+  assert_ptr_equal(strstr(text, "{\"t\":"), text);
+  assert_has(text, ",\"heap\":\"P.H\",\"event\":\"cradle-log\",\"format\":\"cradle-json\",\"version\":1,"
+                   "\"clock\":\"CLOCK_MONOTONIC\",\"tick_ns\":1,\"unix_ns\":");
+  assert_time_of_day(text);
+  const char *end = strstr(text, ",\"process\":P}\n");
+  assert_non_null(end);
+  assert_string_equal(strchr(end, '\n') + 1,
+                      "{\"t\":1152921504606846992,\"heap\":\"P.H\",\"event\":\"gc-minor\",\"phase\":\"begin\","
+                      "\"cause\":\"nursery full\",\"used_bytes\":5000}\n"
+                      "{\"t\":1152921504606847008,\"heap\":\"P.H\",\"event\":\"gc-minor-walkroots\","
+                      "\"phase\":\"begin\"}\n"
+                      "{\"t\":1152921504606847024,\"heap\":\"P.H\",\"event\":\"gc-minor-walkroots\","
+                      "\"phase\":\"end\",\"root_words\":12}\n"
+                      "{\"t\":1152921504606847040,\"heap\":\"P.H\",\"event\":\"gc-minor\",\"phase\":\"end\","
+                      "\"pinned_objects\":2,\"promoted_bytes\":320,\"promoted_objects\":10,"
+                      "\"remembered_objects\":3,\"recorded_slots\":0,\"nursery_used_bytes\":4194304,"
+                      "\"large_freed_bytes\":0,\"used_before_bytes\":5000,\"used_after_bytes\":1320,"
+                      "\"time_ns\":12345}\n"
+                      "{\"t\":1152921504606847056,\"heap\":\"P.H\",\"event\":\"gc-collect\",\"cause\":\"threshold\","
+                      "\"used_bytes\":9500,\"threshold_bytes\":9000}\n"
+                      "{\"t\":1152921504606847072,\"heap\":\"P.H\",\"event\":\"gc-collect-step\","
+                      "\"phase\":\"begin\"}\n"
+                      "{\"t\":1152921504606847088,\"heap\":\"P.H\",\"event\":\"gc-collect-step\",\"phase\":\"end\","
+                      "\"from\":\"marking\",\"marked_objects\":100,\"marked_bytes\":6400,\"freed_objects\":50,"
+                      "\"freed_bytes\":3100,\"freed_spans\":2,\"to\":\"sweeping\",\"time_ns\":1999}\n"
+                      "{\"t\":1152921504606847104,\"heap\":\"P.H\",\"event\":\"gc-collect-done\","
+                      "\"cause\":\"threshold\",\"used_before_bytes\":9500,\"used_after_bytes\":6400,"
+                      "\"threshold_bytes\":11648,\"time_ns\":1999999500}\n"
+                      "{\"t\":1152921504606847120,\"heap\":\"P.H\",\"event\":\"gc-pause\",\"cause\":\"nursery full\","
+                      "\"time_ns\":23456}\n"
+                      "{\"t\":1152921504606847152,\"heap\":\"P.H\",\"event\":\"gc-beside\",\"marked_objects\":7,"
+                      "\"marked_bytes\":224,\"run_ns\":5000,\"stop_ns\":1000}\n"
+                      "{\"t\":1152921504606847168,\"heap\":\"P.H\",\"event\":\"gc-pause\",\"cause\":\"request\","
+                      "\"time_ns\":18446744073709551615}\n");
   free(text);
 }
 
-static void a_section_of_its_own_can_hold_the_head(void **state) {
+static void words_are_escaped(void **state) {
+  const char *path = fresh_name(".log");
   (void)state;
-  char *text = log_of_life("cradle-log:");
-  assert_int_equal(read_sections(text), 1);
+  crd_link *log = open_log("json:", path);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NOTE, .u.note = {"a \"b\" \\ c\n\x01", 0, 0, CRADLE_NOTE_OTHER}});
+  close_log(log);
+  char *text = must_read(path);
+  assert_has(text, "\"text\":\"a \\u0022b\\u0022 \\u005c c\\u000a\\u0001\"}\n");
   free(text);
 }
 
-/* --- standard error --- */
+/* --- lines, for people --- */
 
-static void live_on_stderr(void *data) {
-  (void)data;
-  send_life(open_log(":", "-"));
+/* A pause in which the thread ran for ran_ns, and the system took the processor so often. */
+static void send_pause(crd_link *log, uint64_t ns, uint64_t ran_ns, uint64_t preemptions) {
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE,
+                                 .u.pause = {CRADLE_CAUSE_NURSERY_FULL, ns, ran_ns, preemptions != 0, preemptions}});
 }
 
-static void a_dash_is_standard_error(void **state) {
-  (void)state;
-  char *text = errors_of(live_on_stderr, NULL);
-  assert_int_equal(read_sections(text), 12);
+/* What docs/logging.md shows. */
+static void send_example(crd_link *log) {
+  const uint64_t mib = 1 << 20;
+  cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};
+  for (uint64_t i = 1; i <= 2; i++) {
+    now += 6321000;
+    minor.u.minor.number = i;
+    minor.u.minor.promoted_bytes = 66816 * i * i;
+    minor.u.minor.used_before = 29 * mib + i * 180000;
+    minor.u.minor.used_after = 25 * mib + minor.u.minor.promoted_bytes;
+    minor.u.minor.duration_ns = 121004 * i;
+    send_event(log, minor);
+    if (i == 2)
+      send_event(log, (cradle_event){.kind = CRADLE_EVENT_MAJOR_END,
+                                     .u.major = {CRADLE_CAUSE_THRESHOLD, 1, 25 * mib + 300000, 12 * mib + 8192,
+                                                 22 * mib, 10600000}});
+    send_pause(log, i == 2 ? 1950000 : 123004, i == 1 ? 81000 : 1949980, i == 1 ? 2 : 0);
+  }
+}
+
+static char *example(void) {
+  const char *path = fresh_name(".log");
+  crd_link *log = open_log("line:", path);
+  now = 0;
+  send_example(log);
+  close_log(log);
+  return must_read(path);
+}
+
+/* The page has the same lines, with its own times and process. */
+static void a_section_is_a_line(void **state) {
+  static const char *const lines[] = {
+      "cradle-log: format 1, process ",
+      "gc-minor 1: nursery full, 29.2 MiB => 25.1 MiB, survived 65.3 KiB, took 121 us\n",
+      "gc-pause: nursery full, took 123 us, ran 81.0 us, other work ran, times 2\n",
+      "gc-minor 2: nursery full, 29.3 MiB => 25.3 MiB, survived 261 KiB, took 242 us\n",
+      "gc-collect-done 1: threshold, 25.3 MiB => 12.0 MiB, next at 22.0 MiB, took 10.6 ms\n",
+      "gc-pause: nursery full, took 1.95 ms, ran 1.95 ms\n",
+  };
+  const int count = sizeof lines / sizeof *lines;
+  const char *page = *state;
+  char *text = example(), *documented = page != NULL ? must_read(page) : NULL;
+  assert_int_equal(lines_with(text, ""), count);
+  for (int i = 0; i < count; i++) {
+    char wanted[200];
+    assert_int_equal(lines_with(text, lines[i]), 1);
+    snprintf(wanted, sizeof wanted, "  4711.1  %s", lines[i]);
+    if (page != NULL) assert_has(documented, wanted);
+  }
+  if (page != NULL) assert_has(documented, "  4711.1  cradle-log: format 1, process 4711\n");
+  free(documented);
   free(text);
 }
+
+static void every_section_for_people_has_its_line(void **state) {
+  (void)state;
+  char *text = log_of_life("line:");
+  assert_int_equal(lines_with(text, ""), 1 + 5);
+  assert_has(text, "  gc-set-nursery-size: 512 KiB, before 0 B, half of the L2 cache\n");
+  assert_has(text, "  gc-note: a note, wanted 8, got 4\n");
+  free(text);
+  const char *path = fresh_name(".log");
+  crd_link *log = open_log("line:", path);
+  send_kind(log, CRADLE_EVENT_COMPACT_BEGIN);
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_COMPACT_END, .u.compact = {1, 2048, 3, 4, 5000}});
+  close_log(log);
+  text = must_read(path);
+  assert_has(text, "  gc-collect-compact: moved 2.00 KiB, arenas emptied 3 of 4, took 5.00 us\n");
+  free(text);
+}
+
+/* Three digits, or all of a whole number. */
+static void amounts_have_three_digits(void **state) {
+  static const struct {
+    uint64_t amount;
+    const char *bytes, *time;
+  } cases[] = {
+      {0, "0 B", "0 ns"},
+      {999, "999 B", "999 ns"},
+      {1000, "1000 B", "1.00 us"},
+      {1023, "1023 B", "1.02 us"},
+      {1024, "1.00 KiB", "1.02 us"},
+      {9994, "9.76 KiB", "9.99 us"},
+      {9995, "9.76 KiB", "10.0 us"},
+      {10229, "9.99 KiB", "10.2 us"},
+      {10236, "10.0 KiB", "10.2 us"},
+      {99949, "97.6 KiB", "99.9 us"},
+      {99950, "97.6 KiB", "100 us"},
+      {102348, "99.9 KiB", "102 us"},
+      {102350, "100 KiB", "102 us"},
+      {999499, "976 KiB", "999 us"},
+      {999500, "976 KiB", "1.00 ms"},
+      {1048063, "1023 KiB", "1.05 ms"},
+      {1048064, "1.00 MiB", "1.05 ms"},
+      {1000000000, "954 MiB", "1.00 s"},
+      {(uint64_t)1 << 30, "1.00 GiB", "1.07 s"},
+      {(uint64_t)1 << 40, "1.00 TiB", "1100 s"},
+  };
+  const char *path = fresh_name(".log");
+  (void)state;
+  crd_link *log = open_log("line:", path);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    cradle_event end = {.kind = CRADLE_EVENT_MINOR_END, .u.minor.number = i + 1};
+    end.u.minor.promoted_bytes = end.u.minor.used_before = end.u.minor.used_after = cases[i].amount;
+    end.u.minor.duration_ns = cases[i].amount;
+    send_event(log, end);
+  }
+  close_log(log);
+  char *text = must_read(path);
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char wanted[200];
+    snprintf(wanted, sizeof wanted, "  gc-minor %d: nursery full, %s => %s, survived %s, took %s\n", (int)i + 1,
+             cases[i].bytes, cases[i].bytes, cases[i].bytes, cases[i].time);
+    assert_has(text, wanted);
+  }
+  free(text);
+}
+
+static void lines_are_whole_whatever_comes(void **state) {
+  const char *path = fresh_name(".log");
+  unsigned random = 4711;
+  (void)state;
+  now = 0;
+  crd_link *log = open_log("line:", path);
+  for (int i = 0; i < 20000; i++) {
+    random = random * 1103515245u + 12345u;
+    cradle_event event = {.kind = (cradle_event_kind)(1 + (random >> 16) % (CRADLE_EVENT_NOTE + 2))};
+    if (event.kind <= CRADLE_EVENT_NURSERY_SIZED || event.kind == CRADLE_EVENT_NOTE) continue; /* pointers */
+    memset(&event.u, (int)(random >> 8 & 15), sizeof event.u / 8); /* some fields of any kind */
+    send_event(log, event);
+  }
+  close_log(log);
+  char *text = must_read(path);
+  assert_true(lines_with(text, "") > 2000);
+  free(text);
+}
+
+static void nothing_is_allocated(void **state) {
+  (void)state;
+  crd_link *log = open_log("line:", fresh_name(".log"));
+  send_example(log);
+  size_t before = allocated_bytes();
+  for (int i = 0; i < 2000; i++) send_example(log);
+  assert_int_equal(allocated_bytes(), before);
+  close_log(log);
+}
+
+/* --- when it is written --- */
 
 static long bytes_on_stderr(void) {
   struct stat status;
@@ -176,17 +493,22 @@ static void inner_sections_wait_for_theirs_on_standard_error(void **state) {
   assert_true(grown[1] > 0);
 }
 
-static void time_never_goes_back(void **state) {
+static long bytes_in(const char *path) {
+  struct stat status;
+  assert_int_equal(stat(path, &status), 0);
+  return (long)status.st_size;
+}
+
+/* In a file each line would be a system call. */
+static void lines_for_a_file_wait_in_the_buffer(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
-  crd_link *log = open_log(":", path);
-  now = UINT64_MAX - 1000;
+  crd_link *log = open_log("line:", path);
   send_minor(log);
-  now = 5;
-  send_minor(log);
+  assert_int_equal(bytes_in(path), 0);
   close_log(log);
   char *text = must_read(path);
-  assert_int_equal(read_sections(text), 5);
+  assert_int_equal(lines_with(text, "gc-minor "), 1);
   free(text);
 }
 
@@ -267,120 +589,117 @@ static void a_heap_that_cannot_be_made_frees_its_log(void **state) {
   assert_has(error.message, "version");
 }
 
-/* --- stress --- */
+/* --- a heap's lines say what its events said, under stress too --- */
 
-CRADLE_UNCHECKED_COLLECTION static void stress_without_roots(void *data) {
-  static const cradle_type leaf = {.name = "leaf", .size = 16};
+typedef struct node {
+  uint64_t header;
+  struct node *next;
+} node;
+enum { T_NODE, T_COUNT };
+static const cradle_type types[T_COUNT] = {
+    [T_NODE] = {.name = "node", .size = sizeof(node), .references = CRADLE_SLOT(node, next)},
+};
+
+/* What the events said, and what the heap counted. */
+typedef struct told {
+  double survived[20000];
+  int minors;
+  cradle_statistics last;
+} told;
+
+static void remember(void *data, const cradle_event *event) {
+  told *all = data;
+  assert_in_range(all->minors, 0, 19999);
+  if (event->kind == CRADLE_EVENT_MINOR_END) all->survived[all->minors++] = (double)event->u.minor.promoted_bytes;
+  if (event->kind == CRADLE_EVENT_HEAP_DESTROYED) all->last = *event->u.destroyed.statistics;
+}
+
+CRADLE_UNCHECKED_COLLECTION static void use(cradle_mutator *m) {
+  node *list = NULL;
+  CRADLE_ROOT(m, list);
+  for (int i = 0; i < 30000; i++) {
+    node *fresh = cradle_new(m, T_NODE, sizeof(node));
+    fresh->next = i % 7000 == 0 ? NULL : list;
+    if (i % 2 == 0) list = fresh;
+  }
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+}
+
+CRADLE_UNCHECKED_COLLECTION static void live(const char *path, uint64_t stress, told *all) {
   cradle_options options;
-  (void)data;
+  cradle_error error;
+  char text[300];
   cradle_options_init(&options);
-  options.types = &leaf;
-  options.type_count = 1;
-  setenv("CRADLE_STRESS", "1", 1);
-  cradle_heap *heap = cradle_heap_new_from_environment(&options, NULL);
-  unsetenv("CRADLE_STRESS");
-  assert_non_null(heap);
-  cradle_mutator *mutator = cradle_mutator_new(heap);
-  for (int i = 0; i < 10; i++) (void)cradle_new(mutator, 0, leaf.size);
-  cradle_mutator_free(mutator);
+  options.types = types;
+  options.type_count = T_COUNT;
+  options.nursery_bytes = 16384;
+  options.major_min_bytes = 16384;
+  options.stress_period = stress;
+  snprintf(text, sizeof text, "line:%s", path);
+  crd_link *log = open_log_before(text, (cradle_listener){remember, all});
+  options.listener = (cradle_listener){crd_link_hear, log};
+  cradle_heap *heap = cradle_heap_new(&options, &error);
+  if (heap == NULL) fail_msg("%s", error.message);
+  give_heap(log);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  use(m);
+  cradle_mutator_free(m);
   cradle_heap_free(heap);
 }
 
-/* Whoever asked for it in the environment need not have a listener. */
-static void a_stress_run_that_moved_nothing_is_told(void **state) {
+static void the_lines_say_what_the_events_said(void **state) {
+  static told all;
   (void)state;
-  char *text = errors_of(stress_without_roots, NULL);
-  assert_string_equal(text, "cradle: stress: nothing moved, so that the run proves nothing (CRADLE_STRESS)\n");
-  free(text);
-}
-
-/* --- memory --- */
-
-/* Each variable's value is the two parts, with the folder between them if there is a second part. */
-static const struct {
-  const char *variable, *value, *file;
-} services[] = {{"CRADLE_LOG", "gc:", "/services-%d.log"},
-                {"CRADLE_STATS", "1", NULL},
-                {"CRADLE_STRESS", "1000", NULL},
-                {"CRADLE_PROFILE", "", "/services.profile"},
-                {"CRADLE_FAULTS", "1", NULL}};
-enum { SERVICES = sizeof services / sizeof services[0] };
-
-/* The program's own listener has every event, too. */
-static void live_with_services(void) {
-  cradle_options options;
-  int events = 0;
-  cradle_options_init(&options);
-  options.listener = (cradle_listener){no_listener, &events};
-  cradle_heap *heap = cradle_heap_new_from_environment(&options, NULL);
-  assert_non_null(heap);
-  cradle_mutator *mutator = cradle_mutator_new(heap);
-  cradle_collect(mutator, CRADLE_COLLECT_FULL);
-  cradle_mutator_free(mutator);
-  cradle_heap_free(heap);
-  assert_true(events >= 10);
-}
-
-static void fail_with_services(void) {
-  static const cradle_hardware no_pool = {.page_bytes = 4096};
-  cradle_options options;
-  cradle_options_init(&options);
-  options.hardware = &no_pool;
-  options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB_STRICT;
-  assert_null(cradle_heap_new_from_environment(&options, NULL));
-}
-
-static void open_no_log(void) {
-  assert_null(open_log(":", "/no/such/folder/of-a-log"));
-}
-
-/* At first the process keeps the reports that it made, and the C library keeps some freed blocks at hand. */
-static void use_services(void *data) {
-  void (*const uses[])(void) = {live_with_services, fail_with_services, open_no_log};
-  enum { ROUNDS = 10 };
-  size_t *kept = data;
-  for (int i = 0; i < 3; i++) {
-    for (int round = 0; round < ROUNDS; round++) uses[i]();
-    size_t before = allocated_bytes();
-    for (int round = 0; round < ROUNDS; round++) uses[i]();
-    kept[i] = allocated_bytes() - before;
+  for (uint64_t stress = 0; stress <= 50; stress += 50) {
+    const char *path = fresh_name(".log");
+    all = (told){.minors = 0};
+    live(path, stress, &all);
+    char *text = must_read(path);
+    int number = 0;
+    assert_int_equal(lines_with(text, "gc-minor "), all.last.minor_collections);
+    assert_int_equal(lines_with(text, "gc-collect-done "), all.last.major_collections);
+    assert_int_equal(lines_with(text, "gc-pause: "), all.last.pauses);
+    for (const char *at = text; (at = strstr(at, "  gc-minor ")) != NULL; at++) {
+      double survived, factor = 1;
+      char unit[4];
+      assert_int_equal(strtol(at + 11, NULL, 10), ++number);
+      assert_int_equal(sscanf(strstr(at, ", survived "), ", survived %lf %3[KMiB]", &survived, unit), 2);
+      if (*unit != 'B') factor = *unit == 'K' ? 1024 : 1048576;
+      assert_true(survived * factor >= all.survived[number - 1] * 0.9949);
+      assert_true(survived * factor <= all.survived[number - 1] * 1.0051);
+    }
+    assert_int_equal(number, all.minors);
+    free(text);
   }
 }
 
-static void the_services_of_a_heap_free_their_memory(void **state) {
-  size_t kept[3];
-  (void)state;
-  for (int i = 0; i < SERVICES; i++) {
-    char value[300];
-    const char *file = services[i].file;
-    snprintf(value, sizeof value, "%s%s%s", services[i].value, file == NULL ? "" : folder, file == NULL ? "" : file);
-    setenv(services[i].variable, value, 1);
-  }
-  free(errors_of(use_services, kept));
-  for (int i = 0; i < SERVICES; i++) unsetenv(services[i].variable);
-  assert_int_equal(kept[0], 0);
-  assert_int_equal(kept[1], 0);
-  assert_int_equal(kept[2], 0);
-}
-
-int main(void) {
+int main(int argc, char **argv) {
+  char *page = argc > 1 ? argv[1] : NULL;
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(words_select_sections_and_a_form),
+      cmocka_unit_test(nothing_asked_for_is_no_log),
+      cmocka_unit_test(a_missing_name_is_told),
+      cmocka_unit_test(a_word_of_nothing_is_told),
+      cmocka_unit_test(a_long_word_is_told_in_part),
       cmocka_unit_test(everything_is_logged),
       cmocka_unit_test(the_minor_section_is_as_documented),
       cmocka_unit_test(spans_and_the_second_core_have_sections),
-      cmocka_unit_test(a_bare_name_logs_everything),
-      cmocka_unit_test(prefixes_select_sections),
-      cmocka_unit_test(nested_sections_are_selected_by_themselves),
-      cmocka_unit_test(a_section_of_its_own_can_hold_the_head),
-      cmocka_unit_test(a_dash_is_standard_error),
+      cmocka_unit_test(time_never_goes_back),
+      cmocka_unit_test(heaps_are_told_apart),
+      cmocka_unit_test(the_json_lines_are_as_documented),
+      cmocka_unit_test(words_are_escaped),
+      cmocka_unit_test_prestate(a_section_is_a_line, page),
+      cmocka_unit_test(every_section_for_people_has_its_line),
+      cmocka_unit_test(amounts_have_three_digits),
+      cmocka_unit_test(lines_are_whole_whatever_comes),
+      cmocka_unit_test(nothing_is_allocated),
       cmocka_unit_test(standard_error_is_written_at_each_section),
       cmocka_unit_test(inner_sections_wait_for_theirs_on_standard_error),
-      cmocka_unit_test(time_never_goes_back),
+      cmocka_unit_test(lines_for_a_file_wait_in_the_buffer),
       cmocka_unit_test(destroyed_before_the_hand_over_keeps_the_log),
       cmocka_unit_test(a_heap_logs_its_life),
       cmocka_unit_test(a_heap_that_cannot_be_made_frees_its_log),
-      cmocka_unit_test(a_stress_run_that_moved_nothing_is_told),
-      cmocka_unit_test(the_services_of_a_heap_free_their_memory),
+      cmocka_unit_test(the_lines_say_what_the_events_said),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,32 +1,23 @@
-/* The log's files: what can go wrong with one, who may write it, and what forks and exits leave in it. */
+/* The files that the runtime writes at paths its user chose: an existing file, link or device stays what it is, and
+ * opening never blocks. What can go wrong with a log's file, and what the threads of a process write into one at once. */
 #include "runtime/platform/files.h"
 #include "tests/runtime/log_fixture.h"
 #include "tests/support/allocated.h"
-#include "tests/support/yields.h"
+
+#include <cradle/inspect.h>
+#include <cradle/runtime.h>
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/file.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 
-/* --- other systems --- */
-
-/* Three functions of the C library are replaced: any file may pass for a terminal or for one that can only be appended
- * to, and the kernel for an old one, which cannot clear a page in a child of fork. */
-static bool terminals, append_only, old_kernel;
-
-int isatty(int fd) {
-  (void)fd;
-  if (terminals) return 1;
-  errno = ENOTTY;
-  return 0;
-}
+/* Replaces the C library's function: any file may pass for one that can only be appended to. */
+static bool append_only;
 
 int ftruncate(int fd, off_t bytes) {
   if (append_only) {
@@ -36,22 +27,181 @@ int ftruncate(int fd, off_t bytes) {
   return (int)syscall(SYS_ftruncate, fd, bytes);
 }
 
-int madvise(void *start, size_t bytes, int advice) {
-#ifdef MADV_WIPEONFORK
-  if (old_kernel && advice == MADV_WIPEONFORK) {
-    errno = EINVAL;
-    return -1;
-  }
-#endif
-  return (int)syscall(SYS_madvise, start, bytes, advice);
+/* Each test has a folder of its own. */
+static char output[128], target[128];
+
+static int make_files(void **state) {
+  int failed = make_folder(state);
+  snprintf(output, sizeof output, "%s/out", folder);
+  snprintf(target, sizeof target, "%s/target", folder);
+  return failed;
 }
 
-/* --- what can go wrong --- */
+static int files_in_folder(void) {
+  char command[128];
+  int count = -1;
+  snprintf(command, sizeof command, "ls -A %s | wc -l", folder);
+  FILE *pipe = popen(command, "r");
+  assert_int_equal(fscanf(pipe, "%d", &count), 1);
+  pclose(pipe);
+  return count;
+}
 
-static void nothing_asked_for_is_no_log(void **state) {
+static mode_t mode_of(const char *name) {
+  struct stat status;
+  assert_int_equal(lstat(name, &status), 0);
+  return status.st_mode;
+}
+
+static void assert_contains(const char *name, const char *expected) {
+  char *text = must_read(name);
+  assert_string_equal(text, expected);
+  free(text);
+}
+
+/* Writes the text to the output, in place of what is there. */
+static bool replace(const char *text) {
+  int fd = crd_open_to_write(output, O_CREAT);
+  return fd >= 0 && crd_file_empty(fd) && crd_write_all(fd, text, strlen(text)) && crd_file_close(fd);
+}
+
+/* --- what is there --- */
+
+static void a_new_file_has_the_usual_mode(void **state) {
   (void)state;
-  assert_null(open_log_before(NULL, (cradle_listener){0}));
+  mode_t before = umask(027);
+  assert_true(replace("new"));
+  umask(before);
+  assert_contains(output, "new");
+  assert_int_equal(mode_of(output), S_IFREG | 0640);
+  assert_int_equal(files_in_folder(), 1);
 }
+
+static void a_file_keeps_its_mode(void **state) {
+  static const mode_t modes[] = {0600, 0666, 0755};
+  (void)state;
+  for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+    write_text(output, "the old text");
+    chmod(output, modes[i]);
+    assert_true(replace("new"));
+    assert_contains(output, "new");
+    assert_int_equal(mode_of(output), S_IFREG | modes[i]);
+    remove(output);
+  }
+}
+
+static void a_link_stays_and_its_file_is_written(void **state) {
+  (void)state;
+  write_text(target, "the old text");
+  assert_int_equal(symlink("target", output), 0);
+  assert_true(replace("new"));
+  assert_true(S_ISLNK(mode_of(output)));
+  assert_contains(target, "new");
+  assert_int_equal(files_in_folder(), 2);
+}
+
+static void a_link_to_no_file_makes_it(void **state) {
+  (void)state;
+  assert_int_equal(symlink("target", output), 0);
+  assert_true(replace("new"));
+  assert_true(S_ISLNK(mode_of(output)));
+  assert_contains(target, "new");
+}
+
+static void a_pipe_is_written(void **state) {
+  char text[10] = "";
+  (void)state;
+  assert_int_equal(mkfifo(output, 0600), 0);
+  int reader = open(output, O_RDONLY | O_NONBLOCK);
+  assert_true(replace("new"));
+  assert_int_equal(read(reader, text, sizeof text), 3);
+  assert_string_equal(text, "new");
+  assert_true(S_ISFIFO(mode_of(output)));
+  close(reader);
+}
+
+/* The null device's numbers, in a folder of the test's own. */
+static void a_device_is_written(void **state) {
+  (void)state;
+  if (mknod(output, S_IFCHR | 0666, makedev(1, 3)) != 0) skip();
+  int file = open(output, O_WRONLY);
+  if (file < 0) skip(); /* the file system is mounted without devices */
+  close(file);
+  assert_true(replace("new"));
+  assert_true(S_ISCHR(mode_of(output)));
+  assert_int_equal(symlink("out", target), 0);
+  strcpy(output, target);
+  assert_true(replace("new"));
+  assert_true(S_ISLNK(mode_of(output)));
+}
+
+static void what_cannot_be_written_is_an_error(void **state) {
+  (void)state;
+  assert_int_equal(mkdir(output, 0700), 0);
+  assert_false(replace("new"));
+  assert_int_equal(errno, EISDIR);
+  strcat(output, "/no/such");
+  assert_false(replace("new"));
+  assert_int_equal(errno, ENOENT);
+}
+
+/* --- which outputs are written this way --- */
+
+static void start_and_end(void *variable) {
+  cradle_options options;
+  cradle_error error;
+  cradle_options_init(&options);
+  setenv(variable, output, 1);
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
+  unsetenv(variable);
+  assert_non_null(heap);
+  assert_true(cradle_heap_dump(heap, target, &error));
+  cradle_heap_free(heap);
+}
+
+static char *const variables[] = {(char[]){"CRADLE_LOG"}, (char[]){"CRADLE_PROFILE"}};
+
+static void a_pipe_that_nobody_reads_is_told(void **state) {
+  (void)state;
+  assert_int_equal(mkfifo(output, 0600), 0);
+  for (int i = 0; i < 2; i++) {
+    char *said = errors_of(start_and_end, variables[i]);
+    assert_has(said, variables[i]);
+    assert_has(said, "nobody reads this pipe");
+    assert_true(S_ISFIFO(mode_of(output)));
+    free(said);
+  }
+}
+
+static void a_pipe_that_is_read_is_written_by_all(void **state) {
+  (void)state;
+  assert_int_equal(mkfifo(output, 0600), 0);
+  for (int i = 0; i < 2; i++) {
+    char text[20] = "";
+    int reader = open(output, O_RDONLY | O_NONBLOCK);
+    char *said = errors_of(start_and_end, variables[i]);
+    assert_string_equal(said, "");
+    assert_true(read(reader, text, sizeof text) > 5);
+    assert_true(S_ISFIFO(mode_of(output)));
+    close(reader);
+    free(said);
+  }
+}
+
+static void a_dump_leaves_links_and_modes(void **state) {
+  char real[128];
+  (void)state;
+  snprintf(real, sizeof real, "%s/real", folder);
+  write_text(real, "old");
+  chmod(real, 0600);
+  assert_int_equal(symlink("real", target), 0);
+  start_and_end(variables[0]);
+  assert_true(S_ISLNK(mode_of(target)));
+  assert_int_equal(mode_of(real), S_IFREG | 0600);
+  assert_int_equal(files_in_folder(), 3);
+}
+
+/* --- a log that cannot be opened --- */
 
 static void an_unwritable_path_is_told_once(void **state) {
   char selection[300];
@@ -74,11 +224,14 @@ static long mapped_pages(void) {
   return pages;
 }
 
+/* So many that pages which each of them leaves stand out from those that valgrind maps. */
+enum { TRIES = 400 };
+
 static void fail_to_open(void *selection) {
-  for (int i = 0; i < 20; i++) assert_null(open_log_before(selection, (cradle_listener){0}));
+  for (int i = 0; i < TRIES; i++) assert_null(open_log_before(selection, (cradle_listener){0}));
 }
 
-static void a_log_that_cannot_be_opened_leaves_no_pages(void **state) {
+static void a_log_that_cannot_be_opened_leaves_no_memory(void **state) {
   char selection[300];
   (void)state;
 #ifdef CRADLE_ASAN
@@ -88,44 +241,21 @@ static void a_log_that_cannot_be_opened_leaves_no_pages(void **state) {
   snprintf(selection, sizeof selection, "gc:%s/no/such/folder", folder);
   free(errors_of(fail_to_open, selection));
   long before = mapped_pages();
+  size_t bytes = allocated_bytes();
   fail_to_open(selection);
-  assert_in_range(mapped_pages(), 0, before + 10);
+  assert_int_equal(allocated_bytes(), bytes);
+  assert_in_range(mapped_pages(), 0, before + TRIES / 2);
 }
 
-static void a_missing_name_is_told(void **state) {
+static void opening_a_log_keeps_errno(void **state) {
   (void)state;
-  char *text = errors_of(open_and_live, (char *)(uintptr_t)"gc:");
-  assert_string_equal(text, "cradle: CRADLE_LOG=gc:: names no file; there will be no log; wants FILE or "
-                            "WORD,WORD:FILE (such as line:gc.log)\n");
-  free(text);
+  errno = 77;
+  crd_link *log = open_log(":", fresh_name(".log"));
+  assert_int_equal(errno, 77);
+  send_life(log);
 }
 
-static void a_prefix_of_nothing_is_told(void **state) {
-  char selection[300];
-  (void)state;
-  snprintf(selection, sizeof selection, "jit:%s", fresh_name(".log"));
-  char *text = errors_of(open_and_live, selection);
-  assert_has(text, "cradle: CRADLE_LOG: jit: no section's name begins so, and no form has this name; wants text, json "
-                   "or line, or the beginning of cradle-log, gc-hardware, ");
-  assert_has(text, ", gc-beside, gc-heap-end\n");
-  assert_int_equal(count_of(text, "\n"), 1);
-  free(text);
-}
-
-/* Of a long word, the first 80 letters are shown. */
-static void a_long_word_is_told_in_part(void **state) {
-  char selection[500], wanted[200];
-  (void)state;
-  for (int letters = 80; letters <= 200; letters += 120) {
-    memset(selection, 'x', (size_t)letters);
-    snprintf(selection + letters, sizeof selection - (size_t)letters, ":%s", fresh_name(".log"));
-    snprintf(wanted, sizeof wanted, "CRADLE_LOG: %.80s: no section's", selection);
-    char *text = errors_of(open_and_live, selection);
-    if (letters == 80) assert_has(text, wanted);
-    if (letters != 80) assert_string_equal(text, ""); /* the same words were said before */
-    free(text);
-  }
-}
+/* --- a log that stops --- */
 
 static void fill_disk(void *data) {
   crd_link *log = open_log_before(":/dev/full", (cradle_listener){no_listener, data});
@@ -142,53 +272,6 @@ static void a_full_disk_stops_the_log_only(void **state) {
   char *text = errors_of(fill_disk, &events);
   assert_string_equal(text, "cradle: CRADLE_LOG: /dev/full: No space left on device; the log stops\n");
   assert_int_equal(events, 4000 + 14);
-  free(text);
-}
-
-static void lose_reader(void *data) {
-  char path[300];
-  snprintf(path, sizeof path, "%s", (const char *)data);
-  assert_int_equal(mkfifo(path, 0600), 0);
-  int reader = open(path, O_RDONLY | O_NONBLOCK);
-  crd_link *log = open_log(":", path);
-  close(reader);
-  signal(SIGPIPE, SIG_DFL);
-  send_life(log);
-}
-
-/* In a child that gets no memory any more. */
-static void open_without_memory(void *selection) {
-  pid_t child = fork();
-  if (child != 0) {
-    assert_int_equal(wait_for(child), 0);
-    return;
-  }
-  void *volatile taken, *volatile block = malloc(70000); /* enough for the log and its buffer, but not for its pauses */
-  setrlimit(RLIMIT_AS, &(struct rlimit){0, 0});
-  for (size_t bytes = 65536; bytes >= 512; bytes /= 2) {
-    while ((taken = malloc(bytes)) != NULL) {}
-  }
-  free(block);
-  _exit(open_log_before(selection, (cradle_listener){0}) != NULL);
-}
-
-static void without_memory_there_is_no_log(void **state) {
-  char selection[300];
-  (void)state;
-#if defined(CRADLE_ASAN) || defined(CRADLE_TSAN)
-  print_message("skipped: the sanitizers' malloc ends the process\n");
-  skip();
-#endif
-  snprintf(selection, sizeof selection, ":%s", fresh_name(".log"));
-  char *text = errors_of(open_without_memory, selection);
-  assert_string_equal(text, "cradle: CRADLE_LOG: no memory for the log\n");
-  free(text);
-}
-
-static void a_reader_that_goes_away_stops_the_log_only(void **state) {
-  (void)state;
-  char *text = errors_of(lose_reader, (char *)(uintptr_t)fresh_name(".fifo"));
-  assert_has(text, "Broken pipe; the log stops\n");
   free(text);
 }
 
@@ -273,7 +356,7 @@ static void a_signal_that_waited_stays(void **state) {
   close(ends[1]);
 }
 
-/* --- files --- */
+/* --- the log's file --- */
 
 static void d_is_the_process(void **state) {
   char path[300], expected[300];
@@ -284,12 +367,17 @@ static void d_is_the_process(void **state) {
   free(must_read(expected));
 }
 
-static void an_old_log_is_replaced(void **state) {
+/* What was in it before is replaced, by the first of them. */
+static void heaps_of_a_process_share_the_file(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
   write_old(path);
+  crd_link *first = open_log(":", path), *second = open_log(":", path);
+  send_life(second);
+  send_life(first);
   send_life(open_log(":", path));
   char *text = must_read(path);
+  assert_int_equal(count_of(text, "] {gc-heap-end"), 3);
   assert_lacks(text, "yesterday's");
   free(text);
 }
@@ -314,121 +402,15 @@ static void an_old_log_that_cannot_be_emptied_is_appended_to(void **state) {
   free(text);
 }
 
-static void heaps_of_a_process_share_the_file(void **state) {
-  const char *path = fresh_name(".log");
-  (void)state;
-  crd_link *first = open_log(":", path), *second = open_log(":", path);
-  send_life(second);
-  send_life(first);
-  send_life(open_log(":", path));
-  char *text = must_read(path);
-  assert_int_equal(count_of(text, "] {gc-heap-end"), 3);
-  free(text);
-}
-
-static void a_file_that_another_process_writes_is_kept(void **state) {
-  const char *path = fresh_name(".log");
-  (void)state;
-  crd_link *log = open_log(":", path);
-  send_life(open_log(":", path));
-  pid_t child = fork();
-  if (child == 0) begin_again("--live", path);
-  assert_int_equal(wait_for(child), 0);
-  send_life(log);
-  char *text = must_read(path);
-  assert_int_equal(count_of(text, "] {gc-heap-end"), 3);
-  free(text);
-}
-
-static bool is_locked(const char *path) {
-  int file = open(path, O_WRONLY);
-  assert_true(file >= 0);
-  bool locked = flock(file, LOCK_EX | LOCK_NB) != 0;
-  close(file);
-  return locked;
-}
-
-static void log_on_standard_error(void *locked) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", STDERR_FILENO);
-  if (write(STDERR_FILENO, "the program's\n", 14) < 0) return;
-  crd_link *log = open_log(":", "-");
-  *(bool *)locked = is_locked(path);
-  send_life(log);
-}
-
-/* Standard error is the program's, even where it leads to a file. */
-static void standard_error_is_neither_emptied_nor_locked(void **state) {
-  bool locked = true;
-  (void)state;
-  char *text = errors_of(log_on_standard_error, &locked);
-  assert_int_equal(strncmp(text, "the program's\n[", 15), 0);
-  assert_int_equal(read_sections(text), 12);
-  assert_false(locked);
-  free(text);
-}
-
-static void opening_a_log_keeps_errno(void **state) {
-  (void)state;
-  errno = 77;
-  crd_link *log = open_log(":", fresh_name(".log"));
-  assert_int_equal(errno, 77);
-  send_life(log);
-}
-
-static pid_t child_that_waits(const int *ends) {
-  char byte;
-  fflush(NULL);
-  pid_t child = fork();
-  if (child != 0) return child;
-  close(ends[1]);
-  _exit((int)read(ends[0], &byte, 1));
-}
-
-/* It has the descriptor, but the log is complete. */
-static void a_child_keeps_no_lock(void **state) {
-  const char *path = fresh_name(".log");
-  int ends[2];
-  (void)state;
-  assert_int_equal(pipe(ends), 0);
-  crd_link *log = open_log(":", path);
-  pid_t child = child_that_waits(ends);
-  send_life(log);
-  assert_false(is_locked(path));
-  close(ends[1]);
-  assert_int_equal(wait_for(child), 0);
-  close(ends[0]);
-}
-
-static void a_child_does_not_give_back_its_parents_lock(void **state) {
-  char selection[300], path[300];
-  (void)state;
-  snprintf(selection, sizeof selection, "%s/lock-%%d.log", folder);
-  snprintf(path, sizeof path, "%s/lock-%d.log", folder, (int)getpid());
-  crd_link *log = open_log(":", selection);
-  fflush(NULL);
-  for (int i = 0; i < 2; i++) {
-    pid_t child = fork();
-    if (child == 0) {
-      if (i == 1) send_minor(log); /* into a file of its own */
-      close_log(log);
-      _exit(0);
-    }
-    assert_int_equal(wait_for(child), 0);
-    assert_true(is_locked(path));
-  }
-  send_life(log);
-}
-
 static void long_logs_are_whole(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
   crd_link *log = open_log("gc:", path);
-  for (int i = 0; i < 5000; i++) send_minor(log);
+  for (int i = 0; i < 1000; i++) send_minor(log);
   send_life(log);
   char *text = must_read(path);
-  assert_int_equal(read_sections(text), 10000 + 12);
-  assert_int_equal(count_of(text, "time taken: 0.000012345\n"), 5001);
+  assert_int_equal(read_sections(text), 2000 + 12);
+  assert_int_equal(count_of(text, "time taken: 0.000012345\n"), 1001);
   free(text);
 }
 
@@ -450,409 +432,157 @@ static void a_note_longer_than_the_buffer_is_whole(void **state) {
   free(text);
 }
 
-static void write_without_standard_error(const char *path) {
-  close(STDERR_FILENO);
-  crd_link *log = open_log(":", path);
-  if (write(STDERR_FILENO, "the program's\n", 14) >= 0) _exit(1);
-  send_life(log);
-  _exit(0);
-}
+/* --- threads that write at once --- */
 
-static void a_closed_standard_error_is_not_the_log(void **state) {
-  const char *path = fresh_name(".log");
-  (void)state;
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) write_without_standard_error(path);
-  assert_int_equal(wait_for(child), 0);
-  char *text = must_read(path);
-  assert_int_equal(read_sections(text), 12);
-  assert_lacks(text, "the program's");
-  free(text);
-}
+enum { WRITERS = 4, COLLECTIONS = 1000 };
 
-/* --- fork and exit --- */
-
-static void a_child_writes_nothing_twice(void **state) {
-  const char *path = fresh_name(".log");
-  (void)state;
-  crd_link *log = open_log(":", path);
-  send_minor(log);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    send_minor(log);
-    send_life(log);
-    exit(0); /* with what a normal end writes */
+static void *write_many(void *path) {
+  crd_link *log = open_log("line:", path);
+  for (uint64_t i = 1; i <= COLLECTIONS; i++) {
+    const cradle_event end = {.kind = CRADLE_EVENT_MINOR_END, .u.minor = {.number = i, .promoted_bytes = i}};
+    crd_link_hear(log, &end);
   }
-  assert_int_equal(wait_for(child), 0);
-  send_life(log);
-  char *text = must_read(path);
-  assert_int_equal(read_sections(text), 12 + 2);
-  free(text);
-}
-
-static void a_child_that_only_exits_writes_nothing(void **state) {
-  const char *path = fresh_name(".log");
-  (void)state;
-  crd_link *log = open_log(":", path);
-  send_minor(log);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) exit(0);
-  assert_int_equal(wait_for(child), 0);
-  char *text = must_read(path);
-  assert_string_equal(text, "");
-  free(text);
   close_log(log);
-}
-
-static void a_child_gets_its_own_file_with_d(void **state) {
-  char path[300], childs[300];
-  (void)state;
-  snprintf(path, sizeof path, "%s/fork-%%d.log", folder);
-  crd_link *log = open_log(":", path);
-  send_minor(log);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    send_minor(log);
-    exit(0);
-  }
-  assert_int_equal(wait_for(child), 0);
-  close_log(log);
-  snprintf(childs, sizeof childs, "%s/fork-%d.log", folder, (int)child);
-  char *text = must_read(childs);
-  assert_int_equal(read_sections(text), 3);
-  assert_has(text, "{cradle-log");
-  free(text);
-}
-
-/* The process remembers the names of the files that it wrote to; it keeps nothing else as long as the name. */
-static void a_child_frees_the_name_of_its_parents_file(void **state) {
-  enum { NAME_BYTES = 3000 };
-  char path[NAME_BYTES + 100];
-  (void)state;
-  int length = snprintf(path, sizeof path, "%s", folder);
-  while (length < NAME_BYTES) length += snprintf(path + length, sizeof path - (size_t)length, "/.");
-  snprintf(path + length, sizeof path - (size_t)length, "/name-%%d.log");
-  char *selection = malloc(sizeof path + 1);
-  snprintf(selection, sizeof path + 1, ":%s", path);
-  crd_link *log = open_log_before(selection, (cradle_listener){0});
-  free(selection);
-  assert_non_null(log);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    size_t before = allocated_bytes();
-    send_minor(log);
-    _exit(allocated_bytes() - before >= (size_t)2 * NAME_BYTES);
-  }
-  assert_int_equal(wait_for(child), 0);
-  close_log(log);
-}
-
-static void fork_on_stderr(void *data) {
-  crd_link *log = open_log(data, "-");
-  send_minor(log);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    send_minor(log);
-    _exit(0);
-  }
-  assert_int_equal(wait_for(child), 0);
-  close_log(log);
-}
-
-/* Its sections would be taken for its parent's. */
-static void a_child_has_its_own_label_on_standard_error(void **state) {
-  char label[60], *text = errors_of(fork_on_stderr, (char *)(uintptr_t)":");
-  (void)state;
-  assert_int_equal(read_sections(text), 6);
-  const char *childs = strstr(strstr(text, "{cradle-log") + 1, "{cradle-log\nheap: ");
-  assert_non_null(childs);
-  assert_int_equal(sscanf(childs, "{cradle-log\nheap: %59s", label), 1);
-  assert_int_not_equal(strtol(label, NULL, 10), getpid());
-  assert_non_null(strstr(childs, "{gc-minor\nheap: "));
-  assert_int_equal(strncmp(strstr(childs, "{gc-minor\nheap: ") + 16, label, strlen(label)), 0);
-  free(text);
-  text = errors_of(fork_on_stderr, (char *)(uintptr_t)"json:");
-  assert_int_equal(count_of(text, "\"event\":\"cradle-log\""), 2);
-  free(text);
-}
-
-/* A child compares its number with that of the process that opened the log. */
-static void forks_are_noticed_on_an_old_kernel(void **state) {
-  old_kernel = true;
-  a_child_does_not_give_back_its_parents_lock(state);
-  a_child_writes_nothing_twice(state);
-  a_child_gets_its_own_file_with_d(state);
-  a_child_has_its_own_label_on_standard_error(state);
-  old_kernel = false;
-}
-
-/* People look there. A child of fork goes on in it, under a head of its own. */
-static void a_terminal_is_written_at_each_section(void **state) {
-  const char *path = fresh_name(".log");
-  (void)state;
-  terminals = true;
-  crd_link *log = open_log(":", path);
-  terminals = false;
-  send_minor(log);
-  char *text = must_read(path);
-  assert_int_equal(read_sections(text), 3);
-  free(text);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    send_minor(log);
-    _exit(0);
-  }
-  assert_int_equal(wait_for(child), 0);
-  close_log(log);
-  text = must_read(path);
-  assert_int_equal(read_sections(text), 6);
-  assert_int_equal(count_of(text, "{cradle-log\n"), 2);
-  free(text);
-}
-
-/* The head's line about the clock must lead from the time of an event to the time of day. */
-static void assert_time_of_day(const char *text) {
-  unsigned long long tick, seconds;
-  int length = 0;
-  struct timespec clock;
-  assert_int_equal(sscanf(text,
-                          "[%llx] {cradle-log\nheap: %*[0-9.]\nCradle log, format 1\n1 tick = 1 ns of CLOCK_MONOTONIC\n"
-                          "seconds since 1970: %llu.%*9[0-9]\n%n",
-                          &tick, &seconds, &length),
-                   2);
-  assert_true(length > 0);
-  clock_gettime(CLOCK_MONOTONIC, &clock);
-  int64_t since_tick = (int64_t)clock.tv_sec - (int64_t)(tick / 1000000000u);
-  assert_in_range((int64_t)seconds + since_tick, time(NULL) - 300, time(NULL) + 300);
-}
-
-/* The second head is of a log that has had an event from far in the future. */
-static void fork_in_the_future(void *data) {
-  struct timespec clock;
-  (void)data;
-  clock_gettime(CLOCK_MONOTONIC, &clock);
-  now = ((uint64_t)clock.tv_sec + 1000) * 1000000000u;
-  crd_link *log = open_log("", "-");
-  send_minor(log);
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    send_minor(log);
-    _exit(0);
-  }
-  assert_int_equal(wait_for(child), 0);
-  close_log(log);
-}
-
-static void the_head_tells_the_time_of_day(void **state) {
-  (void)state;
-  char *text = errors_of(fork_in_the_future, NULL);
-  assert_int_equal(count_of(text, "{cradle-log\n"), 2);
-  const char *second = strstr(strstr(text, "{cradle-log\n") + 1, "{cradle-log\n");
-  assert_time_of_day(text);
-  while (*second != '[') second--;
-  assert_time_of_day(second);
-  free(text);
-}
-
-/* The second log leaves the list from between others. */
-static void a_normal_end_writes_each_log_once(void **state) {
-  const char *path = fresh_name(".log");
-  (void)state;
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    crd_link *logs[4];
-    for (int i = 0; i < 4; i++) send_minor(logs[i] = open_log(":", path));
-    close_log(logs[1]);
-    exit(0);
-  }
-  assert_int_equal(wait_for(child), 0);
-  char *text = must_read(path);
-  assert_int_equal(count_of(text, "{cradle-log\n"), 4);
-  assert_int_equal(count_of(text, "{gc-minor\n"), 4);
-  free(text);
-}
-
-static void a_normal_end_writes_the_rest(void **state) {
-  const char *path = fresh_name(".log");
-  (void)state;
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    send_minor(open_log(":", path));
-    exit(0);
-  }
-  assert_int_equal(wait_for(child), 0);
-  char *text = must_read(path);
-  assert_int_equal(read_sections(text), 3);
-  free(text);
-}
-
-static void *log_until_it_stops(void *log) {
-  for (int i = 0; i < 1000; i++) send_minor(log);
   return NULL;
 }
 
-/* The log is locked while it writes, and its pipe is full. */
-static void fork_while_a_thread_logs(void *status) {
-  const char *path = fresh_name(".fifo");
-  pthread_t thread;
-  int waiting = 0;
+static void write_on_threads(void *path) {
+  pthread_t threads[WRITERS];
+  for (int i = 0; i < WRITERS; i++) assert_int_equal(pthread_create(&threads[i], NULL, write_many, path), 0);
+  for (int i = 0; i < WRITERS; i++) pthread_join(threads[i], NULL);
+}
+
+static void assert_all_lines(const char *text) {
+  assert_int_equal(lines_with(text, "cradle-log: "), WRITERS);
+  assert_int_equal(lines_with(text, "gc-minor "), WRITERS * COLLECTIONS);
+}
+
+static void threads_share_a_file(void **state) {
+  char path[300];
+  (void)state;
+  snprintf(path, sizeof path, "%s", fresh_name(".log"));
+  write_on_threads(path);
+  char *text = must_read(path);
+  assert_all_lines(text);
+  free(text);
+}
+
+static void threads_share_standard_error(void **state) {
+  (void)state;
+  char *text = errors_of(write_on_threads, (char *)(uintptr_t)"-");
+  assert_all_lines(text);
+  free(text);
+}
+
+static void *drain(void *pipe) {
+  size_t room = (size_t)WRITERS * COLLECTIONS * 200, length = 0;
+  char *text = malloc(room + 1);
+  for (ssize_t got; (got = read(*(int *)pipe, text + length, room - length)) > 0;) length += (size_t)got;
+  text[length] = '\0';
+  return text;
+}
+
+/* A pipe takes small writes as a whole, and large ones in pieces. */
+static void threads_share_a_pipe(void **state) {
+  char path[300], *text;
+  pthread_t reader;
+  (void)state;
+  snprintf(path, sizeof path, "%s", fresh_name(".fifo"));
   assert_int_equal(mkfifo(path, 0600), 0);
-  int reader = open(path, O_RDONLY | O_NONBLOCK);
-  crd_link *log = open_log(":", path);
-  int bytes = fcntl(reader, F_SETPIPE_SZ, 4096);
-  pthread_create(&thread, NULL, log_until_it_stops, log);
-  while (ioctl(reader, FIONREAD, &waiting) == 0 && waiting < bytes) usleep(1000);
-  pid_t child = fork();
-  if (child == 0) {
-    yields = 0;
-    ends_with_its_yields = true;
-    exit(0);
-  }
-  *(int *)status = wait_for(child);
-  close(reader);
-  pthread_join(thread, NULL);
-  close_log(log);
-}
-
-static void a_child_does_not_wait_for_a_thread_that_it_has_not(void **state) {
-  int status = -1;
-  (void)state;
-  fflush(NULL);
-  free(errors_of(fork_while_a_thread_logs, &status));
-  assert_int_equal(status, 0);
-}
-
-/* Ends this process with 7 as soon as a thread waits for a lock; it would end by SIGALRM otherwise. */
-static void *end_with_the_first_yield(void *none) {
-  (void)none;
-  while (__atomic_load_n(&yields, __ATOMIC_RELAXED) == 0) usleep(1000);
-  _exit(7);
-}
-
-static void watch_yields(void) {
-  pthread_t thread;
-  alarm(10);
-  yields = 0;
-  if (pthread_create(&thread, NULL, end_with_the_first_yield, NULL) != 0) _exit(8);
-}
-
-static void make_full_pipe(const char *path) {
-  if (mkfifo(path, 0600) != 0) _exit(9);
-  int reader = open(path, O_RDONLY | O_NONBLOCK), writer = open(path, O_WRONLY | O_NONBLOCK);
-  if (reader < 0 || writer < 0) _exit(9);
-  for (size_t bytes = 4096; bytes != 0; bytes /= 2)
-    while (write(writer, folder, bytes < sizeof folder ? bytes : sizeof folder) > 0) {}
-}
-
-static void *log_slowly(void *log) {
-  for (;; usleep(1000)) send_minor(log);
-  return NULL;
-}
-
-static void exit_beside_a_thread_that_logs(const char *path) {
-  pthread_t thread;
-  crd_link *log = open_log(":", path);
-  send_minor(log);
-  watch_yields();
-  pthread_create(&thread, NULL, log_slowly, log);
-  exit(0);
-}
-
-/* For one that writes a log's buffer. */
-static void threads_wait_for_each_other(void **state) {
-  const char *path = fresh_name(".fifo");
-  (void)state;
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) {
-    make_full_pipe(path);
-    exit_beside_a_thread_that_logs(path);
-  }
-  int status = wait_for(child);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 7);
-}
-
-static crd_link *log_at_exit;
-static void collect_at_exit(void) {
-  send_minor(log_at_exit);
-}
-
-/* An exit handler of the program runs after the log's when it was registered before. */
-static void what_comes_after_the_end_is_written_too(void **state) {
-  const char *path = fresh_name(".log");
-  (void)state;
-  fflush(NULL);
-  pid_t child = fork();
-  if (child == 0) begin_again("--collect-at-exit", path);
-  assert_int_equal(wait_for(child), 0);
-  char *text = must_read(path);
-  assert_int_equal(read_sections(text), 3);
+  int end = open(path, O_RDONLY | O_NONBLOCK), keeps_open = open(path, O_WRONLY);
+  assert_int_equal(fcntl(end, F_SETFL, 0), 0);
+  assert_int_equal(pthread_create(&reader, NULL, drain, &end), 0);
+  write_on_threads(path);
+  close(keeps_open);
+  pthread_join(reader, (void **)&text);
+  close(end);
+  assert_all_lines(text);
   free(text);
 }
 
-/* What tests run as another program. */
-static int act(const char *action, const char *path) {
-  if (strcmp(action, "--live") == 0) {
-    send_life(open_log(":", path));
-    return 0;
+/* Each write to such a pipe is a packet. */
+static void write_packets(void *data) {
+  int ends[2], packets = 0;
+  char packet[4096];
+  (void)data;
+  assert_int_equal(pipe2(ends, O_DIRECT | O_NONBLOCK), 0);
+  dup2(ends[1], STDERR_FILENO);
+  crd_link *log = open_log("line:", "-");
+  for (int i = 0; i < 300; i++) {
+    send_minor(log);
+    for (ssize_t length; (length = read(ends[0], packet, sizeof packet)) > 0; packets++)
+      assert_int_equal(packet[length - 1], '\n');
   }
-  atexit(collect_at_exit);
-  log_at_exit = open_log(":", path);
-  return 0;
+  close_log(log);
+  close(ends[0]);
+  close(ends[1]);
+  assert_int_equal(packets, 1 + 300);
 }
 
-int main(int argc, char **argv) {
+static void a_line_is_one_write(void **state) {
+  (void)state;
+  free(errors_of(write_packets, NULL));
+}
+
+static pthread_barrier_t all_ready;
+
+static void *live_with_others(void *path) {
+  pthread_barrier_wait(&all_ready);
+  close_log(open_log("json:", path));
+  return NULL;
+}
+
+/* Whoever comes first empties the file, however close the others are. */
+static void heaps_of_threads_empty_it_once(void **state) {
+  enum { THREADS = 4, ROUNDS = 200 };
+  (void)state;
+  pthread_barrier_init(&all_ready, NULL, THREADS);
+  for (int round = 0; round < ROUNDS; round++) {
+    pthread_t threads[THREADS];
+    char path[300];
+    snprintf(path, sizeof path, "%s", fresh_name(".log"));
+    write_old(path);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, live_with_others, path), 0);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    char *text = must_read(path);
+    assert_one_log(text);
+    assert_int_equal(count_of(text, "\"event\":\"cradle-log\""), THREADS);
+    free(text);
+  }
+  pthread_barrier_destroy(&all_ready);
+}
+
+#define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, make_files, remove_folder)
+
+int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(nothing_asked_for_is_no_log),
-      cmocka_unit_test(an_unwritable_path_is_told_once),
-      cmocka_unit_test(a_log_that_cannot_be_opened_leaves_no_pages),
-      cmocka_unit_test(a_missing_name_is_told),
-      cmocka_unit_test(a_prefix_of_nothing_is_told),
-      cmocka_unit_test(a_long_word_is_told_in_part),
-      cmocka_unit_test(a_full_disk_stops_the_log_only),
-      cmocka_unit_test(without_memory_there_is_no_log),
-      cmocka_unit_test(a_reader_that_goes_away_stops_the_log_only),
-      cmocka_unit_test(a_log_that_stopped_touches_no_other_file),
-      cmocka_unit_test(a_limit_on_files_stops_the_log_only),
-      cmocka_unit_test(a_signal_that_waited_stays),
-      cmocka_unit_test(d_is_the_process),
-      cmocka_unit_test(an_old_log_is_replaced),
-      cmocka_unit_test(an_old_log_that_cannot_be_emptied_is_appended_to),
-      cmocka_unit_test(heaps_of_a_process_share_the_file),
-      cmocka_unit_test(a_file_that_another_process_writes_is_kept),
-      cmocka_unit_test(standard_error_is_neither_emptied_nor_locked),
-      cmocka_unit_test(opening_a_log_keeps_errno),
-      cmocka_unit_test(a_child_keeps_no_lock),
-      cmocka_unit_test(a_child_does_not_give_back_its_parents_lock),
-      cmocka_unit_test(long_logs_are_whole),
-      cmocka_unit_test(a_note_longer_than_the_buffer_is_whole),
-      cmocka_unit_test(a_closed_standard_error_is_not_the_log),
-      cmocka_unit_test(a_child_writes_nothing_twice),
-      cmocka_unit_test(a_child_that_only_exits_writes_nothing),
-      cmocka_unit_test(a_child_gets_its_own_file_with_d),
-      cmocka_unit_test(a_child_frees_the_name_of_its_parents_file),
-      cmocka_unit_test(a_child_has_its_own_label_on_standard_error),
-      cmocka_unit_test(forks_are_noticed_on_an_old_kernel),
-      cmocka_unit_test(a_terminal_is_written_at_each_section),
-      cmocka_unit_test(the_head_tells_the_time_of_day),
-      cmocka_unit_test(a_normal_end_writes_the_rest),
-      cmocka_unit_test(a_normal_end_writes_each_log_once),
-      cmocka_unit_test(a_child_does_not_wait_for_a_thread_that_it_has_not),
-      cmocka_unit_test(threads_wait_for_each_other),
-      cmocka_unit_test(what_comes_after_the_end_is_written_too),
+      FOLDER_TEST(a_new_file_has_the_usual_mode),
+      FOLDER_TEST(a_file_keeps_its_mode),
+      FOLDER_TEST(a_link_stays_and_its_file_is_written),
+      FOLDER_TEST(a_link_to_no_file_makes_it),
+      FOLDER_TEST(a_pipe_is_written),
+      FOLDER_TEST(a_device_is_written),
+      FOLDER_TEST(what_cannot_be_written_is_an_error),
+      FOLDER_TEST(a_pipe_that_nobody_reads_is_told),
+      FOLDER_TEST(a_pipe_that_is_read_is_written_by_all),
+      FOLDER_TEST(a_dump_leaves_links_and_modes),
+      FOLDER_TEST(an_unwritable_path_is_told_once),
+      FOLDER_TEST(a_log_that_cannot_be_opened_leaves_no_memory),
+      FOLDER_TEST(opening_a_log_keeps_errno),
+      FOLDER_TEST(a_full_disk_stops_the_log_only),
+      FOLDER_TEST(a_log_that_stopped_touches_no_other_file),
+      FOLDER_TEST(a_limit_on_files_stops_the_log_only),
+      FOLDER_TEST(a_signal_that_waited_stays),
+      FOLDER_TEST(d_is_the_process),
+      FOLDER_TEST(heaps_of_a_process_share_the_file),
+      FOLDER_TEST(an_old_log_that_cannot_be_emptied_is_appended_to),
+      FOLDER_TEST(long_logs_are_whole),
+      FOLDER_TEST(a_note_longer_than_the_buffer_is_whole),
+      FOLDER_TEST(threads_share_a_file),
+      FOLDER_TEST(threads_share_standard_error),
+      FOLDER_TEST(threads_share_a_pipe),
+      FOLDER_TEST(a_line_is_one_write),
+      FOLDER_TEST(heaps_of_threads_empty_it_once),
   };
-  atexit(end_with_yields); /* before the logs', so that it runs after them */
-  if (argc == 3) return act(argv[1], argv[2]);
-  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+  return cmocka_run_group_tests(tests, NULL, NULL);
 }

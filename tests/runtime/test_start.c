@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 /* --- standard error --- */
@@ -208,6 +207,17 @@ static void be_refused_once(void) {
   assert_null(cradle_heap_new_from_environment(&options, NULL));
 }
 
+/* Refused after the first events. */
+static void be_refused_late_once(void) {
+  static const cradle_hardware no_pool = {.page_bytes = 4096};
+  cradle_options options;
+  cradle_options_init(&options);
+  options.hardware = &no_pool;
+  options.hugepages_nursery = CRADLE_HUGEPAGES_HUGETLB_STRICT;
+  options.listener = (cradle_listener){count_event, NULL};
+  assert_null(cradle_heap_new_from_environment(&options, NULL));
+}
+
 static int open_files(void) {
   int count = 0;
   for (int fd = 0; fd < 256; fd++) count += fcntl(fd, F_GETFD) >= 0;
@@ -281,6 +291,8 @@ static void a_heap_that_is_refused_does_so_too(void **state) {
   events = 0;
   assert_all_is_given_back(":", be_refused_once);
   assert_int_equal(events, 0);
+  assert_all_is_given_back(":", be_refused_late_once);
+  assert_true(events > 0);
 }
 
 /* --- what a stress run says --- */
@@ -356,8 +368,29 @@ static void notes_of_no_instrument_are_not_reported(void **state) {
   assert_int_equal(events, 2);
 }
 
+/* Whoever asked for it in the environment need not have a listener. */
+CRADLE_UNCHECKED_COLLECTION static void a_stress_run_that_moved_nothing_is_told(void **state) {
+  cradle_options options;
+  (void)state;
+  cradle_options_init(&options);
+  options.types = fixture_types;
+  options.type_count = T_COUNT;
+  setenv("CRADLE_STRESS", "1", 1);
+  catch_errors();
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, NULL);
+  unsetenv("CRADLE_STRESS");
+  assert_non_null(heap);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  for (int i = 0; i < 10; i++) (void)cradle_new(m, T_PAIR, sizeof(pair));
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  assert_string_equal(caught_errors(),
+                      "cradle: stress: nothing moved, so that the run proves nothing (CRADLE_STRESS)\n");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_stress_run_that_moved_nothing_is_told), /* first, because other heaps would report it */
       cmocka_unit_test(a_line_is_reported_once),
       cmocka_unit_test(a_line_that_is_not_remembered_is_written_again),
       cmocka_unit_test(a_heaps_lock_is_left_to_the_process_that_holds_it),

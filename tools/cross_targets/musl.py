@@ -5,7 +5,7 @@ from .target import HANDFUL, Target
 # The unit tests whose results depend on the C library: files, formatted text, the environment, signals, threads, forks, stacks, and
 # its own use of memory.
 ASK_LIBC = ("backtrace", "closed", "corruption", "dump", "environment", "faults", "fork", "hardware", "histogram", "inspect",
-            "limits", "log", "log_files", "log_forms", "log_lines", "memory", "misuse", "more_rights", "no_room", "out_file",
+            "limits", "log", "log_files", "log_forks", "memory", "misuse", "more_rights", "no_room",
             "out_of_memory", "outgrow", "pages", "pages-faults", "profile_text", "show", "start", "starved", "state", "statistics", "words")
 
 

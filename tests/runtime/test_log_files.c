@@ -1,5 +1,5 @@
 /* The files that the runtime writes at paths its user chose: an existing file, link or device stays what it is, and
- * opening never blocks. What can go wrong with a log's file, and what the threads of a process write into one at once. */
+ * opening never blocks. Also tests what can go wrong with a log's file, and threads that write one at once. */
 #include "runtime/platform/files.h"
 #include "tests/runtime/log_fixture.h"
 #include "tests/support/allocated.h"

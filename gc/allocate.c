@@ -46,7 +46,7 @@ static CRADLE_COLD void must_register(cradle_heap *heap, uint32_t type, const ch
 }
 
 static const crd_type *check_type(cradle_heap *heap, uint32_t type, const char *what) {
-  if (CRADLE_UNLIKELY(type >= heap->space.types.count || heap->space.types.types[type].size == 0))
+  if (CRADLE_UNLIKELY(!type_table_has(&heap->space.types, type) || heap->space.types.types[type].size == 0))
     unknown_type(heap, type, what);
   return &heap->space.types.types[type];
 }

@@ -27,6 +27,9 @@
 #define REMEMBERED_MAX_BYTES ((size_t)64 << 20)
 #define RECORDED_MAX_BYTES ((size_t)32 << 20)
 #define MARK_STACK_MAX_BYTES ((size_t)64 << 20)
+/* The type table and the two stacks that stores fill are in one reservation. */
+#define STORED_MAX_BYTES (REMEMBERED_MAX_BYTES + RECORDED_MAX_BYTES)
+#define TABLES_MAX_BYTES (TYPES_MAX_BYTES + STORED_MAX_BYTES)
 /* A heap that collects nothing has its nursery halved while the system refuses, down to this. */
 #define NURSERY_HALVED_MIN_BYTES ((size_t)1 << 20)
 
@@ -65,15 +68,15 @@ static void join_parts(cradle_heap *heap) {
 
 /* The type table, with its size classes. The descriptor is sound. false: memory was refused. */
 static bool add_type(cradle_heap *heap, const cradle_type *type) {
-  ASSERT(heap->space.types.count < heap->space.types.capacity || !heap->space.old.marked_beside,
-         "[marker.7] the type table grows in a round");
   crd_type *entry = crd_type_table_add(&heap->space.types, type, heap->space.plain_encoding);
   if (entry == NULL) return false;
   entry->user = heap->options.user;
-  if (entry->size == 0 || entry->items != CRADLE_ITEMS_NONE || entry->size > SMALL_MAX_BYTES) return true;
-  entry->size_class = (uint8_t)old_class_of(&heap->space.old, entry->size);
-  entry->class_bytes = heap->space.old.classes.of[entry->size_class].bytes;
-  ASSERT(entry->class_bytes >= entry->size, "[type.4] objects of a type do not fit their size class");
+  if (entry->size != 0 && entry->items == CRADLE_ITEMS_NONE && entry->size <= SMALL_MAX_BYTES) {
+    entry->size_class = (uint8_t)old_class_of(&heap->space.old, entry->size);
+    entry->class_bytes = heap->space.old.classes.of[entry->size_class].bytes;
+    ASSERT(entry->class_bytes >= entry->size, "[type.4] objects of a type do not fit their size class");
+  }
+  type_table_publish(&heap->space.types);
   return true;
 }
 
@@ -99,10 +102,12 @@ static bool init_memory(cradle_heap *heap, cradle_error *error) {
   if (!crd_old_init(&heap->space.old, &heap->options, &heap->hardware) ||
       (heap->options.quarantine != 0 && !crd_closed_init(&heap->space.old.arenas, page)))
     return fail_init(heap, error, "address space for the old generation", CRADLE_RESERVE_MIN_BYTES);
-  if (!crd_word_stack_init(&heap->young.remembered, REMEMBERED_MAX_BYTES, page, "cradle remembered set") ||
-      !crd_word_stack_init(&heap->young.recorded, RECORDED_MAX_BYTES, page, "cradle recorded slots") ||
+  crd_word_stack *types = &heap->space.types.room, *remembered = &heap->young.remembered;
+  if (!crd_word_stack_init(types, TABLES_MAX_BYTES, page, "cradle types and remembered set") ||
       !crd_word_stack_init(&heap->marking.mark_stack, MARK_STACK_MAX_BYTES, page, "cradle mark stack"))
     return fail_init(heap, error, "address space for the collector's stacks", page);
+  crd_word_stack_divide(types, remembered, STORED_MAX_BYTES, TABLES_MAX_BYTES, page);
+  crd_word_stack_divide(remembered, &heap->young.recorded, RECORDED_MAX_BYTES, STORED_MAX_BYTES, page);
   /* Without any room on the stack, marking would look at the whole heap for each object. So its first pages are
    * committed before they are needed. */
   return crd_word_stack_grow(&heap->marking.mark_stack) || fail_init(heap, error, "memory for the mark stack", page);
@@ -231,11 +236,10 @@ static void destroy(cradle_heap *heap) {
   crd_ids_fini(&heap->tables.ids);
   crd_nursery_fini(&heap->young);
   crd_word_stack_fini(&heap->marking.mark_stack);
-  crd_word_stack_fini(&heap->young.recorded);
-  crd_word_stack_fini(&heap->young.remembered);
   crd_closed_fini(&heap->space.old.arenas);
   crd_old_fini(&heap->space.old);
-  crd_type_table_fini(&heap->space.types);
+  if (heap->young.recorded.end != NULL) heap->space.types.room.end = heap->young.recorded.end;
+  crd_word_stack_fini(&heap->space.types.room);
   free(heap->roots.globals);
   crd_address_map_fini(&heap->roots.global_of);
   crd_sampling_fini(&heap->sampling);
@@ -295,7 +299,6 @@ uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
   if (fault != NULL) crd_misuse(heap, "%s: type %u (%s): %s", what, id, crd_show_name(type->name).buffer, fault);
   /* The new type may need lists of registered objects that do not exist yet. */
   crd_registry_close(&heap->space);
-  if (heap->space.types.count == heap->space.types.capacity) (void)crd_marker_stop(&heap->marking); /* [marker.7] */
   if (add_type(heap, type)) return id;
   ASSERT(heap->space.types.count == id, "[type.3] a type that was not added has an id");
   crd_out_of_room(&heap->space, what, "type");

@@ -100,7 +100,7 @@ static crd_type_words type_words(const crd_text *text) {
 
 crd_type_words crd_name_type(const crd_space *space, uint32_t type) {
   crd_text text = {.length = 0};
-  const char *name = type < space->types.count ? space->types.services[type].name : NULL;
+  const char *name = type_table_name(&space->types, type);
   crd_text_format(&text, name == NULL ? "type %u" : "type %u (%s)", type,
                   name == NULL ? NULL : crd_show_name(name).buffer);
   return type_words(&text);

@@ -28,6 +28,14 @@ void crd_word_stack_fini(crd_word_stack *stack) {
   *stack = (crd_word_stack){NULL, NULL, NULL, NULL};
 }
 
+void crd_word_stack_divide(crd_word_stack *stack, crd_word_stack *upper, size_t part, size_t of, size_t page_bytes) {
+  ASSERT(stack->limit == stack->base, "[word_stack.1] a stack is divided that has memory");
+  size_t pages = (size_t)((char *)stack->end - (char *)stack->base) / page_bytes;
+  cradle_word *from = stack->end - pages * part / of * page_bytes / sizeof *from;
+  *upper = (crd_word_stack){from, from, from, stack->end};
+  stack->end = from;
+}
+
 /* Doubling makes the number of system calls small. The last step takes what is left of the addresses. */
 bool crd_word_stack_grow(crd_word_stack *stack) {
   ASSERT(stack->base <= stack->limit && stack->limit <= stack->end, "[word_stack.1] more is committed than reserved");

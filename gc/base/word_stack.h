@@ -17,6 +17,9 @@ typedef struct crd_word_stack {
  * page (gc/platform/limits.h). Commits nothing. false: no address space. */
 bool crd_word_stack_init(crd_word_stack *stack, size_t size, size_t page_bytes, const char *name);
 void crd_word_stack_fini(crd_word_stack *stack);
+/* Puts another stack into the same reservation, which saves system calls: of `of` parts of the addresses it gets the
+ * upper `part`. Nothing is committed yet. Before the lower stack ends, it gets the upper one's end back. */
+void crd_word_stack_divide(crd_word_stack *stack, crd_word_stack *upper, size_t part, size_t of, size_t page_bytes);
 /* Commits as much again as is committed. false: the end is reached or memory was refused; nothing changed. */
 bool crd_word_stack_grow(crd_word_stack *stack);
 /* Drops the pages above the top and keeps them committed: a stack that was full once would otherwise stay resident. */

@@ -342,7 +342,7 @@ void crd_registry_distribute_rest(crd_death *death) {
 #define ENTRY_OF_PAIR 2
 
 const cradle_word *crd_stored_item(const crd_space *space, const cradle_word *holder, const cradle_word *word) {
-  cradle_items kind = (cradle_items)space_services_of(space, holder[0])->items;
+  cradle_items kind = (cradle_items)space_type(space, holder[0])->weak_items;
   if (kind == CRADLE_ITEMS_NONE) return NULL;
   const crd_type *type = space_type(space, holder[0]);
   size_t words = kind == CRADLE_ITEMS_EPHEMERONS ? 2 : 1;
@@ -357,14 +357,14 @@ bool crd_stored_record(crd_services *services, const cradle_word *holder, const 
                        uint32_t *left) {
   crd_word_stack *items = &services->items;
   const crd_space *space = services->space;
-  const crd_type_services *of_type = space_services_of(space, holder[0]);
-  bool pairs = of_type->items == CRADLE_ITEMS_EPHEMERONS, watches = pairs && services->marking->major.watching;
+  const crd_type *type = space_type(space, holder[0]);
+  bool pairs = type->weak_items == CRADLE_ITEMS_EPHEMERONS, watches = pairs && services->marking->major.watching;
   if (crd_stored_item(space, holder, words) == NULL) return false;
   for (size_t i = 0; i < count; i++) {
-    uintptr_t address = space_address_in(space, of_type->values, words[i]);
+    uintptr_t address = space_address_in(space, type->weak_values, words[i]);
     if (!watches && (address == 0 || !space_holds_young(space, address))) continue;
     cradle_word entry =
-        slot_entry(crd_stored_item(space, holder, &words[i]), of_type->values) | (pairs ? ENTRY_OF_PAIR : 0);
+        slot_entry(crd_stored_item(space, holder, &words[i]), type->weak_values) | (pairs ? ENTRY_OF_PAIR : 0);
     if (!word_stack_is_empty(items) && items->top[-1] == entry) continue; /* the other word of the pair */
     if (*left == 0 || !room_for(services, items, 1) || !word_stack_push(items, entry)) return false;
     --*left;

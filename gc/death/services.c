@@ -11,14 +11,14 @@
 static void destroy(crd_services *services, const cradle_word *from, const cradle_word *end) {
   crd_state before = crd_state_enter(services->space->report, HEAP_DESTROYING);
   for (; from < end; from++) {
-    cradle_destructor_function destructor = space_services_of(services->space, *object_at(*from))->destructor;
+    cradle_destructor_function destructor = space_type(services->space, *object_at(*from))->destructor;
     if (destructor != NULL) destructor(services->space->options->user, object_at(*from));
   }
   crd_state_leave(services->space->report, before);
 }
 
 static uint64_t size_of(crd_services *services, cradle_word *object) {
-  cradle_external_size_function external_size = space_services_of(services->space, object[0])->external_size;
+  cradle_external_size_function external_size = space_type(services->space, object[0])->external_size;
   if (external_size == NULL) return 0;
   crd_state before = crd_state_enter(services->space->report, HEAP_DESTROYING);
   uint64_t bytes = external_size(services->space->options->user, object);

@@ -122,10 +122,6 @@ void crd_destructors_fini(crd_services *services);
 /* How much of marking->external_bytes the services count. */
 uint64_t crd_destructors_owned_bytes(const crd_services *services);
 
-static inline const crd_type_services *space_services_of(const crd_space *space, uint64_t header) {
-  return &space->types.services[header_type(header)];
-}
-
 /* --- what a collection knows --- */
 
 /* Where an object is now, or 0 if it was not reached yet. Objects that the collection does not judge count as
@@ -182,19 +178,20 @@ static inline cradle_word death_settle(const crd_death *death, uintptr_t place) 
 
 /* How many items the holder has, if they are of the kind, CRADLE_ITEMS_WEAK or CRADLE_ITEMS_EPHEMERONS; 0 otherwise. */
 static inline uint64_t service_length(const crd_space *space, const cradle_word *holder, cradle_items kind) {
-  return space_services_of(space, holder[0])->items == kind ? type_length(space_type(space, holder[0]), holder) : 0;
+  const crd_type *type = space_type(space, holder[0]);
+  return type->weak_items == kind ? type_length(type, holder) : 0;
 }
 
 /* Visits the holder's weak slots, or one word of each of its pairs (0: the key, 1: the value); of its items only
  * [first, last). */
 CRD_ALWAYS_INLINE void service_visit(const crd_space *space, cradle_word *holder, cradle_items kind, unsigned word,
                                      uint64_t first, uint64_t last, crd_slot_function visit, void *context) {
-  const crd_type_services *services = space_services_of(space, holder[0]);
-  uint64_t bitmap = kind == CRADLE_ITEMS_WEAK ? services->weak : services->ephemerons;
-  for (; bitmap != 0; bitmap &= bitmap - 1) visit(context, services->values, holder + __builtin_ctzll(bitmap) + word);
+  const crd_type *type = space_type(space, holder[0]);
+  uint64_t bitmap = kind == CRADLE_ITEMS_WEAK ? type->weak : type->ephemerons;
+  for (; bitmap != 0; bitmap &= bitmap - 1) visit(context, type->weak_values, holder + __builtin_ctzll(bitmap) + word);
   uint64_t step = kind == CRADLE_ITEMS_WEAK ? 1 : 2;
-  cradle_word *items = holder + space_type(space, holder[0])->size / 8;
-  for (uint64_t i = first; i < last; i++) visit(context, services->values, items + step * i + word);
+  cradle_word *items = holder + type->size / 8;
+  for (uint64_t i = first; i < last; i++) visit(context, type->weak_values, items + step * i + word);
 }
 
 CRD_ALWAYS_INLINE void service_visit_all(const crd_space *space, cradle_word *holder, cradle_items kind, unsigned word,

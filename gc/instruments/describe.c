@@ -12,11 +12,11 @@
 
 /* Objects in the nursery and prebuilt ones have no page entry: their place is as large as they are. */
 cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *object) {
-  ASSERT(header_type(object[0]) < heap->space.types.count, "what is described is no object");
+  ASSERT(type_table_has(&heap->space.types, header_type(object[0])), "what is described is no object");
   const crd_type *type = space_type(&heap->space, object[0]);
   uintptr_t address = address_of(object);
   cradle_object_info info = {.object = memory_at(address),
-                             .type_name = heap->space.types.services[header_type(object[0])].name,
+                             .type_name = type->name,
                              .bytes = type_object_bytes(type, object),
                              .type = header_type(object[0]),
                              .is_young = space_is_young(&heap->space, address)};
@@ -65,7 +65,7 @@ static void describe_old(const cradle_heap *heap, uintptr_t address, cradle_addr
   const crd_arena *arena = arenas_of(&old->arenas, place);
   const cradle_word *object = object_at(place);
   if (!(arena->allocated[arena_bit_word(place)] & arena_bit_mask(place)) || old_is_unfilled(old, span, place)) return;
-  if (header_type(object[0]) >= heap->space.types.count) return;
+  if (!type_table_has(&heap->space.types, header_type(object[0]))) return;
   if (header_is_forwarded(object[0]) && !space_has_open(&heap->space, object)) return;
   cradle_object_info found = crd_object_info(heap, object);
   if (address - place >= found.bytes) return;
@@ -135,7 +135,7 @@ const char *crd_reference_fault(const cradle_heap *heap, uintptr_t address, bool
 /* what: such as "object"; how: such as "died in". */
 static void add_stale(crd_text *text, const cradle_heap *heap, const crd_quarantined *was, const char *what,
                       const char *how, uintptr_t address) {
-  const char *name = was->type < heap->space.types.count ? heap->space.types.services[was->type].name : NULL;
+  const char *name = type_table_name(&heap->space.types, was->type);
   ASSERT(address_of(was->object) <= address, "an address lies before the object that it is said to be in");
   if (name != NULL)
     crd_text_format(text, "stale reference to a %s", crd_show_name(name).buffer);

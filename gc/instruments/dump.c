@@ -142,7 +142,7 @@ static cradle_walk_result dump(dump_context *context) {
   crd_state before = crd_state_enter(&context->heap->report, HEAP_WALKING);
   put(context, &context->header, sizeof context->header);
   for (uint32_t i = 0; i < context->heap->space.types.count; i++)
-    put_name(context, DUMP_TYPES, i, context->heap->space.types.services[i].name);
+    put_name(context, DUMP_TYPES, i, context->heap->space.types.types[i].name);
   cradle_walk_result result = crd_walk(context->heap, &context->walker);
   end_object(context);
   flush(context, &context->roots);

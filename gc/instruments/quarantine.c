@@ -39,7 +39,7 @@ static const cradle_word *object_now(const crd_space *space, const cradle_word *
     if (!crd_old_is_object(&space->old, copy)) return NULL; /* poison, say */
     now = object_at(copy);
   }
-  return header_type(now[0]) < space->types.count ? now : NULL;
+  return type_table_has(&space->types, header_type(now[0])) ? now : NULL;
 }
 
 /* Notes where the objects in [from, to) start, by going from one to the next. In between there may be words that belong

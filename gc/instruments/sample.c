@@ -86,7 +86,7 @@ void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_
   sampling->point = address_of(mutator->free) + distance;
   if (points != 0) {
     cradle_sample sample = {.object = object,
-                            .type_name = type < space->types.count ? space->types.services[type].name : NULL,
+                            .type_name = type_table_name(&space->types, type),
                             .bytes = bytes,
                             .weight_bytes = points * sampling->interval,
                             .type = type,

@@ -22,7 +22,7 @@ static cradle_items kind_of(const crd_type_table *table, const cradle_word *obje
     if (word < 64 && (type->references >> word & 1)) return CRADLE_ITEMS_REFERENCES;
     return word < 64 && (type->values >> word & 1) ? CRADLE_ITEMS_VALUES : CRADLE_ITEMS_BYTES;
   }
-  if (type->items == CRADLE_ITEMS_STRUCTURES) return crd_type_item_word(table, object, slot);
+  if (type->items == CRADLE_ITEMS_STRUCTURES) return crd_type_item_word(type, object, slot);
   bool is_slot = type->items == CRADLE_ITEMS_REFERENCES || type->items == CRADLE_ITEMS_VALUES;
   return is_slot ? (cradle_items)type->items : CRADLE_ITEMS_BYTES;
 }
@@ -32,7 +32,8 @@ static void check_object(cradle_heap *heap, const char *what, const void *object
   if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
   const char *fault = crd_reference_fault(heap, address_of(object), false);
   if (CRADLE_UNLIKELY(fault != NULL)) crd_misuse(heap, "%s: the object %p: %s", what, object, fault);
-  if (cradle_type_of(object) >= heap->space.types.count) slots_misuse(heap, what, ": no object, but ", object);
+  if (!type_table_has(&heap->space.types, cradle_type_of(object)))
+    slots_misuse(heap, what, ": no object, but ", object);
 }
 
 /* Whether no collection would ever find the reference: it leads into the heap, and it is stored into memory that is

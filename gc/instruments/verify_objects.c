@@ -16,7 +16,7 @@
 /* Whether a word can be a header. flags: those that an object at that place may have [header.2]. A large array has both
  * of its type's flags, and keeps them when it becomes shorter [heap.3]. */
 static bool is_possible_header(const cradle_heap *heap, cradle_word header, uint64_t flags) {
-  if (header_type(header) >= heap->space.types.count || (header_flags(header) & ~flags) != 0) return false;
+  if (!type_table_has(&heap->space.types, header_type(header)) || (header_flags(header) & ~flags) != 0) return false;
   const crd_type *type = space_type(&heap->space, header);
   if (header_is_weak(header) && !(type->registers & REGISTERED_WEAKLY)) return false;
   uint64_t of_array = header_array_flags(type_old_flags(type, SIZE_MAX));

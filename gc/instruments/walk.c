@@ -45,7 +45,7 @@ static inline void walk_slot(void *data, bool value, cradle_word *slot) {
 static void walk_object(void *data, cradle_word *object) {
   crd_walker *walker = data;
   if (walker->stopped || space_has_open(&walker->heap->space, object)) return;
-  ASSERT(header_type(object[0]) < walker->heap->space.types.count && !header_is_forwarded(object[0]),
+  ASSERT(type_table_has(&walker->heap->space.types, header_type(object[0])) && !header_is_forwarded(object[0]),
          "[header.1] a walk comes to what is no object");
   if (walker->object != NULL) {
     cradle_object_info info = crd_object_info(walker->heap, object);

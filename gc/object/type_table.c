@@ -1,10 +1,6 @@
 #include "gc/object/type_table.h"
 
-#include <stdlib.h>
-
 #include <cradle/finalizer.h>
-
-#include "gc/base/grow.h"
 
 /* Of the fixed part of an object: its size fits the table's 32 bits. */
 #define FIXED_MAX_BYTES ((size_t)1 << 30)
@@ -85,65 +81,59 @@ const char *crd_type_fault(const cradle_type *type) {
   return fault != NULL ? fault : items_fault(type);
 }
 
-/* The three arrays share one capacity; the last that grows sets it. */
-static bool reserve(crd_type_table *table) {
-  if (table->count >= CRADLE_TYPE_ID_END) return false;
-  uint32_t capacity = table->capacity, of_services = capacity;
-  return GROW(table->types, table->count, capacity) && GROW(table->services, table->count, of_services) &&
-         GROW(table->item_slots, table->count, table->capacity);
+/* The next entry, or NULL. */
+static crd_type *next_entry(crd_type_table *table) {
+  const cradle_word *end = table->room.base + (table->count + 1) * (sizeof(crd_type) / sizeof *end);
+  if (table->count >= CRADLE_TYPE_ID_END || (end > table->room.limit && !crd_word_stack_grow(&table->room)))
+    return NULL;
+  if (table->types == NULL) table->types = (crd_type *)table->room.base;
+  return &table->types[table->count];
 }
 
-static void set_services(crd_type *entry, crd_type_services *services, const cradle_type *type, bool plain_encoding) {
-  *services = (crd_type_services){.weak = type->weak,
-                                  .ephemerons = type->ephemerons,
-                                  .values = type->weak_values && !plain_encoding,
-                                  .destructor = type->destructor,
-                                  .external_size = type->external_size,
-                                  .name = type->name};
+static void set_services(crd_type *entry, const cradle_type *type) {
   /* Tracing must not keep the objects of weak items and pairs alive: for it these items are bytes. */
   if (type->items >= CRADLE_ITEMS_WEAK) {
-    services->items = (uint8_t)type->items;
+    entry->weak_items = (uint8_t)type->items;
     entry->items = CRADLE_ITEMS_BYTES;
   }
-  if (type->weak != 0 || services->items == CRADLE_ITEMS_WEAK) entry->registers |= 1 << REGISTERED_WEAK;
-  if (type->ephemerons != 0 || services->items == CRADLE_ITEMS_EPHEMERONS)
+  if (type->weak != 0 || entry->weak_items == CRADLE_ITEMS_WEAK) entry->registers |= 1 << REGISTERED_WEAK;
+  if (type->ephemerons != 0 || entry->weak_items == CRADLE_ITEMS_EPHEMERONS)
     entry->registers |= 1 << REGISTERED_EPHEMERON;
   if (type->finalizer != 0) entry->registers |= 1 << REGISTERED_FINALIZER;
   if (type->destructor != NULL || type->external_size != NULL) entry->registers |= 1 << REGISTERED_DESTRUCTOR;
 }
 
 /* What tracing needs of items [type.2], [type.5]. */
-static crd_item_slots item_slots_of(const crd_type *entry, const cradle_type *type, bool plain_encoding) {
-  if (type->items != CRADLE_ITEMS_STRUCTURES) return (crd_item_slots){.words = 1, .alike = (cradle_items)entry->items};
+static void set_item_slots(crd_type *entry, const cradle_type *type, bool plain_encoding) {
+  entry->item_words = 1;
+  entry->item_alike = entry->items;
+  if (type->items != CRADLE_ITEMS_STRUCTURES) return;
   uint64_t folded = plain_encoding ? type->item_values : 0;
-  crd_item_slots slots = {.references = type->item_references | folded,
-                          .values = type->item_values & ~folded,
-                          .words = type->item_size / 8,
-                          .alike = CRADLE_ITEMS_NONE};
+  entry->item_references = type->item_references | folded;
+  entry->item_values = type->item_values & ~folded;
+  entry->item_words = type->item_size / 8;
+  entry->item_alike = CRADLE_ITEMS_NONE;
   /* A bitmap says nothing of words beyond 64, which are bytes. */
-  if (slots.words > 64) return slots;
-  if (slots.references == item_words(type)) slots.alike = CRADLE_ITEMS_REFERENCES;
-  if (slots.values == item_words(type)) slots.alike = CRADLE_ITEMS_VALUES;
-  return slots;
+  if (entry->item_words > 64) return;
+  if (entry->item_references == item_words(type)) entry->item_alike = CRADLE_ITEMS_REFERENCES;
+  if (entry->item_values == item_words(type)) entry->item_alike = CRADLE_ITEMS_VALUES;
 }
 
 /* How stores into large old arrays of the type are remembered: slot by slot if their items are slots, and fixed slots
  * are of the same kind. Weak slots and those of a trace callback have no record of their own. */
-static uint8_t recording_of(const crd_type *entry, const crd_item_slots *slots) {
+static uint8_t recording_of(const crd_type *entry) {
   if (entry->trace != NULL || (entry->registers & REGISTERED_WEAKLY)) return RECORDING_OBJECT;
-  if (slots->alike == CRADLE_ITEMS_REFERENCES && entry->values == 0) return RECORDING_REFERENCES;
-  if (slots->alike == CRADLE_ITEMS_VALUES && entry->references == 0) return RECORDING_VALUES;
+  if (entry->item_alike == CRADLE_ITEMS_REFERENCES && entry->values == 0) return RECORDING_REFERENCES;
+  if (entry->item_alike == CRADLE_ITEMS_VALUES && entry->references == 0) return RECORDING_VALUES;
   bool only_items = entry->references == 0 && entry->values == 0 && entry->items == CRADLE_ITEMS_STRUCTURES;
-  return slots->alike == CRADLE_ITEMS_NONE && only_items ? RECORDING_STRUCTURES : RECORDING_OBJECT;
+  return entry->item_alike == CRADLE_ITEMS_NONE && only_items ? RECORDING_STRUCTURES : RECORDING_OBJECT;
 }
 
 crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding) {
   ASSERT(crd_type_is_unused(type) || crd_type_fault(type) == NULL,
          "[type.1] a type is added whose descriptor is not sound");
-  if (!reserve(table)) return NULL;
-  crd_type_services *services = &table->services[table->count];
-  crd_item_slots *slots = &table->item_slots[table->count];
-  crd_type *entry = &table->types[table->count++];
+  crd_type *entry = next_entry(table);
+  if (entry == NULL) return NULL;
   *entry = (crd_type){.references = type->references,
                       .values = type->values,
                       .size = (uint32_t)type->size,
@@ -151,7 +141,13 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
                       .length_offset = type->length_offset,
                       .items = (uint8_t)type->items,
                       .queue = (uint8_t)type->finalizer,
-                      .trace = type->trace};
+                      .trace = type->trace,
+                      .weak_values = type->weak_values && !plain_encoding,
+                      .weak = type->weak,
+                      .ephemerons = type->ephemerons,
+                      .destructor = type->destructor,
+                      .external_size = type->external_size,
+                      .name = type->name};
   if (plain_encoding) {
     /* The verifier must still know that such a slot may hold a tagged word. */
     entry->folded = entry->values != 0 || entry->items == CRADLE_ITEMS_VALUES || type->item_values != 0;
@@ -159,8 +155,8 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
     entry->values = 0;
     if (entry->items == CRADLE_ITEMS_VALUES) entry->items = CRADLE_ITEMS_REFERENCES;
   }
-  set_services(entry, services, type, plain_encoding);
-  *slots = item_slots_of(entry, type, plain_encoding);
+  set_services(entry, type);
+  set_item_slots(entry, type, plain_encoding);
   /* Rounded once, so that an allocation need not. With items, size is where they begin. */
   if (entry->items == CRADLE_ITEMS_NONE && type->size != 0)
     entry->size = type->size > CRADLE_OBJECT_MIN_BYTES ? (uint32_t)align_up(type->size, 8) : CRADLE_OBJECT_MIN_BYTES;
@@ -171,29 +167,19 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
   entry->sole = sole ? entry->references | entry->values : 0;
   entry->sole_values = entry->values != 0;
   entry->has_slots = !fixed || (entry->references | entry->values) != 0;
-  entry->recording = recording_of(entry, slots);
+  entry->recording = recording_of(entry);
   return entry;
 }
 
-cradle_items crd_type_item_word(const crd_type_table *table, const cradle_word *object, const cradle_word *word) {
-  const crd_item_slots *slots = type_item_slots(table, object);
-  const cradle_word *items = type_items(&table->types[header_type(object[0])], object);
+cradle_items crd_type_item_word(const crd_type *type, const cradle_word *object, const cradle_word *word) {
+  const cradle_word *items = type_items(type, object);
   ASSERT(word >= items, "a word before the items is taken for one of them");
-  uint64_t at = (uint64_t)(word - items) % slots->words;
+  uint64_t at = (uint64_t)(word - items) % type->item_words;
   if (at >= 64) return CRADLE_ITEMS_BYTES;
-  if (slots->references >> at & 1) return CRADLE_ITEMS_REFERENCES;
-  return slots->values >> at & 1 ? CRADLE_ITEMS_VALUES : CRADLE_ITEMS_BYTES;
+  if (type->item_references >> at & 1) return CRADLE_ITEMS_REFERENCES;
+  return type->item_values >> at & 1 ? CRADLE_ITEMS_VALUES : CRADLE_ITEMS_BYTES;
 }
 
-uint64_t crd_type_item_slot_count(const crd_type_table *table, const cradle_word *object) {
-  const crd_item_slots *slots = type_item_slots(table, object);
-  unsigned count = count_bits(slots->references | slots->values);
-  return type_length(&table->types[header_type(object[0])], object) * count;
-}
-
-void crd_type_table_fini(crd_type_table *table) {
-  free(table->types);
-  free(table->services);
-  free(table->item_slots);
-  *table = (crd_type_table){0};
+uint64_t crd_type_item_slot_count(const crd_type *type, const cradle_word *object) {
+  return type_length(type, object) * count_bits(type->item_references | type->item_values);
 }

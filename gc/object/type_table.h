@@ -4,7 +4,8 @@
  *   [type.1] Every entry was checked when it was added: slots lie inside the size, the items' layout is possible.
  *   [type.2] With the plain encoding, value slots are folded into reference slots, so that the collector has one kind.
  *            The same in items that are structures.
- *   [type.3] Entries never change or go; the array may move when it grows, and only then.
+ *   [type.3] Entries never change, go or move: the table grows in place, and other threads may read it meanwhile. An
+ *            entry is complete before the count says that it is there.
  *   [type.4] The size class of a small fixed-size type holds its objects.
  *   [type.5] An item that is a structure has a slot, is whole words long, and its slots lie inside it.
  */
@@ -12,6 +13,7 @@
 #define CRADLE_GC_OBJECT_TYPE_TABLE_H
 
 #include "gc/base/bits.h"
+#include "gc/base/word_stack.h"
 #include "gc/object/header.h"
 
 /* The lists of objects with services (gc/death/registry.h). */
@@ -24,6 +26,7 @@ enum { REGISTERED_WEAK, REGISTERED_EPHEMERON, REGISTERED_FINALIZER, REGISTERED_D
 /* Above this size, stores into arrays with no slots but their items are recorded slot by slot. */
 #define SLOTS_MIN_BYTES ((size_t)LIMIT(1024, 64))
 
+/* The first half is what allocation and tracing need of every object, in one line of the cache. */
 typedef struct crd_type {
   uint64_t references, values; /* bitmaps of words */
   uint64_t sole;               /* the slots, if all of them are fixed ones and of one sort; else 0 */
@@ -41,43 +44,51 @@ typedef struct crd_type {
   uint8_t recording;    /* RECORDING_...: how stores into its large old arrays are remembered */
   cradle_trace_function trace;
   void *user; /* options.user, for trace */
-} crd_type;
-
-_Static_assert(sizeof(crd_type) == 64, "a line, so that an index is a shift");
-
-/* What only the services and messages need. Tracing takes weak items for bytes. */
-typedef struct crd_type_services {
+  /* The slots of an item, if items are slots or structures [type.5]. */
+  uint64_t item_references, item_values; /* bitmaps of its words */
+  uint32_t item_words;                   /* its length */
+  uint8_t item_alike;                    /* what every word is, CRADLE_ITEMS_REFERENCES or _VALUES; or another number */
+  /* What only the services and messages need. Tracing takes weak items for bytes. */
+  uint8_t weak_items;        /* CRADLE_ITEMS_WEAK, CRADLE_ITEMS_EPHEMERONS, or NONE */
+  bool weak_values;          /* weak slots and pairs hold values in the encoding */
   uint64_t weak, ephemerons; /* bitmaps of words */
-  uint8_t items;             /* CRADLE_ITEMS_WEAK, CRADLE_ITEMS_EPHEMERONS, or NONE */
-  bool values;               /* these words hold values in the encoding */
   cradle_destructor_function destructor;
   cradle_external_size_function external_size;
   const char *name;
-} crd_type_services;
+} crd_type;
 
-/* The slots of an item, if items are slots or structures [type.5]. */
-typedef struct crd_item_slots {
-  uint64_t references, values; /* bitmaps of its words */
-  uint32_t words;              /* its length */
-  cradle_items alike;          /* what every word is, CRADLE_ITEMS_REFERENCES or _VALUES; or another number */
-} crd_item_slots;
+_Static_assert(offsetof(crd_type, item_references) == 64 && sizeof(crd_type) == 128,
+               "two lines, so that an index is a shift");
+
+/* For the addresses of the most types that there can be. */
+#define TYPES_MAX_BYTES (CRADLE_TYPE_ID_END * sizeof(crd_type))
 
 typedef struct crd_type_table {
-  crd_type *types;
-  crd_type_services *services; /* one for each type */
-  crd_item_slots *item_slots;  /* one for each type */
-  uint32_t count, capacity;
-  unsigned registers; /* the registers fields of all types together */
+  crd_type *types;     /* the memory of room */
+  uint32_t count;      /* atomic [type.3] */
+  unsigned registers;  /* the registers fields of all types together */
+  crd_word_stack room; /* the owner's, who makes and ends it; its top is not used */
 } crd_type_table;
 
 /* Whether a row of a table of types is empty, all zero except for padding: its number is not used. */
 bool crd_type_is_unused(const cradle_type *type);
 /* NULL if the descriptor is sound; otherwise what is wrong with it, beginning with the field. */
 const char *crd_type_fault(const cradle_type *type);
-/* Adds a sound descriptor, or an unused row, whose size stays 0. The caller sets its size class (gc/types.c). NULL
- * when memory runs out. */
+/* Begins the next entry, of a sound descriptor, or of an unused row, whose size stays 0. The caller completes it with
+ * user and size class, and publishes it. NULL: memory or ids ran out. */
 crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding);
-void crd_type_table_fini(crd_type_table *table);
+/* Publishes the entry that was begun. */
+static inline void type_table_publish(crd_type_table *table) {
+  __atomic_store_n(&table->count, table->count + 1, __ATOMIC_RELEASE);
+}
+/* Whether a number is that of a type, which may be an unused one. The number may be any. */
+static inline bool type_table_has(const crd_type_table *table, uint64_t type) {
+  return type < __atomic_load_n(&table->count, __ATOMIC_ACQUIRE);
+}
+/* NULL: the type has no name, or there is no such type. */
+static inline const char *type_table_name(const crd_type_table *table, uint32_t type) {
+  return type_table_has(table, type) ? table->types[type].name : NULL;
+}
 
 /* Bytes of a variable-size object with length items, rounded to 8; 0 if they overflow. */
 static inline size_t type_array_bytes(const crd_type *type, uint64_t length) {
@@ -104,15 +115,10 @@ static inline size_t type_object_bytes(const crd_type *type, const cradle_word *
   return type->items == CRADLE_ITEMS_NONE ? type->size : type_array_bytes(type, type_length(type, object));
 }
 
-static inline const crd_item_slots *type_item_slots(const crd_type_table *table, const cradle_word *object) {
-  ASSERT(table->types[header_type(object[0])].items >= CRADLE_ITEMS_REFERENCES, "items that have no slots");
-  return &table->item_slots[header_type(object[0])];
-}
-
 /* What a word among the items of an object is: CRADLE_ITEMS_REFERENCES, CRADLE_ITEMS_VALUES, or CRADLE_ITEMS_BYTES. */
-cradle_items crd_type_item_word(const crd_type_table *table, const cradle_word *object, const cradle_word *word);
+cradle_items crd_type_item_word(const crd_type *type, const cradle_word *object, const cradle_word *word);
 /* How many slots the items of an object have together. */
-uint64_t crd_type_item_slot_count(const crd_type_table *table, const cradle_word *object);
+uint64_t crd_type_item_slot_count(const crd_type *type, const cradle_word *object);
 
 /* The flags that an object of so many bytes gets when it becomes old. */
 static inline uint64_t type_old_flags(const crd_type *type, size_t bytes) {

@@ -33,16 +33,16 @@ CRD_ALWAYS_INLINE void visit_bits(cradle_word *words, uint64_t bitmap, bool valu
 CRD_ALWAYS_INLINE void visit_items(const crd_type_table *types, cradle_word *object, uint64_t first, uint64_t last,
                                    crd_slot_function visit, void *context) {
   const crd_type *type = &types->types[header_type(object[0])];
-  const crd_item_slots *slots = type_item_slots(types, object);
   ASSERT(first <= last && last <= type_length(type, object), "items beyond an array's end are visited");
-  cradle_word *item = type_items(type, object) + first * slots->words, *end = item + (last - first) * slots->words;
-  if (slots->alike == CRADLE_ITEMS_REFERENCES || slots->alike == CRADLE_ITEMS_VALUES) {
-    visit_words(item, end, slots->alike == CRADLE_ITEMS_VALUES, visit, context);
+  cradle_word *item = type_items(type, object) + first * type->item_words;
+  cradle_word *end = item + (last - first) * type->item_words;
+  if (type->item_alike == CRADLE_ITEMS_REFERENCES || type->item_alike == CRADLE_ITEMS_VALUES) {
+    visit_words(item, end, type->item_alike == CRADLE_ITEMS_VALUES, visit, context);
   } else {
-    ASSERT((slots->references | slots->values) != 0, "[type.5] structures without a slot");
-    for (; item < end; item += slots->words) {
-      visit_bits(item, slots->references, false, visit, context);
-      visit_bits(item, slots->values, true, visit, context);
+    ASSERT((type->item_references | type->item_values) != 0, "[type.5] structures without a slot");
+    for (; item < end; item += type->item_words) {
+      visit_bits(item, type->item_references, false, visit, context);
+      visit_bits(item, type->item_values, true, visit, context);
     }
   }
 }

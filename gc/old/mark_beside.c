@@ -34,7 +34,6 @@ void crd_mark_beside(crd_marking *marking) {
   context.random = marking->space->options->stress_period != 0 ? &marker->random : NULL;
   context.countdown = next_countdown(&context);
   if (context.countdown > 0) (void)mark_drain(&context, &calls, MARK_BESIDE);
-  ASSERT(marking->space->types.types == context.types, "[marker.7] the type table moved in a round");
   marker->stack = stack;
   marker->aside = aside;
   marker->overflowed = overflowed;

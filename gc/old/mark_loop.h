@@ -209,21 +209,17 @@ CRD_ALWAYS_INLINE uint64_t piece_end(mark_context *context, const crd_type *type
 /* The last slot first, as in mark_trace. */
 CRD_ALWAYS_INLINE void mark_items(mark_context *context, const crd_type *type, cradle_word *object, uint64_t first,
                                   mark_mode mode) {
-  static const crd_item_slots single = {.words = 1};
-  bool structures = type->items == CRADLE_ITEMS_STRUCTURES;
-  const crd_item_slots *slots = structures ? &context->space->types.item_slots[type - context->types] : &single;
-  uint64_t last = piece_end(context, type, object, first, slots->words, mode);
-  cradle_word *items = type_items(type, object), *from = items + first * slots->words,
-              *to = items + last * slots->words;
-  cradle_items alike = structures ? slots->alike : (cradle_items)type->items;
-  if (CRADLE_LIKELY(alike == CRADLE_ITEMS_REFERENCES)) {
+  uint64_t last = piece_end(context, type, object, first, type->item_words, mode);
+  cradle_word *items = type_items(type, object), *from = items + first * type->item_words,
+              *to = items + last * type->item_words;
+  if (CRADLE_LIKELY(type->item_alike == CRADLE_ITEMS_REFERENCES)) {
     mark_words(context, from, to, false, mode);
-  } else if (alike == CRADLE_ITEMS_VALUES) {
+  } else if (type->item_alike == CRADLE_ITEMS_VALUES) {
     mark_words(context, from, to, true, mode);
   } else {
-    for (; to > from; to -= slots->words) {
-      mark_bits(context, to - slots->words, slots->values, true, mode);
-      mark_bits(context, to - slots->words, slots->references, false, mode);
+    for (; to > from; to -= type->item_words) {
+      mark_bits(context, to - type->item_words, type->item_values, true, mode);
+      mark_bits(context, to - type->item_words, type->item_references, false, mode);
     }
   }
 }

@@ -37,8 +37,6 @@
  *              refer to them [span.7], or have no allocation bit until the round is over [span.8].
  *   [marker.6] Objects that need the program or the order of death (trace callbacks, weak slots, ephemerons, watched
  *              objects) are marked and put aside. The mutator traces them in its next increment.
- *   [marker.7] Tables that a round reads do not move in it: adding a type that makes the type table grow stops the
- *              round.
  *
  * docs/design/second-core.md gives the reasons, and shows that each access is ordered strongly enough.
  */

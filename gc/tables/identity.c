@@ -27,7 +27,7 @@ uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object) {
   crd_tables *tables = mutator_of(mutator)->tables;
   cradle_word *header = object;
   ASSERT(!header_has_hash(*header), "the object has its hash already");
-  ASSERT(header_type(*header) < tables->space->types.count, "the identity hash of what is no object");
+  ASSERT(type_table_has(&tables->space->types, header_type(*header)), "the identity hash of what is no object");
   uint32_t hash;
   do hash = mix((uint32_t)++tables->ids.hashes & CRADLE_HASH_MASK);
   while (hash == 0);

@@ -64,7 +64,7 @@ const char *crd_prebuilt_fault(const crd_tables *tables, const cradle_word *obje
   if (space_is_young(tables->space, address) || arenas_contain(&tables->space->old.arenas, address))
     return "the object lies in the heap";
   if (prebuilt_is(&tables->prebuilts, object)) return "the object is registered already";
-  if (object[0] >= tables->space->types.count)
+  if (!type_table_has(&tables->space->types, object[0]))
     return "the header is not just a type id of the heap (or the object is registered with another heap)";
   if (space_type(tables->space, object[0])->registers != 0)
     return "the type has weak slots, ephemerons, a finalizer, a destructor or an external size, which only objects of "

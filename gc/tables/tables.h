@@ -28,7 +28,7 @@ CRD_ALWAYS_INLINE void visit_prebuilts(crd_tables *tables, uint32_t first, uint3
                                        void *context) {
   for (uint32_t i = first; i < last; i++) {
     cradle_word *object = tables->prebuilts.of[i].object;
-    ASSERT(header_type(object[0]) < tables->space->types.count, "a prebuilt object's header was overwritten");
+    ASSERT(type_table_has(&tables->space->types, header_type(object[0])), "a prebuilt object's header was overwritten");
     visit_object(&tables->space->types, object, visit, context);
   }
 }

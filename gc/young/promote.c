@@ -272,13 +272,11 @@ CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradl
 }
 
 static CRADLE_NOINLINE void trace_structures(crd_minor *context, const crd_type *type, cradle_word *object) {
-  const crd_type_table *types = &context->young->space->types;
-  const crd_item_slots *slots = type_item_slots(types, object);
   uint64_t length = type_length(type, object);
-  if (slots->alike == CRADLE_ITEMS_VALUES)
-    trace_values(context, type_items(type, object), type_items(type, object) + length * slots->words);
+  if (type->item_alike == CRADLE_ITEMS_VALUES)
+    trace_values(context, type_items(type, object), type_items(type, object) + length * type->item_words);
   else
-    visit_items(types, object, 0, length, promote_slot, context);
+    visit_items(&context->young->space->types, object, 0, length, promote_slot, context);
 }
 
 void crd_promote_from(crd_minor *context, cradle_word *object) {

@@ -35,7 +35,7 @@ void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
 static CRADLE_NOINLINE uint32_t recorded_most(const crd_young *young, const cradle_word *array) {
   const crd_type *type = space_type(young->space, *array);
   uint64_t slots = type_object_bytes(type, array) / 8;
-  if (type->items == CRADLE_ITEMS_STRUCTURES) slots = crd_type_item_slot_count(&young->space->types, array);
+  if (type->items == CRADLE_ITEMS_STRUCTURES) slots = crd_type_item_slot_count(type, array);
   return (uint32_t)(slots / RECORDED_SHARE);
 }
 
@@ -103,7 +103,7 @@ CRD_ALWAYS_INLINE bool record_words(crd_young *young, const cradle_word *array, 
   bool few = structures || count <= *most || (!marking && count > SCANNED_MAX_BYTES / 8);
   for (size_t i = 0; i < count; i++) {
     if (structures) {
-      cradle_items kind = crd_type_item_word(&young->space->types, array, &words[i]);
+      cradle_items kind = crd_type_item_word(space_type(young->space, *array), array, &words[i]);
       if (kind == CRADLE_ITEMS_BYTES) continue;
       value = kind == CRADLE_ITEMS_VALUES;
     }
@@ -128,7 +128,7 @@ static CRADLE_NOINLINE bool record_items(crd_young *young, const cradle_word *ho
   /* The slot of a trace callback may lie outside of the object. */
   if (page->state < PAGE_LARGE || at >= (uint64_t)page->pages * PAGE_BYTES) return false;
   if (count == 1 && young->marking->major.phase != MAJOR_MARKING) {
-    bool values = young->space->types.services[header_type(*holder)].values;
+    bool values = space_type(young->space, *holder)->weak_values;
     if (!space_holds_young(young->space, space_address_in(young->space, values, words[0]))) return true;
   }
   return young->space->death->record(young->space->services, holder, words, count, may_record(young, holder));

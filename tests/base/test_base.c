@@ -383,6 +383,31 @@ static void a_word_stack_that_ends_gives_its_addresses_back(void **state) {
   assert_false(word_stack_push(&stack, 7));
 }
 
+static void divided_word_stacks_share_a_reservation(void **state) {
+  (void)state;
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), words = page / sizeof(cradle_word);
+  for (size_t pages = 1; pages <= 20; pages++) {
+    crd_word_stack lower = {NULL, NULL, NULL, NULL}, upper;
+    assert_true(crd_word_stack_init(&lower, pages * page, page, "test"));
+    cradle_word *base = lower.base, *end = lower.end;
+    crd_word_stack_divide(&lower, &upper, 3, 7, page);
+    assert_true(word_stack_is_sound(&lower) && word_stack_is_sound(&upper));
+    assert_ptr_equal(lower.base, base);
+    assert_ptr_equal(lower.end, upper.base);
+    assert_ptr_equal(upper.end, end);
+    assert_int_equal(upper.end - upper.base, pages * 3 / 7 * words);
+    size_t count = 0;
+    while (word_stack_push(&lower, 1)) count++;
+    while (word_stack_push(&upper, 2)) count++;
+    assert_int_equal(count, pages * words);
+    for (const cradle_word *word = base; word < end; word++) assert_int_equal(*word, word < lower.end ? 1 : 2);
+    lower.end = upper.end;
+    crd_word_stack_fini(&lower);
+    assert_ptr_equal(crd_pages_reserve(pages * page, page, base), base);
+    assert_true(crd_pages_unreserve(base, pages * page));
+  }
+}
+
 static void a_word_stack_grows_to_its_end_and_says_so(void **state) {
   (void)state;
   crd_word_stack stack = {NULL, NULL, NULL, NULL};
@@ -516,6 +541,7 @@ int main(void) {
       cmocka_unit_test(the_order_of_a_word_stack_is_checked),
       cmocka_unit_test(a_word_stack_without_address_space_is_refused),
       cmocka_unit_test(a_word_stack_that_ends_gives_its_addresses_back),
+      cmocka_unit_test(divided_word_stacks_share_a_reservation),
       cmocka_unit_test(a_word_stack_grows_to_its_end_and_says_so),
       cmocka_unit_test(what_a_word_stack_held_is_dropped),
       cmocka_unit_test(a_word_stack_takes_what_the_address_space_has),

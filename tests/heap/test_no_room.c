@@ -14,6 +14,7 @@ static size_t next; /* of these */
 static void grant(int reallocs, int callocs) {
   granted_reallocs = reallocs;
   granted_callocs = callocs;
+  granted_commits = reallocs;
 }
 
 static bool returns; /* the handler does; otherwise it lands */
@@ -88,6 +89,10 @@ static const cradle_type plain = {.name = "plain", .size = 16};
 static bool add_type(void) {
   return cradle_type_add(f.heap, &plain) != CRADLE_TYPE_ID_END;
 }
+static void fill_types(void) {
+  const crd_type_table *types = &f.heap->space.types;
+  while ((const void *)&types->types[types->count] < (const void *)types->room.limit) (void)add_type();
+}
 static bool make_set(void) {
   cradle_weak_set *made = cradle_weak_set_new(f.m, NULL, NULL);
   cradle_weak_set_free(made);
@@ -138,6 +143,7 @@ CRADLE_UNCHECKED_COLLECTION static void begin_row(size_t i, void **state) {
   open_heap(state);
   object = (void *)(uintptr_t)*cradle_peek(f.m, 0);
   set = rows[i].call == add_to_set ? cradle_weak_set_new(f.m, NULL, NULL) : NULL;
+  if (rows[i].call == add_type) fill_types();
   for (int used = 0; set != NULL && used < 48; used++) cradle_weak_set_add(set, 7, object); /* fills the set */
 }
 
@@ -200,6 +206,7 @@ CRADLE_UNCHECKED_COLLECTION static void without_a_mutator(void **state) {
   open_heap(state);
   cradle_pop(f.m);
   cradle_mutator_free(f.m);
+  fill_types();
   handed.mutator = (cradle_mutator *)&handed;
   assert_int_equal(call_until_refused(add_type), 2);
   assert_null(handed.mutator);

@@ -172,9 +172,9 @@ class Words:
 Type = collections.namedtuple("Type", "number name fixed in_item size items item_size length_offset has_trace")
 
 
-def slots_of(entry):
+def slots_of(entry, part=""):
     """(word, whether it holds a value) for each slot in two bitmaps."""
-    maps = ((int(entry["references"]), False), (int(entry["values"]), True))
+    maps = ((int(entry[part + "references"]), False), (int(entry[part + "values"]), True))
     return [(bit, is_value) for bit in range(64) for bitmap, is_value in maps if bitmap >> bit & 1]
 
 
@@ -184,14 +184,14 @@ class Heap:
         self.inside = Internals(value)
         self.word_at = Words().at
         table = value["space"]["types"]
-        self.types = [self.read_type(i, table["types"][i], table["item_slots"][i], table["services"][i]) for i in range(int(table["count"]))]
+        self.types = [self.read_type(i, table["types"][i]) for i in range(int(table["count"]))]
         self.pairs, self.tag_set, self.payload_mask = self.inside.encoding()
 
     @staticmethod
-    def read_type(number, entry, item_slots, services):
-        name = name_at(int(services["name"])) if int(services["name"]) else f"type {number}"
+    def read_type(number, entry):
+        name = name_at(int(entry["name"])) if int(entry["name"]) else f"type {number}"
         numbers = (int(entry[field]) for field in ("size", "items", "item_size", "length_offset"))
-        return Type(number, name, slots_of(entry), slots_of(item_slots), *numbers, int(entry["trace"]) != 0)
+        return Type(number, name, slots_of(entry), slots_of(entry, "item_"), *numbers, int(entry["trace"]) != 0)
 
     def referent(self, value):
         """The address that a value holds, or None."""

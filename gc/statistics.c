@@ -19,7 +19,7 @@ static size_t table_bytes(const crd_tables *tables) {
   const crd_pins *pins = &tables->pins;
   const crd_prebuilts *prebuilts = &tables->prebuilts;
   size_t places = ids->by_address.capacity + pins->by_address.capacity + prebuilts->by_address.capacity;
-  return tables->handles.capacity * sizeof *tables->handles.entries + ids->capacity * sizeof *ids->entries +
+  return tables->handles.capacity * sizeof(crd_handle_entry) + ids->capacity * sizeof *ids->entries +
          pins->capacity * sizeof *pins->pins + prebuilts->capacity * sizeof *prebuilts->of +
          places * sizeof *ids->by_address.entries;
 }

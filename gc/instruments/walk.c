@@ -111,8 +111,10 @@ void crd_walk_roots(cradle_heap *heap, crd_root_at *at, crd_slot_function visit,
   at->index = 0;
   (void)visit_callback_roots(&heap->roots, visit, context);
   at->holder = CRADLE_HOLDER_HANDLE;
-  for (at->index = 0; at->index < handles->used; at->index++)
-    if (handle_is_open(&handles->entries[at->index])) visit(context, false, &handles->entries[at->index].word);
+  for (at->index = 0; at->index < handles->used; at->index++) {
+    crd_handle_entry *entry = handle_entry(handles, (uint32_t)at->index);
+    if (handle_is_open(entry)) visit(context, false, &entry->word);
+  }
   at->holder = CRADLE_HOLDER_OBJECT;
 }
 

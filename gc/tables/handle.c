@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "gc/base/grow.h"
 #include "gc/old/marking.h"
 #include "gc/tables/tables.h"
 
@@ -10,12 +9,12 @@
 #define HANDLE_LAST_GENERATION (UINT32_MAX - 1)
 
 void crd_handles_fini(crd_handles *handles) {
-  free(handles->entries);
+  for (unsigned block = 0; block < HANDLE_BLOCKS && handles->blocks[block] != NULL; block++)
+    free(handles->blocks[block]);
 }
 
 /* An old object is marked, if marking goes on: the cursor may have passed the entry. */
-static void point(crd_tables *tables, uint32_t index, void *object) {
-  crd_handle_entry *entry = &tables->handles.entries[index];
+static void point(crd_tables *tables, crd_handle_entry *entry, uint32_t index, void *object) {
   ASSERT(handle_is_open(entry), "[handle.1] a free entry is given a reference");
   entry->word = address_of(object);
   if (space_holds_young(tables->space, entry->word)) {
@@ -27,8 +26,7 @@ static void point(crd_tables *tables, uint32_t index, void *object) {
   }
 }
 
-static void list_free(crd_handles *handles, uint32_t index) {
-  crd_handle_entry *entry = &handles->entries[index];
+static void list_free(crd_handles *handles, crd_handle_entry *entry, uint32_t index) {
   ASSERT(!handle_is_open(entry) && entry->word == 0, "[handle.3] an open entry is listed as free");
   ASSERT(handles->free != index + 1, "[handle.3] an entry is listed as free twice");
   entry->link = HANDLE_UNLISTED;
@@ -44,46 +42,54 @@ static void reclaim_young(crd_handles *handles) {
   for (uint32_t *link = &handles->young; *link != 0;) {
     ASSERT(*link <= handles->used, "[handle.2] the young list leads out of the table");
     uint32_t index = *link - 1;
-    crd_handle_entry *entry = &handles->entries[index];
+    crd_handle_entry *entry = handle_entry(handles, index);
     if (handle_is_open(entry)) {
       link = &entry->link;
     } else {
       *link = entry->link;
-      list_free(handles, index);
+      list_free(handles, entry, index);
     }
   }
 }
 
-/* HANDLE_UNLISTED: memory was refused. */
-static uint32_t open_entry(crd_tables *tables, void *object) {
-  crd_handles *handles = &tables->handles;
+/* Makes room for one more entry. false: memory was refused, or there are as many entries as there can be. */
+static bool grow(crd_handles *handles) {
+  if (handles->used < handles->capacity) return true;
+  unsigned block = handle_block(handles->capacity);
+  if (block >= HANDLE_BLOCKS) return false;
+  handles->blocks[block] = calloc((size_t)HANDLE_BLOCK_FIRST << block, sizeof(crd_handle_entry));
+  if (handles->blocks[block] == NULL) return false;
+  handles->capacity += HANDLE_BLOCK_FIRST << block;
+  return true;
+}
+
+/* An entry that is in no list, a free one or the first behind `used`; or NULL: memory was refused. */
+static crd_handle_entry *take_entry(crd_handles *handles, uint32_t *index) {
   if (handles->free == 0 && handles->used == handles->capacity) reclaim_young(handles);
-  uint32_t index = handles->free - 1;
-  if (handles->free != 0) {
-    handles->free = handles->entries[index].link;
-    handles->entries[index].link = HANDLE_UNLISTED;
+  bool is_free = handles->free != 0;
+  if (!is_free && !grow(handles)) return NULL;
+  *index = is_free ? handles->free - 1 : handles->used;
+  crd_handle_entry *entry = handle_entry(handles, *index);
+  if (is_free) {
+    handles->free = entry->link;
   } else {
-    if (!GROW(handles->entries, handles->used, handles->capacity)) return HANDLE_UNLISTED;
     ASSERT(handles->marked_at <= handles->used, "[handle.4] marking is beyond the last entry");
     /* A cursor at the end passes the new entry, or a program that opens handles could keep marking from finishing. */
     if (handles->marked_at == handles->used) handles->marked_at++;
-    index = handles->used++;
-    handles->entries[index] = (crd_handle_entry){0, 0, HANDLE_UNLISTED};
   }
-  handles->entries[index].generation++;
-  point(tables, index, object);
-  return index;
+  entry->link = HANDLE_UNLISTED;
+  return entry;
 }
 
 cradle_word *crd_handles_next_young(crd_handles *handles) {
   while (handles->young != 0) {
     ASSERT(handles->young <= handles->used, "[handle.2] the young list leads out of the table");
     uint32_t index = handles->young - 1;
-    crd_handle_entry *entry = &handles->entries[index];
+    crd_handle_entry *entry = handle_entry(handles, index);
     handles->young = entry->link;
     entry->link = HANDLE_UNLISTED;
     if (handle_is_open(entry)) return &entry->word;
-    list_free(handles, index);
+    list_free(handles, entry, index);
   }
   return NULL;
 }
@@ -92,58 +98,59 @@ cradle_word *crd_handles_next_young(crd_handles *handles) {
 static CRADLE_COLD _Noreturn void handle_misuse(cradle_mutator *mutator, const char *what, cradle_handle handle) {
   const crd_handles *handles = &mutator_of(mutator)->tables->handles;
   uint32_t index = (uint32_t)handle.number, generation = (uint32_t)(handle.number >> 32);
-  bool was_open = index < handles->used && (generation & 1) && generation < handles->entries[index].generation;
+  bool was_open = index < handles->used && (generation & 1) && generation < handle_entry(handles, index)->generation;
   if (handle.number == 0)
     crd_misuse(mutator->heap, "%s: the handle is 0: it was never set, or cradle_handle_new failed", what);
   crd_misuse(mutator->heap, "%s: the handle %#llx%s", what, (unsigned long long)handle.number,
              was_open ? " was freed" : " is not a handle of this heap");
 }
 
-static inline uint32_t check_handle(cradle_mutator *mutator, const char *what, cradle_handle handle) {
-  const crd_handles *handles = &mutator_of(mutator)->tables->handles;
-  uint32_t index = (uint32_t)handle.number;
+static inline crd_handle_entry *check_handle(cradle_mutator *mutator, const char *what, cradle_handle handle) {
   crd_mutator_check_thread(mutator, what);
-  if (CRADLE_UNLIKELY(index >= handles->used || handles->entries[index].generation != handle.number >> 32 ||
-                      !handle_is_open(&handles->entries[index])))
-    handle_misuse(mutator, what, handle);
-  return index;
+  crd_handle_entry *entry = handle_find(&mutator_of(mutator)->tables->handles, handle);
+  if (CRADLE_UNLIKELY(entry == NULL)) handle_misuse(mutator, what, handle);
+  return entry;
 }
 
 cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object) {
   crd_mutator_check_thread(mutator, "cradle_handle_new");
   crd_tables *tables = mutator_of(mutator)->tables;
-  uint32_t index = open_entry(tables, object);
-  if (CRADLE_UNLIKELY(index == HANDLE_UNLISTED)) {
+  uint32_t index;
+  crd_handle_entry *entry = take_entry(&tables->handles, &index);
+  if (CRADLE_UNLIKELY(entry == NULL)) {
     crd_out_of_room(tables->space, "cradle_handle_new", "handle");
     return (cradle_handle){0};
   }
+  entry->generation++;
+  point(tables, entry, index, object);
+  if (index == tables->handles.used) __atomic_store_n(&tables->handles.used, index + 1, __ATOMIC_RELEASE);
   tables->handles.open_count++;
-  return (cradle_handle){(uint64_t)tables->handles.entries[index].generation << 32 | index};
+  return (cradle_handle){(uint64_t)entry->generation << 32 | index};
 }
 
 void *cradle_handle_get(cradle_mutator *mutator, cradle_handle handle) {
-  uint32_t index = check_handle(mutator, "cradle_handle_get", handle);
-  return object_at(mutator_of(mutator)->tables->handles.entries[index].word);
+  return object_at(check_handle(mutator, "cradle_handle_get", handle)->word);
 }
 
 void cradle_handle_set(cradle_mutator *mutator, cradle_handle handle, void *object) {
-  point(mutator_of(mutator)->tables, check_handle(mutator, "cradle_handle_set", handle), object);
+  crd_handle_entry *entry = check_handle(mutator, "cradle_handle_set", handle);
+  point(mutator_of(mutator)->tables, entry, (uint32_t)handle.number, object);
 }
 
 void cradle_handle_free(cradle_mutator *mutator, cradle_handle handle) {
   crd_handles *handles = &mutator_of(mutator)->tables->handles;
-  uint32_t index = check_handle(mutator, "cradle_handle_free", handle);
-  handles->entries[index].word = 0;
-  handles->entries[index].generation++;
+  crd_handle_entry *entry = check_handle(mutator, "cradle_handle_free", handle);
+  entry->word = 0;
+  entry->generation++;
   ASSERT(handles->open_count > 0, "more handles are freed than are open");
   handles->open_count--;
-  if (handles->entries[index].link == HANDLE_UNLISTED) list_free(handles, index);
+  if (entry->link == HANDLE_UNLISTED) list_free(handles, entry, (uint32_t)handle.number);
 }
 
 /* --- checks --- */
 
 static const char *check_open(const crd_tables *tables, uint32_t index) {
-  const crd_handle_entry *entry = &tables->handles.entries[index];
+  const crd_handle_entry *entry = handle_entry(&tables->handles, index);
   if (space_holds_young(tables->space, entry->word))
     return entry->link == HANDLE_UNLISTED ? "a handle of a young object is in no list [handle.2]" : NULL;
   if (index < tables->handles.marked_at && marking_lacks(tables->marking, entry->word))
@@ -162,9 +169,10 @@ const char *crd_handles_check(const crd_tables *tables, uintptr_t *at) {
   const crd_handles *handles = &tables->handles;
   uint32_t open = 0;
   for (uint32_t i = 0; i < handles->used; i++) {
-    bool is_open = handle_is_open(&handles->entries[i]);
-    const char *fault = is_open ? check_open(tables, i) : check_free(&handles->entries[i]);
-    *at = handles->entries[i].word;
+    const crd_handle_entry *entry = handle_entry(handles, i);
+    bool is_open = handle_is_open(entry);
+    const char *fault = is_open ? check_open(tables, i) : check_free(entry);
+    *at = entry->word;
     if (fault != NULL) return fault;
     open += is_open;
   }

@@ -18,11 +18,15 @@ struct crd_tables {
   crd_ids ids;
 };
 
-/* Handles, and the slots of prebuilt objects that were written to: [first, last). */
+/* Open handles, block by block, and the slots of prebuilt objects that were written to: [first, last). */
 CRD_ALWAYS_INLINE void visit_handles(crd_tables *tables, uint32_t first, uint32_t last, crd_slot_function visit,
                                      void *context) {
-  for (uint32_t i = first; i < last; i++)
-    if (handle_is_open(&tables->handles.entries[i])) visit(context, false, &tables->handles.entries[i].word);
+  for (uint32_t i = first, end; i < last; i = end) {
+    crd_handle_entry *entry = handle_entry(&tables->handles, i);
+    end = handle_block_end(i) < last ? handle_block_end(i) : last;
+    for (const crd_handle_entry *stop = entry + (end - i); entry < stop; entry++)
+      if (handle_is_open(entry)) visit(context, false, &entry->word);
+  }
 }
 CRD_ALWAYS_INLINE void visit_prebuilts(crd_tables *tables, uint32_t first, uint32_t last, crd_slot_function visit,
                                        void *context) {

@@ -182,6 +182,29 @@ static void the_function_returns_if_the_handler_does(void **state) {
   returns = false;
 }
 
+/* Memory is refused each time that the table grows, and granted the second time. */
+static void each_block_of_handles_may_be_refused(void **state) {
+  enum { COUNT = 10000 };
+  static cradle_handle opened[COUNT];
+  open_heap(state);
+  object = (void *)(uintptr_t)*cradle_peek(f.m, 0);
+  returns = true;
+  for (int i = 0; i < COUNT; i++) {
+    grant(0, 0);
+    opened[i] = cradle_handle_new(f.m, object);
+    grant(INT_MAX, INT_MAX);
+    if (opened[i].number == 0) opened[i] = cradle_handle_new(f.m, object);
+  }
+  returns = false;
+  assert_int_equal(handed.count, 8); /* 64 entries, and seven times twice as many */
+  assert_heap_sound(f.heap);
+  for (int i = 0; i < COUNT; i++) {
+    assert_ptr_equal(cradle_handle_get(f.m, opened[i]), object);
+    cradle_handle_free(f.m, opened[i]);
+  }
+  close_heap(state);
+}
+
 /* Memory for the set is there, memory for its places is not. */
 static void a_set_without_places_is_not_made(void **state) {
   open_heap(state);
@@ -237,6 +260,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_handler_is_told_which_function_and_what),
       cmocka_unit_test(the_function_returns_if_the_handler_does),
+      cmocka_unit_test(each_block_of_handles_may_be_refused),
       cmocka_unit_test(a_set_without_places_is_not_made),
       cmocka_unit_test(without_a_mutator),
       cmocka_unit_test(without_ids),

@@ -53,7 +53,7 @@ static void handles_and_weak_sets_are_named(void **state) {
   cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
   cradle_weak_set_add(set, 1, (void *)(uintptr_t)*cradle_peek(f.m, 0));
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  crd_handle_entry *entry = &f.heap->tables.handles.entries[0];
+  crd_handle_entry *entry = handle_entry(&f.heap->tables.handles, 0);
   ASSERT_BREAKS(&entry->word, entry->word + 8,
                 "stale reference into the old generation, where no object is: ", "in a handle at ");
   uint64_t word = *cradle_peek(f.m, 0);
@@ -73,7 +73,7 @@ static void after_a_fault_nothing_is_looked_up(void **state) {
   cradle_push(f.m, cradle_new_array(f.m, T_STRING, (size_t)1 << 20));
   cradle_handle handle = cradle_handle_new(f.m, (void *)(uintptr_t)*cradle_peek(f.m, 0));
   uintptr_t unused = inside_old(f.heap)->arenas.base + inside_old(f.heap)->arenas.bytes - 4096;
-  ASSERT_BREAKS(&f.heap->tables.handles.entries[0].word, unused,
+  ASSERT_BREAKS(&handle_entry(&f.heap->tables.handles, 0)->word, unused,
                 "stale reference into the old generation, where no object is: ", "in a handle at ");
   cradle_handle_free(f.m, handle);
   cradle_pop(f.m);

@@ -385,7 +385,7 @@ static void what_marking_has_passed_leads_to_what_is_marked(void **state) {
   assert_int_equal(f.heap->tables.handles.marked_at, 1);
   assert_int_equal(f.heap->tables.pins.marked_at, 1);
   assert_int_equal(f.heap->tables.prebuilts.marked_at, 1);
-  PLANT(f.heap->tables.handles.entries[0].word, ADDRESS(unmarked),
+  PLANT(handle_entry(&f.heap->tables.handles, 0)->word, ADDRESS(unmarked),
         "that marking has passed refers to an unmarked object [handle.4]");
   uint64_t *marks = &arenas_of(&inside_old(f.heap)->arenas, ADDRESS(pinned))->marks[arena_bit_word(ADDRESS(pinned))];
   prebuilt.first = NULL;
@@ -476,8 +476,8 @@ static void handles_are_compared(void **state) {
   cradle_handle_free(f.m, freed);
   crd_handles *handles = &f.heap->tables.handles;
   assert_int_equal(handles->used, 2);
-  crd_handle_entry *taken = &handles->entries[handle_is_open(&handles->entries[0]) ? 0 : 1];
-  crd_handle_entry *empty = &handles->entries[taken == handles->entries ? 1 : 0];
+  crd_handle_entry *taken = handle_entry(handles, handle_is_open(handle_entry(handles, 0)) ? 0 : 1);
+  crd_handle_entry *empty = handle_entry(handles, taken == handle_entry(handles, 0) ? 1 : 0);
   PLANT(empty->word, ADDRESS(p), "a free handle holds a reference [handle.1]");
   PLANT(empty->link, HANDLE_UNLISTED, "a free handle is in no list [handle.3]");
   PLANT(taken->link, HANDLE_UNLISTED, "a handle of a young object is in no list [handle.2]");

@@ -1,6 +1,6 @@
-/* Memory that a test grants the collector's own tables, or refuses: growing arrays, maps of addresses, weak sets and
- * the registry of services; and the addresses and memory of word stacks. tests/meson.build compiles these once more
- * with this header in front. Include it in one source of a program that is linked with them. */
+/* Memory that a test grants the collector's own tables, or refuses: growing arrays, maps of addresses, handles, weak
+ * sets and the registry of services; and the addresses and memory of word stacks. tests/meson.build compiles these once
+ * more with this header in front. Include it in one source of a program that is linked with them. */
 #ifndef TESTS_GRANTED_H
 #define TESTS_GRANTED_H
 

@@ -1,5 +1,8 @@
 /* Handles: they keep and find their objects, can be freed in any order, and a stale handle gets a message that says
  * what is wrong. */
+#include <pthread.h>
+#include <sched.h>
+
 #include "tests/support/moving.h"
 #include "tests/support/one_heap.h"
 
@@ -74,6 +77,57 @@ static void a_handle_goes_through_a_void_pointer(void **state) {
   cradle_handle handle = {(uintptr_t)user_data};
   assert_int_equal(number_of(cradle_handle_get(f.m, handle)), 7);
   cradle_handle_free(f.m, handle);
+}
+
+/* [handle.5] The addresses of entries are kept while the table grows. */
+static void an_entry_does_not_move(void **state) {
+  (void)state;
+  enum { COUNT = 20000 };
+  crd_handles *handles = &f.heap->tables.handles;
+  static cradle_handle opened[COUNT];
+  static const crd_handle_entry *at[COUNT];
+  for (uint32_t i = 0; i < COUNT; i++) {
+    assert_true(handles->used <= handles->capacity);
+    opened[i] = cradle_handle_new(f.m, NULL);
+    at[i] = handle_find(handles, opened[i]);
+    assert_non_null(at[i]);
+  }
+  for (uint32_t i = 0; i < COUNT; i++) {
+    assert_ptr_equal(handle_find(handles, opened[i]), at[i]);
+    assert_ptr_equal(handle_entry(handles, i), at[i]);
+    if (i > 0 && handle_block(i) == handle_block(i - 1)) assert_ptr_equal(at[i], at[i - 1] + 1);
+  }
+  for (uint32_t i = 0; i < COUNT; i++) cradle_handle_free(f.m, opened[i]);
+}
+
+enum { READ_COUNT = 20000 };
+
+/* The word of entries that are opened one after another, all for the same object. Returns how many were right. */
+static void *read_entries(void *data) {
+  size_t right = 0;
+  const crd_handle_entry *entry;
+  for (uint32_t i = 0; i < READ_COUNT; i++) {
+    while ((entry = handle_find(&f.heap->tables.handles, (cradle_handle){UINT64_C(1) << 32 | i})) == NULL)
+      (void)sched_yield();
+    right += entry->word == address_of(data);
+  }
+  return (void *)right;
+}
+
+/* [handle.5] */
+static void entries_are_read_while_others_are_opened(void **state) {
+  (void)state;
+  static cradle_handle opened[READ_COUNT];
+  pthread_t reader;
+  void *right;
+  void *object = cradle_pin(f.m, new_numbered(1)); /* an old one, so that the entries are in no list */
+  assert_non_null(object);
+  assert_int_equal(pthread_create(&reader, NULL, read_entries, object), 0);
+  for (size_t i = 0; i < READ_COUNT; i++) opened[i] = cradle_handle_new(f.m, object);
+  assert_int_equal(pthread_join(reader, &right), 0);
+  assert_int_equal((size_t)right, READ_COUNT);
+  for (size_t i = 0; i < READ_COUNT; i++) cradle_handle_free(f.m, opened[i]);
+  cradle_unpin(f.m, object);
 }
 
 /* Opened, freed and pointed elsewhere at random, with collections and increments of marking between, against an
@@ -181,7 +235,7 @@ static void generations_do_not_begin_again(void **state) {
   (void)state;
   cradle_handle handle = cradle_handle_new(f.m, NULL);
   cradle_handle_free(f.m, handle);
-  f.heap->tables.handles.entries[0].generation = UINT32_MAX - 3;
+  handle_entry(&f.heap->tables.handles, 0)->generation = UINT32_MAX - 3;
   handle = cradle_handle_new(f.m, NULL);
   assert_int_equal(handle.number >> 32, UINT32_MAX - 2);
   cradle_handle_free(f.m, handle);
@@ -191,13 +245,19 @@ static void generations_do_not_begin_again(void **state) {
   everything_moves(&f);
 }
 
-/* Simulates refused memory: the table believes that it is full and cannot grow. */
+/* The table believes that it is full, first with one block, then with all: an index plus 1 stays below
+ * HANDLE_UNLISTED. */
 static void without_room_there_is_no_handle(void **state) {
   (void)state;
+  crd_handles *handles = &f.heap->tables.handles;
+  uint32_t last = HANDLE_BLOCK_FIRST * ((UINT32_C(1) << HANDLE_BLOCKS) - 1);
+  assert_int_equal(handle_block(last - 1), HANDLE_BLOCKS - 1);
+  assert_int_equal(handle_block(last), HANDLE_BLOCKS);
+  assert_true(last < HANDLE_UNLISTED - 1);
   pair *p = cradle_new(f.m, T_PAIR, sizeof(pair));
-  f.heap->tables.handles.used = f.heap->tables.handles.capacity = UINT32_MAX;
+  handles->used = handles->capacity = last;
   cradle_handle handle = cradle_handle_new(f.m, p);
-  f.heap->tables.handles.used = f.heap->tables.handles.capacity = 0;
+  handles->used = handles->capacity = 0;
   assert_int_equal(handle.number, 0);
   assert_int_equal(fixture_stats(&f).handles, 0);
 }
@@ -245,15 +305,15 @@ static void the_verifier_finds_handles_that_are_wrong(void **state) {
   (void)state;
   cradle_error error;
   cradle_handle handle = cradle_handle_new(f.m, new_numbered(1));
-  uint32_t index = (uint32_t)handle.number, link = f.heap->tables.handles.entries[index].link;
-  f.heap->tables.handles.entries[index].link = HANDLE_UNLISTED;
+  uint32_t index = (uint32_t)handle.number, link = handle_entry(&f.heap->tables.handles, index)->link;
+  handle_entry(&f.heap->tables.handles, index)->link = HANDLE_UNLISTED;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "[handle.2]"));
-  f.heap->tables.handles.entries[index].link = link;
-  f.heap->tables.handles.entries[index].generation++;
+  handle_entry(&f.heap->tables.handles, index)->link = link;
+  handle_entry(&f.heap->tables.handles, index)->generation++;
   assert_false(cradle_heap_verify(f.heap, &error));
   assert_non_null(strstr(error.message, "[handle.1]"));
-  f.heap->tables.handles.entries[index].generation--;
+  handle_entry(&f.heap->tables.handles, index)->generation--;
   cradle_handle_set(f.m, handle, (char *)cradle_handle_get(f.m, handle) + 4096);
   assert_false(cradle_heap_verify(f.heap, &error));
   cradle_handle_set(f.m, handle, NULL);
@@ -263,12 +323,20 @@ static void the_verifier_finds_handles_that_are_wrong(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      WITH_FIXTURE(a_handle_holds_and_finds_its_object),      WITH_FIXTURE(a_handle_can_be_pointed_elsewhere),
-      WITH_FIXTURE(a_handle_goes_through_a_void_pointer),     WITH_FIXTURE(handles_at_random),
-      WITH_FIXTURE(a_handle_behind_where_marking_is),         WITH_FIXTURE(a_number_is_not_given_out_again),
-      WITH_FIXTURE(freed_entries_serve_without_a_collection), WITH_FIXTURE(generations_do_not_begin_again),
-      WITH_FIXTURE(without_room_there_is_no_handle),          WITH_FIXTURE(misuse_is_named),
-      WITH_FIXTURE(open_handles_at_the_heaps_end_are_told),   WITH_FIXTURE(the_verifier_finds_handles_that_are_wrong),
+      WITH_FIXTURE(a_handle_holds_and_finds_its_object),
+      WITH_FIXTURE(a_handle_can_be_pointed_elsewhere),
+      WITH_FIXTURE(a_handle_goes_through_a_void_pointer),
+      WITH_FIXTURE(handles_at_random),
+      WITH_FIXTURE(an_entry_does_not_move),
+      WITH_FIXTURE(entries_are_read_while_others_are_opened),
+      WITH_FIXTURE(a_handle_behind_where_marking_is),
+      WITH_FIXTURE(a_number_is_not_given_out_again),
+      WITH_FIXTURE(freed_entries_serve_without_a_collection),
+      WITH_FIXTURE(generations_do_not_begin_again),
+      WITH_FIXTURE(without_room_there_is_no_handle),
+      WITH_FIXTURE(misuse_is_named),
+      WITH_FIXTURE(open_handles_at_the_heaps_end_are_told),
+      WITH_FIXTURE(the_verifier_finds_handles_that_are_wrong),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

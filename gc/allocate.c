@@ -110,7 +110,8 @@ static size_t check_with(cradle_heap *heap, uint32_t type, cradle_array_layout l
 /* --- room --- */
 
 /* Returns whether a collection took place. */
-static bool serve_stress(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLLECT {
+static bool serve_stress(crd_mutator *mutator, cradle_stress place) CRADLE_MAY_COLLECT {
+  cradle_heap *heap = mutator->public.heap;
   crd_stress_demand demand = crd_stress_point(&heap->stress, place, heap->majors_disabled != 0);
   if (demand != STRESS_NOTHING) {
     uint64_t spent = heap->stress.spent_ns;
@@ -121,14 +122,15 @@ static bool serve_stress(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLL
       crd_collect(heap, CRADLE_CAUSE_STRESS);
     crd_stress_served(&heap->stress, spent);
   }
-  crd_nursery_set_top(&heap->young); /* a gap may have begun or ended */
+  crd_nursery_set_top(mutator); /* a gap may have begun or ended */
   return demand != STRESS_NOTHING;
 }
 
 /* Serves whatever lowered top: a stress mode, or a request from another thread. */
-static void serve(cradle_heap *heap, cradle_stress place) CRADLE_MAY_COLLECT {
-  if (stress_is_on(&heap->options) && serve_stress(heap, place)) return;
-  if (__atomic_load_n(&heap->young.pending_request, __ATOMIC_SEQ_CST)) crd_collect(heap, CRADLE_CAUSE_SAFEPOINT);
+static void serve(cradle_mutator *mutator, cradle_stress place) CRADLE_MAY_COLLECT {
+  crd_mutator *m = mutator_of(mutator);
+  if (stress_is_on(&mutator->heap->options) && serve_stress(m, place)) return;
+  if (__atomic_load_n(&m->pending_request, __ATOMIC_SEQ_CST)) crd_collect(mutator->heap, CRADLE_CAUSE_SAFEPOINT);
 }
 
 /* free may lie above limit: the last object may have reached into the slack behind the nursery's end. */
@@ -136,13 +138,13 @@ static inline bool fits_below(const cradle_mutator *mutator, size_t bytes, const
   return mutator->free <= limit && bytes <= (size_t)(limit - mutator->free);
 }
 
-/* Makes room in the nursery, and collects if it must. Only an empty nursery may use the slack. If even that has no
- * room, memory for the promotion reserve was refused, and the end is lowered: a full collection may raise it. */
+/* Makes room in the mutator's chunk, and collects if it must. Only an empty nursery may use the slack. If even that has
+ * no room, memory for the promotion reserve was refused, and the end is lowered: a full collection may raise it. */
 static bool make_room(cradle_mutator *mutator, size_t bytes) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   mutator->reserved_end = NULL;
-  serve(heap, CRADLE_STRESS_ALLOCATIONS);
-  if (fits_below(mutator, bytes, heap->space.nursery.end)) return true;
+  serve(mutator, CRADLE_STRESS_ALLOCATIONS);
+  if (fits_below(mutator, bytes, mutator_of(mutator)->local->end)) return true;
   crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
   if (fits_below(mutator, bytes, heap->space.nursery.slack_end)) return true;
   for (cradle_collection_kind kind = CRADLE_COLLECT_FULL; kind <= CRADLE_COLLECT_COMPACTING; kind++) {
@@ -215,7 +217,7 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
   cradle_heap *heap = mutator->heap;
   PROBE3(allocate_large, heap, type, bytes);
   mutator->reserved_end = NULL;
-  serve(heap, CRADLE_STRESS_ALLOCATIONS);
+  serve(mutator, CRADLE_STRESS_ALLOCATIONS);
   /* No collection could make room for so much. */
   if (bytes > heap->space.old.arenas.bytes) return NULL;
   heap_grows(heap, bytes);
@@ -235,7 +237,7 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
   if (!young)
     object_set_flags(object, type_old_flags(descriptor, bytes));
   else if (recorded)
-    crd_record_from_birth(&heap->young, object, bytes);
+    crd_record_from_birth(&heap->space, object, bytes);
   else if (descriptor->has_slots || descriptor->registers & REGISTERED_WEAKLY)
     heap->space.old.young_scanned_bytes += bytes;
   return object;
@@ -252,7 +254,7 @@ static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) CRADL
     object = new_outside(mutator, type, bytes, true);
   else if (make_room(mutator, bytes))
     object = bump(mutator, type, bytes);
-  crd_nursery_looked(&mutator->heap->young, object);
+  crd_nursery_looked(mutator_of(mutator), object);
   if (mutator->heap->sampling.interval != 0 && object != NULL) crd_sample_slow(mutator, object, type, bytes);
   return object;
 }
@@ -280,7 +282,7 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size) {
   ASSERT(start + bytes <= mutator->heap->space.nursery.slack_end, "[nursery.1] a reservation goes beyond the nursery");
   mutator->free = mutator->reserved_end = start + bytes;
   sanitize_handed_out(mutator->heap, start, bytes);
-  crd_nursery_looked(&mutator->heap->young, start);
+  crd_nursery_looked(mutator_of(mutator), start);
   if (mutator->heap->sampling.interval != 0) crd_sample_slow(mutator, start, CRADLE_TYPE_ID_END, bytes);
   return (cradle_reservation){start, start + bytes, mutator};
 }
@@ -375,15 +377,15 @@ void cradle_safepoint_slow(cradle_mutator *mutator) {
   crd_mutator_check(mutator, "cradle_safepoint");
   PROBE1(safepoint_slow, mutator->heap);
   mutator->reserved_end = NULL;
-  serve(mutator->heap, CRADLE_STRESS_SAFEPOINTS);
+  serve(mutator, CRADLE_STRESS_SAFEPOINTS);
   ASSERT(mutator->heap->report.state == HEAP_MUTATING, "[heap.4] a safepoint leaves something running");
-  crd_nursery_set_top(&mutator->heap->young);
+  crd_nursery_set_top(mutator_of(mutator));
 }
 
 void cradle_safepoint_request(cradle_mutator *mutator) {
   /* The flag is stored before top is lowered: crd_nursery_set_top, which may raise top at the same time, looks at
    * the flag afterwards. */
-  __atomic_store_n(&mutator->heap->young.pending_request, 1, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&mutator_of(mutator)->pending_request, 1, __ATOMIC_SEQ_CST);
   __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
 }
 

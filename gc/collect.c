@@ -70,20 +70,23 @@ static inline bool has_marker(const cradle_heap *heap) {
  * is read only a few times in a pause, because an empty minor collection is so short that each reading would show. */
 static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
   if (collection_is_off(&heap->options)) refuse(heap, cause);
-  crd_ranges_check(&heap->space); /* before the verifier, which reads the words of the ranges */
+  for (EACH_MUTATOR(mutator, &heap->space)) {
+    /* Before the verifier, which reads the words of the ranges. */
+    if (CRADLE_UNLIKELY(mutator_may_have_ranges(mutator))) crd_ranges_check(mutator);
+    /* This collection serves the requests so far. A later request causes another collection. */
+    __atomic_store_n(&mutator->pending_request, 0, __ATOMIC_SEQ_CST);
+  }
   verify_if_asked(heap, true);
   heap_grows(heap, 0);
   crd_event_pause_begins(&heap->report);
   uint64_t begin = crd_platform_now_ns();
-  /* This collection serves the requests so far. A later request causes another collection. */
-  __atomic_store_n(&heap->young.pending_request, 0, __ATOMIC_SEQ_CST);
   (void)crd_state_enter(&heap->report, HEAP_COLLECTING);
   return begin;
 }
 
 static void end_collecting(cradle_heap *heap) {
   ASSERT(heap->report.state == HEAP_COLLECTING, "[heap.4] a collection ends that did not begin");
-  ASSERT(word_stack_is_empty(&heap->young.remembered) && !heap->young.remember_all,
+  ASSERT(space_has_no_records(&heap->space) && !heap->young.remember_all,
          "[minor.2] an old object is still remembered");
   ASSERT(heap->space.old.young_large == PAGE_NONE, "a large object is still young after a minor collection");
   ASSERT(heap->marking.major.phase == MAJOR_MARKING || word_stack_is_empty(&heap->marking.mark_stack),
@@ -375,9 +378,11 @@ static void release_memory(cradle_heap *heap, cradle_collection_kind kind) {
   crd_arenas_release(&heap->space.old.arenas, heap->space.old.reserve, UINT32_MAX);
   crd_nursery_discard(&heap->young, false);
   if (kind != CRADLE_COLLECT_COMPACTING) return;
-  crd_word_stack *const stacks[] = {&heap->young.remembered, &heap->young.recorded, &heap->marking.mark_stack};
-  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
-    crd_word_stack_discard(stacks[i], heap->hardware.page_bytes);
+  for (EACH_LOCAL(local, &heap->space)) {
+    crd_word_stack_discard(&local->remembered, heap->hardware.page_bytes);
+    crd_word_stack_discard(&local->recorded, heap->hardware.page_bytes);
+  }
+  crd_word_stack_discard(&heap->marking.mark_stack, heap->hardware.page_bytes);
   crd_services_discard(heap->space.services);
   crd_arenas_discard_free(&heap->space.old.arenas);
   crd_nursery_discard(&heap->young, true);

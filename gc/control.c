@@ -76,7 +76,7 @@ static void set_max(cradle_heap *heap, size_t max) {
 /* Hands the empty nursery out anew, as much of it as the new maximum allows. */
 static void hand_out(cradle_heap *heap) {
   crd_nursery_hand_out(&heap->young, crd_adapt_hand_out(&heap->young));
-  crd_nursery_set_top(&heap->young);
+  crd_nursery_set_tops(&heap->young);
 }
 
 bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *error) {

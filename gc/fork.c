@@ -16,8 +16,9 @@
 
 bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
   if (error != NULL) *error = (cradle_error){.option = NULL};
-  if (heap->space.mutator != NULL)
-    crd_mutator_check(&heap->space.mutator->public, "cradle_fork_prepare");
+  crd_mutator *mutator = space_running(&heap->space);
+  if (mutator != NULL)
+    crd_mutator_check(&mutator->public, "cradle_fork_prepare");
   else
     heap_check(heap, "cradle_fork_prepare");
   if (heap->space.nursery.pool_bytes != 0 || heap->space.old.arenas.pool_count != 0)
@@ -27,7 +28,7 @@ bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
   if (!PLATFORM_HAS_FORK) return crd_fail(error, "fork: this system has no fork()");
   /* A minor collection first: only an empty nursery can be dropped. */
   if (!collection_is_off(&heap->options)) {
-    if (heap->space.mutator != NULL) crd_collect_minor(heap, CRADLE_CAUSE_FORK);
+    if (mutator != NULL) crd_collect_minor(heap, CRADLE_CAUSE_FORK);
     ASSERT(nursery_filled(&heap->space) == 0, "the nursery is dropped while it holds objects");
     crd_nursery_discard(&heap->young, true);
   }

@@ -43,7 +43,7 @@ static void go_to(cradle_heap *heap, crd_state state) {
     marker->resumes = crd_marker_stop(&heap->marking) && state != HEAP_COLLECTING;
   ASSERT(!marker->going || state == HEAP_TELLING, "[marker.2] a state begins while a round goes on");
   heap->report.state = state;
-  crd_nursery_set_top(&heap->young);
+  crd_nursery_set_tops(&heap->young);
   if (CRADLE_UNLIKELY(marker->resumes) && state == HEAP_MUTATING) crd_marker_go_on(&heap->marking);
 }
 
@@ -61,6 +61,7 @@ static void join_parts(cradle_heap *heap) {
   heap->marking.roots = heap->young.roots = &heap->roots;
   heap->marking.tables = heap->young.tables = &heap->tables;
   heap->tables.marking = heap->young.marking = &heap->marking;
+  space->locals.free = &space->locals.left;
   heap->young.stress = &heap->stress;
   heap->young.sampling = &heap->sampling;
   heap->young.quarantine = &heap->quarantine;
@@ -102,12 +103,13 @@ static bool init_memory(cradle_heap *heap, cradle_error *error) {
   if (!crd_old_init(&heap->space.old, &heap->options, &heap->hardware) ||
       (heap->options.quarantine != 0 && !crd_closed_init(&heap->space.old.arenas, page)))
     return fail_init(heap, error, "address space for the old generation", CRADLE_RESERVE_MIN_BYTES);
-  crd_word_stack *types = &heap->space.types.room, *remembered = &heap->young.remembered;
+  crd_local *local = &heap->space.locals;
+  crd_word_stack *types = &heap->space.types.room;
   if (!crd_word_stack_init(types, TABLES_MAX_BYTES, page, "cradle types and remembered set") ||
       !crd_word_stack_init(&heap->marking.mark_stack, MARK_STACK_MAX_BYTES, page, "cradle mark stack"))
     return fail_init(heap, error, "address space for the collector's stacks", page);
-  crd_word_stack_divide(types, remembered, STORED_MAX_BYTES, TABLES_MAX_BYTES, page);
-  crd_word_stack_divide(remembered, &heap->young.recorded, RECORDED_MAX_BYTES, STORED_MAX_BYTES, page);
+  crd_word_stack_divide(types, &local->remembered, STORED_MAX_BYTES, TABLES_MAX_BYTES, page);
+  crd_word_stack_divide(&local->remembered, &local->recorded, RECORDED_MAX_BYTES, STORED_MAX_BYTES, page);
   /* Without any room on the stack, marking would look at the whole heap for each object. So its first pages are
    * committed before they are needed. */
   return crd_word_stack_grow(&heap->marking.mark_stack) || fail_init(heap, error, "memory for the mark stack", page);
@@ -216,7 +218,7 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
 }
 
 static void destroy(cradle_heap *heap) {
-  ASSERT(heap->report.state == HEAP_MUTATING && heap->space.mutator == NULL,
+  ASSERT(heap->report.state == HEAP_MUTATING && heap->space.mutators == NULL,
          "[heap.4] a heap is destroyed while it is in use");
   cradle_statistics last;
   uint32_t pins = heap->tables.pins.count, handles = heap->tables.handles.open_count;
@@ -238,7 +240,8 @@ static void destroy(cradle_heap *heap) {
   crd_word_stack_fini(&heap->marking.mark_stack);
   crd_closed_fini(&heap->space.old.arenas);
   crd_old_fini(&heap->space.old);
-  if (heap->young.recorded.end != NULL) heap->space.types.room.end = heap->young.recorded.end;
+  const crd_local *local = &heap->space.locals;
+  if (local->recorded.end != NULL) heap->space.types.room.end = local->recorded.end;
   crd_word_stack_fini(&heap->space.types.room);
   free(heap->roots.globals);
   crd_address_map_fini(&heap->roots.global_of);
@@ -280,7 +283,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
 void cradle_heap_free(cradle_heap *heap) {
   if (heap == NULL) return;
   crd_heap_check_thread(heap, "cradle_heap_free");
-  if (heap->space.mutator != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
+  if (heap->space.mutators != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
   if (crd_weak_sets_exist(heap->space.services)) crd_misuse(heap, "cradle_heap_free: a weak set has not been freed");
   /* A stress run that moved nothing has tested nothing, and is reported. */
   crd_stress_judge(&heap->stress);

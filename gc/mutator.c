@@ -89,13 +89,17 @@ void crd_heap_busy(cradle_heap *heap, const char *what) {
   entry_misuse(heap, what, called[heap->report.state]);
 }
 
+/* Whoever sees a mutator parked sees all that its last thread did with it. */
+static bool is_parked(const crd_mutator *mutator) {
+  return __atomic_load_n(&mutator->state, __ATOMIC_ACQUIRE) == MUTATOR_PARKED;
+}
+
 static CRADLE_COLD void refuse_thread(cradle_mutator *mutator, const char *what) {
   const crd_mutator *m = mutator_of(mutator);
-  const void *thread = __atomic_load_n(&m->thread, __ATOMIC_ACQUIRE);
   entry_misuse(mutator->heap, what,
-               thread != NULL ? "the mutator is not attached to the calling thread"
-               : m->orphaned  ? "the thread of the mutator has ended: call cradle_mutator_attach first"
-                              : "the mutator is attached to no thread: call cradle_mutator_attach first");
+               !is_parked(m) ? "the mutator is not attached to the calling thread"
+               : m->orphaned ? "the thread of the mutator has ended: call cradle_mutator_attach first"
+                             : "the mutator is attached to no thread: call cradle_mutator_attach first");
 }
 /* Asked before the state, which only the mutator's own thread may read safely. */
 static void check_owner(cradle_mutator *mutator, const char *what) {
@@ -103,8 +107,11 @@ static void check_owner(cradle_mutator *mutator, const char *what) {
     refuse_thread(mutator, what);
 }
 
+/* The calling thread's mutator, whichever it is, is enough. */
 void crd_heap_check_owner(cradle_heap *heap, const char *what) {
-  if (heap->space.mutator != NULL) check_owner(&heap->space.mutator->public, what);
+  for (EACH_MUTATOR(mutator, &heap->space))
+    if (CRADLE_LIKELY(__atomic_load_n(&mutator->thread, __ATOMIC_RELAXED) == &thread_mark)) return;
+  if (heap->space.mutators != NULL) refuse_thread(&heap->space.mutators->public, what);
 }
 
 void crd_mutator_check_thread(cradle_mutator *mutator, const char *what) {
@@ -134,14 +141,19 @@ void crd_mutator_check(cradle_mutator *mutator, const char *what) {
 
 /* --- threads --- */
 
+static void park(crd_mutator *mutator) {
+  __atomic_store_n(&mutator->thread, NULL, __ATOMIC_RELAXED);
+  __atomic_store_n(&mutator->state, MUTATOR_PARKED, __ATOMIC_RELEASE);
+}
+
 /* Runs as a thread ends that has left mutators attached. Their scoped roots lie on its C stack, which goes now. */
 static void thread_ended(void *left) {
   for (crd_mutator *mutator = left, *next; mutator != NULL; mutator = next) {
     next = mutator->next_attached;
     crd_root_stack_drop_scopes(mutator);
-    if (mutator->public.heap->report.state == HEAP_MUTATING) crd_nursery_set_top(&mutator->public.heap->young);
+    if (mutator->public.heap->report.state == HEAP_MUTATING) crd_nursery_set_top(mutator);
     mutator->orphaned = true;
-    __atomic_store_n(&mutator->thread, NULL, __ATOMIC_RELEASE);
+    park(mutator);
   }
 }
 
@@ -154,6 +166,7 @@ static void attach(crd_mutator *mutator) {
   if (first != NULL) first->attached_link = &mutator->next_attached;
   crd_thread_leave(mutator, thread_ended);
   __atomic_store_n(&mutator->thread, &thread_mark, __ATOMIC_RELAXED);
+  __atomic_store_n(&mutator->state, MUTATOR_RUNNING, __ATOMIC_RELAXED);
 }
 
 static void detach(crd_mutator *mutator) {
@@ -163,7 +176,7 @@ static void detach(crd_mutator *mutator) {
     *mutator->attached_link = next;
   else
     crd_thread_leave(next, thread_ended);
-  __atomic_store_n(&mutator->thread, NULL, __ATOMIC_RELEASE);
+  park(mutator);
 }
 
 /* --- life --- */
@@ -179,26 +192,28 @@ static CRADLE_COLD cradle_mutator *refused(cradle_heap *heap) {
 
 CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap) {
   crd_heap_check_thread(heap, "cradle_mutator_new");
-  if (heap->space.mutator != NULL)
+  if (heap->space.mutators != NULL)
     crd_misuse(heap, "cradle_mutator_new: the heap has a mutator already; in this version a heap has only one");
   crd_mutator *mutator = malloc(sizeof *mutator);
   if (mutator == NULL) return refused(heap);
+  crd_local *local = &heap->space.locals;
   /* A major collection may have been clearing since the last mutator went. */
-  *mutator = (crd_mutator){.public = {.free = heap->space.nursery.start + heap->space.nursery.kept_bytes,
-                                      .heap = heap,
-                                      .weak_guard = crd_death_guards(heap->space.services)},
-                           .space = &heap->space,
-                           .tables = &heap->tables,
-                           .marking = &heap->marking,
-                           .young = &heap->young};
+  *mutator =
+      (crd_mutator){.public = {.free = local->left, .heap = heap, .weak_guard = crd_death_guards(heap->space.services)},
+                    .space = &heap->space,
+                    .tables = &heap->tables,
+                    .marking = &heap->marking,
+                    .young = &heap->young,
+                    .local = local};
   if (!crd_root_stack_open(mutator, heap->options.shadow_stack_bytes, heap->hardware.page_bytes)) {
     crd_root_stacks_close(mutator);
     free(mutator);
     return refused(heap);
   }
   attach(mutator);
-  heap->space.mutator = mutator;
-  crd_nursery_set_top(&heap->young);
+  local->free = &mutator->public.free;
+  heap->space.mutators = mutator;
+  crd_nursery_set_top(mutator);
   return &mutator->public;
 }
 
@@ -215,7 +230,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   cradle_heap *heap = mutator->heap;
   crd_mutator *m = mutator_of(mutator);
   bool orphaned = m->orphaned;
-  if (__atomic_load_n(&m->thread, __ATOMIC_ACQUIRE) == NULL) attach(m);
+  if (is_parked(m)) attach(m);
   crd_mutator_check(mutator, "cradle_mutator_free");
   if (m->running != &m->own)
     crd_misuse(heap,
@@ -225,15 +240,16 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   if (mutator->shadow_top != mutator->shadow_base)
     crd_misuse(heap, "cradle_mutator_free: the shadow stack is not empty (words held: %zu)",
                (size_t)(mutator->shadow_top - mutator->shadow_base));
-  /* The nursery holds everything that was ever allocated: it is kept for the next mutator. */
+  /* The nursery holds everything that was ever allocated: its local keeps it for the next mutator. */
   if (collection_is_off(&heap->options)) {
-    heap->space.nursery.kept_bytes = nursery_filled(&heap->space);
     crd_registry_list_fresh(heap->space.services);
   } else {
     crd_collect_minor(heap, CRADLE_CAUSE_DETACH);
-    ASSERT(nursery_filled(&heap->space) == 0, "a mutator goes while there are young objects");
+    ASSERT(nursery_filled(&heap->space) == 0, "[local.2] a mutator goes while there are young objects");
   }
-  heap->space.mutator = NULL;
+  m->local->left = mutator->free;
+  m->local->free = &m->local->left;
+  heap->space.mutators = NULL;
   uint64_t scopes = 0;
   for (const cradle_word *at = mutator->scoped_top; at > mutator->scoped_base; scopes++) (void)scoped_root_next(&at);
   detach(m);
@@ -246,7 +262,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
 
 /* Detaching once more what the end of its thread has detached does no harm. */
 CRADLE_UNCHECKED_COLLECTION void cradle_mutator_detach(cradle_mutator *mutator) {
-  if (__atomic_load_n(&mutator_of(mutator)->thread, __ATOMIC_ACQUIRE) == NULL && mutator_of(mutator)->orphaned) return;
+  if (is_parked(mutator_of(mutator)) && mutator_of(mutator)->orphaned) return;
   crd_mutator_check(mutator, "cradle_mutator_detach");
   ASSERT(mutator_of(mutator)->thread == &thread_mark, "[mutator.5] a mutator is detached by another thread");
   detach(mutator_of(mutator));
@@ -254,7 +270,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_detach(cradle_mutator *mutator) 
 
 CRADLE_UNCHECKED_COLLECTION void cradle_mutator_attach(cradle_mutator *mutator) {
   heap_check(mutator->heap, "cradle_mutator_attach");
-  if (__atomic_load_n(&mutator_of(mutator)->thread, __ATOMIC_ACQUIRE) != NULL)
+  if (!is_parked(mutator_of(mutator)))
     entry_misuse(mutator->heap, "cradle_mutator_attach", "the mutator is attached to a thread already");
   attach(mutator_of(mutator));
 }
@@ -263,14 +279,14 @@ CRADLE_UNCHECKED_COLLECTION void cradle_no_collect_begin(cradle_mutator *mutator
   crd_mutator_check_thread(mutator, "cradle_no_collect_begin");
   /* top becomes NULL in a region, so that an allocation takes the slow path, which refuses it. */
   mutator->no_collect_depth++;
-  crd_nursery_set_top(&mutator->heap->young);
+  crd_nursery_set_top(mutator_of(mutator));
 }
 
 CRADLE_UNCHECKED_COLLECTION void cradle_no_collect_end(cradle_mutator *mutator) {
   crd_mutator_check_thread(mutator, "cradle_no_collect_end");
   if (mutator->no_collect_depth == 0) entry_misuse(mutator->heap, "cradle_no_collect_end", "no region is open");
   mutator->no_collect_depth--;
-  crd_nursery_set_top(&mutator->heap->young);
+  crd_nursery_set_top(mutator_of(mutator));
 }
 
 cradle_checkpoint cradle_checkpoint_save(const cradle_mutator *mutator) {
@@ -297,5 +313,5 @@ void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_checkpoint 
   if (mutator->shadow_watermark > mutator->shadow_top) mutator->shadow_watermark = mutator->shadow_top;
   mutator->scoped_top = mutator->scoped_base + checkpoint->scoped_depth;
   mutator->no_collect_depth = checkpoint->no_collect_depth;
-  crd_nursery_set_top(&mutator->heap->young);
+  crd_nursery_set_top(m);
 }

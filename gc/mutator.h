@@ -22,6 +22,9 @@
 #include "gc/report/report.h"
 #include "gc/root_stack.h"
 
+/* PARKED: the mutator is attached to no thread. */
+enum { MUTATOR_PARKED, MUTATOR_RUNNING };
+
 struct crd_mutator {
   cradle_mutator public; /* first */
   /* The parts of its heap. */
@@ -29,9 +32,13 @@ struct crd_mutator {
   crd_tables *tables;
   crd_marking *marking;
   crd_young *young;
+  struct crd_mutator *next; /* of the heap's */
+  crd_local *local;         /* its chunk of the nursery, and what its barrier recorded */
   cradle_root_stack own, *running;
   crd_ring rings[ROOT_STACKS_RINGS]; /* of root stacks [root_stack.1] */
   cradle_root_range *ranges;         /* that belong to no root stack */
+  int state;                         /* RUNNING or PARKED, atomic */
+  int pending_request;               /* a safepoint request of another thread, atomic */
   const void *thread;                /* identifies the thread that it is attached to; NULL: none; atomic */
   bool orphaned;                     /* that thread has ended without detaching it */
   struct crd_mutator *next_attached, **attached_link; /* the other mutators of the thread */

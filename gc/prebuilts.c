@@ -1,4 +1,5 @@
-/* Prebuilt objects come and go: in the table of them and in the remembered set. */
+/* Prebuilt objects come and go: in the table of them and in the remembered set: the first, because they may come and go
+ * without a mutator. */
 #include "gc/heap.h"
 #include "gc/young/remember.h"
 
@@ -12,14 +13,14 @@ bool cradle_prebuilt_add(cradle_heap *heap, void *object) {
     crd_out_of_room(&heap->space, what, "prebuilt object");
     return false;
   }
-  if (crd_prebuilt_enter(&heap->tables, object)) crd_remember(&heap->young, object);
+  if (crd_prebuilt_enter(&heap->tables, object)) crd_remember(&heap->young, &heap->space.locals, object);
   return true;
 }
 
 /* The last entry of the remembered set takes the place of a prebuilt object's. */
 static void forget_remembered(cradle_heap *heap, const crd_prebuilt *prebuilt) {
   crd_prebuilts *prebuilts = &heap->tables.prebuilts;
-  crd_word_stack *remembered = &heap->young.remembered;
+  crd_word_stack *remembered = &heap->space.locals.remembered;
   size_t place = prebuilt->remembered;
   if (header_has_barrier(*prebuilt->object)) return;
   bool is_there = place < word_stack_count(remembered) && object_at(remembered->base[place]) == prebuilt->object;
@@ -41,5 +42,5 @@ void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
                crd_name_type(&heap->space, cradle_type_of(object)).buffer, object);
   forget_remembered(heap, &prebuilts->of[index]);
   cradle_word *passed = crd_prebuilt_leave(&heap->tables, index);
-  if (passed != NULL) crd_remember(&heap->young, passed);
+  if (passed != NULL) crd_remember(&heap->young, &heap->space.locals, passed);
 }

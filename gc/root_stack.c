@@ -176,7 +176,7 @@ cradle_root_stack *cradle_root_stack_switch(cradle_mutator *mutator, cradle_root
   crd_root_stack_load(m, to);
   mutator->reserved_end = NULL;
   crd_running_call.frame = NULL;
-  if (CRADLE_UNLIKELY(regions)) crd_nursery_set_top(&mutator->heap->young);
+  if (CRADLE_UNLIKELY(regions)) crd_nursery_set_top(m);
   return from == &m->own ? NULL : from;
 }
 

@@ -142,27 +142,17 @@ static bool has_fault(const crd_space *space, cradle_root_range *const *link, cr
   return false;
 }
 
-bool crd_ranges_fault(const crd_space *space, bool all, crd_text *text) {
-  crd_mutator *mutator = space->mutator;
-  if (mutator == NULL) return false;
-  if (has_fault(space, &mutator->ranges, text)) return true;
+bool crd_ranges_fault(crd_mutator *mutator, bool all, crd_text *text) {
+  if (has_fault(mutator->space, &mutator->ranges, text)) return true;
   for (int ring = ROOT_STACKS_RAN; ring < (all ? ROOT_STACKS_RINGS : ROOT_STACKS_RAN + 1); ring++)
     for (EACH_ROOT_STACK(stack, mutator, ring))
-      if (has_fault(space, &stack->ranges, text)) return true;
+      if (has_fault(mutator->space, &stack->ranges, text)) return true;
   return false;
 }
 
-static CRADLE_NOINLINE void check_ranges(crd_space *space) {
+void crd_ranges_check(crd_mutator *mutator) {
   crd_text text = {.length = 0};
-  if (CRADLE_UNLIKELY(crd_ranges_fault(space, false, &text))) crd_misuse(heap_of(space->report), "%s", text.buffer);
-}
-
-/* An empty minor collection finds out here that there are no ranges. */
-void crd_ranges_check(crd_space *space) {
-  crd_mutator *mutator = space->mutator;
-  if (mutator == NULL) return;
-  bool only_own = mutator->rings[ROOT_STACKS_RAN].next == mutator->rings[ROOT_STACKS_RAN].previous;
-  if (mutator->ranges != NULL || mutator->own.ranges != NULL || !only_own) check_ranges(space);
+  if (CRADLE_UNLIKELY(crd_ranges_fault(mutator, false, &text))) crd_misuse(mutator->public.heap, "%s", text.buffer);
 }
 
 void cradle_root_range_add(cradle_mutator *mutator, cradle_root_range *range) {

@@ -19,7 +19,7 @@ typedef struct crd_global_root {
 
 /* The roots that no root stack has. */
 struct crd_roots {
-  crd_space *space; /* its mutator has the others */
+  crd_space *space; /* its mutators have the others */
   crd_global_root *globals;
   uint32_t global_count, global_capacity;
   crd_address_map global_of; /* the variable's address: its place in globals */
@@ -38,9 +38,14 @@ static inline cradle_word *range_top(const cradle_root_range *range) {
 
 /* Describes the first range whose variables hold something impossible, or that was overwritten. false: there is none.
  * all: also looks at the ranges of root stacks that did not run since the last minor collection. */
-bool crd_ranges_fault(const crd_space *space, bool all, crd_text *text);
+bool crd_ranges_fault(crd_mutator *mutator, bool all, crd_text *text);
 /* Before a collection begins: misuse if there is such a range. */
-void crd_ranges_check(crd_space *space);
+void crd_ranges_check(crd_mutator *mutator);
+/* Whether there may be ranges to check. */
+static inline bool mutator_may_have_ranges(const crd_mutator *mutator) {
+  bool only_own = mutator->rings[ROOT_STACKS_RAN].next == mutator->rings[ROOT_STACKS_RAN].previous;
+  return mutator->ranges != NULL || mutator->own.ranges != NULL || !only_own;
+}
 
 CRD_ALWAYS_INLINE uint64_t visit_range(cradle_root_range *range, crd_slot_function visit, void *context) {
   cradle_word *base = range_base(range), *top = range_top(range);
@@ -107,17 +112,17 @@ CRD_ALWAYS_INLINE uint64_t visit_root_stack(cradle_kind shadow_stack, const crad
  * the watermark [mutator.6] and root stacks that did not run [root_stack.2]. RAN: without the latter. */
 typedef enum crd_roots_which { ROOTS_ALL, ROOTS_RAN, ROOTS_CHANGED } crd_roots_which;
 
-/* The roots that a phase looks at all at once: the mutator's and the global ones. */
+/* The roots that a phase looks at all at once: the mutators' and the global ones. */
 CRD_ALWAYS_INLINE uint64_t visit_roots_if(const crd_roots *roots, crd_roots_which which, crd_slot_function visit,
                                           void *context) {
   uint64_t words = roots->global_count;
-  crd_mutator *mutator = roots->space->mutator;
-  if (mutator != NULL) {
+  for (EACH_MUTATOR(mutator, roots->space)) {
     crd_root_stack_store(mutator);
     for (int ring = ROOT_STACKS_RAN; ring < (which == ROOTS_ALL ? ROOT_STACKS_RINGS : ROOT_STACKS_RAN + 1); ring++)
       for (EACH_ROOT_STACK(stack, mutator, ring))
         words += visit_root_stack(roots->space->options->shadow_stack, stack, which == ROOTS_CHANGED, visit, context);
     words += visit_ranges(mutator->ranges, visit, context);
+    if (which == ROOTS_CHANGED) crd_root_stacks_rest(mutator);
   }
   for (size_t i = 0; i < roots->global_count; i++)
     visit(context, roots->globals[i].kind == CRADLE_KIND_VALUE, roots->globals[i].address);
@@ -138,17 +143,16 @@ CRD_ALWAYS_INLINE uint64_t visit_roots(const crd_roots *roots, crd_slot_function
 /* For minor collections, without the callback's roots. Afterwards the words that are on the shadow stacks now count
  * as unchanged, and so do the root stacks that are suspended. */
 CRD_ALWAYS_INLINE uint64_t visit_changed_roots(const crd_roots *roots, crd_slot_function visit, void *context) {
-  uint64_t words = visit_roots_if(roots, ROOTS_CHANGED, visit, context);
-  if (roots->space->mutator != NULL) crd_root_stacks_rest(roots->space->mutator);
-  return words;
+  return visit_roots_if(roots, ROOTS_CHANGED, visit, context);
 }
 /* The words that visit_changed_roots leaves out, but for those of root stacks that did not run. */
 CRD_ALWAYS_INLINE void visit_unchanged_roots(const crd_roots *roots, crd_slot_function visit, void *context) {
-  if (roots->space->mutator == NULL) return;
-  crd_root_stack_store(roots->space->mutator);
-  for (EACH_ROOT_STACK(stack, roots->space->mutator, ROOT_STACKS_RAN))
-    visit_words(stack->shadow.base, stack->watermark, roots->space->options->shadow_stack == CRADLE_KIND_VALUE, visit,
-                context);
+  for (EACH_MUTATOR(mutator, roots->space)) {
+    crd_root_stack_store(mutator);
+    for (EACH_ROOT_STACK(stack, mutator, ROOT_STACKS_RAN))
+      visit_words(stack->shadow.base, stack->watermark, roots->space->options->shadow_stack == CRADLE_KIND_VALUE, visit,
+                  context);
+  }
 }
 
 #endif

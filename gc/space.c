@@ -70,8 +70,9 @@ static CRADLE_COLD void tell_shortage(crd_space *space, size_t size, const crd_t
   add_limit(space, size, &limit);
   crd_message message = crd_message_of(text, &held, &limit);
   if (space->options->on_out_of_memory == NULL) crd_abort("cradle: ", message.words);
-  cradle_mutator *mutator = space->mutator == NULL ? NULL : &space->mutator->public;
-  space->options->on_out_of_memory(space->options->user, mutator, size, message.words);
+  crd_mutator *mutator = space_running(space);
+  space->options->on_out_of_memory(space->options->user, mutator == NULL ? NULL : &mutator->public, size,
+                                   message.words);
 }
 
 void crd_out_of_memory(crd_space *space, const char *what, size_t size) {
@@ -110,8 +111,7 @@ crd_type_words crd_name_type(const crd_space *space, uint32_t type) {
 static bool is_object(const crd_space *space, const void *object) {
   uintptr_t address = address_of(object);
   if (address % CRADLE_OBJECT_ALIGNMENT != 0) return false;
-  if (address - address_of(space->nursery.start) < nursery_filled(space)) return true;
-  return crd_old_is_object(&space->old, address);
+  return nursery_holds(space, address) || crd_old_is_object(&space->old, address);
 }
 
 crd_type_words crd_name_object(const crd_space *space, const void *object) {

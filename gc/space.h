@@ -9,6 +9,7 @@
 #include "gc/object/type_table.h"
 #include "gc/old/large.h"
 #include "gc/report/misuse.h"
+#include "gc/young/local.h"
 #include "gc/young/nursery.h"
 
 typedef struct crd_space {
@@ -19,13 +20,40 @@ typedef struct crd_space {
   crd_type_table types;
   cradle_encoding encoding;
   bool plain_encoding;
-  crd_mutator *mutator; /* which fills the nursery; or NULL */
+  crd_mutator *mutators; /* a list; in this version of at most one */
   crd_nursery nursery;
   crd_old old;
   crd_services *services;       /* NULL: no object with services ever existed (gc/death/services.h) */
   const crd_death_calls *death; /* NULL if services is NULL */
   uint64_t open_flags;          /* header flags that say that an object counts as dead (gc/death/reach.h); mostly 0 */
+  crd_local locals;             /* the first; in this version the only one */
 } crd_space;
+
+/* --- mutators --- */
+
+/* The mutators of a heap, and what mutators have or left of the young generation (gc/young/local.h):
+ * for (EACH_MUTATOR(mutator, space)) ... */
+#define EACH_MUTATOR(mutator, space) \
+  crd_mutator *mutator = (space)->mutators; \
+  (mutator) != NULL; \
+  (mutator) = (mutator)->next
+#define EACH_LOCAL(local, space) \
+  __typeof__(&(space)->locals) local = &(space)->locals; \
+  CRADLE_UNLIKELY((local) != NULL); \
+  (local) = (local)->next
+
+/* Whether no mutator has recorded anything for the next minor collection. */
+static inline bool space_has_no_records(const crd_space *space) {
+  for (EACH_LOCAL(local, space))
+    if (!word_stack_is_empty(&local->remembered) || !word_stack_is_empty(&local->recorded)) return false;
+  return true;
+}
+
+/* The mutator that runs, where that one is meant and not all of them: whose call it is, whose allocation reached a
+ * point. In this version a heap has no other. NULL: there is none. */
+static inline crd_mutator *space_running(const crd_space *space) {
+  return space->mutators;
+}
 
 /* --- objects --- */
 
@@ -53,9 +81,19 @@ crd_type_words crd_name_object(const crd_space *space, const void *object);
 
 /* --- memory --- */
 
+static inline uint64_t local_filled(const crd_local *local) {
+  return (uint64_t)(*local->free - local->start);
+}
 static inline uint64_t nursery_filled(const crd_space *space) {
-  return space->mutator == NULL ? space->nursery.kept_bytes
-                                : (uint64_t)(space->mutator->public.free - space->nursery.start);
+  uint64_t bytes = 0;
+  for (EACH_LOCAL(local, space)) bytes += local_filled(local);
+  return bytes;
+}
+/* Whether an address lies in what is filled of the nursery. */
+static inline bool nursery_holds(const crd_space *space, uintptr_t address) {
+  for (EACH_LOCAL(local, space))
+    if (address - address_of(local->start) < local_filled(local)) return true;
+  return false;
 }
 /* Bytes in objects: old ones, rounded up to size classes, and the filled nursery. */
 static inline uint64_t space_used_bytes(const crd_space *space) {

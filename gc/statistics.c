@@ -26,12 +26,15 @@ static size_t table_bytes(const crd_tables *tables) {
 
 static size_t committed_bytes(const cradle_heap *heap) {
   const crd_arenas *arenas = &heap->space.old.arenas;
+  size_t of_mutators = 0;
+  for (EACH_LOCAL(local, &heap->space))
+    of_mutators += word_stack_committed(&local->remembered) + word_stack_committed(&local->recorded);
+  for (EACH_MUTATOR(mutator, &heap->space)) of_mutators += word_stack_committed(&mutator->own.shadow);
   return arenas->committed_count * ARENA_BYTES + arenas->meta_committed + heap->space.nursery.committed_bytes +
-         word_stack_committed(&heap->young.remembered) + word_stack_committed(&heap->young.recorded) +
          word_stack_committed(&heap->marking.mark_stack) + crd_services_committed(heap->space.services) +
          table_bytes(&heap->tables) +
          (quarantine_is_on(&heap->quarantine) ? heap->quarantine.bytes - heap->space.nursery.committed_bytes : 0) +
-         (heap->space.mutator != NULL ? word_stack_committed(&heap->space.mutator->own.shadow) : 0);
+         of_mutators;
 }
 
 static double share(uint64_t part, uint64_t whole) {

@@ -41,6 +41,7 @@
 /* The parts of a heap at which tests look most. They are macros, so that a const heap has const parts. */
 #define inside_old(heap) (&(heap)->space.old)
 #define inside_nursery(heap) (&(heap)->space.nursery)
+#define inside_local(heap) (&(heap)->space.locals) /* of its mutator */
 #define inside_services(heap) ((heap)->space.services)
 #define inside_major(heap) (&(heap)->marking.major)
 #define inside_marker(heap) (&(heap)->marking.marker)

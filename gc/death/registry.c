@@ -154,7 +154,7 @@ crd_services *crd_registry_open(const crd_mutator *mutator) {
 }
 
 void crd_registry_close(const crd_space *space) {
-  if (space->mutator != NULL) space->mutator->public.registered_end = space->mutator->public.registered;
+  for (EACH_MUTATOR(mutator, space)) mutator->public.registered_end = mutator->public.registered;
 }
 
 /* How many objects may be registered before a minor collection is asked for. */
@@ -166,7 +166,7 @@ static size_t registered_most(const crd_services *services, unsigned kinds) {
 
 /* The least room that any list has: none if one was refused memory, so that nothing can be registered. */
 void crd_registry_allow(crd_services *services) {
-  if (services->space->mutator == NULL || services->space->mutator->public.registered == NULL) return;
+  if (space_running(services->space) == NULL || space_running(services->space)->public.registered == NULL) return;
   unsigned kinds = services->kinds | services->space->types.registers;
   size_t room = (size_t)(services->fresh.limit - services->fresh.base);
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) {
@@ -175,10 +175,10 @@ void crd_registry_allow(crd_services *services) {
     if (kinds >> kind & 1 && free_words < room) room = free_words;
   }
   if (kinds >> REGISTERED_FINALIZER & 1 && services->finalizer_room < room) room = services->finalizer_room;
-  size_t fresh = (size_t)(services->space->mutator->public.registered - services->fresh.base),
+  size_t fresh = (size_t)(space_running(services->space)->public.registered - services->fresh.base),
          most = registered_most(services, kinds);
   if (room > fresh && room - fresh > most) room = fresh + most;
-  services->space->mutator->public.registered_end = services->fresh.base + room;
+  space_running(services->space)->public.registered_end = services->fresh.base + room;
 }
 
 /* The lists need room for everything that is fresh, because the next minor collection may move all of it. */
@@ -205,10 +205,11 @@ bool crd_registry_make_room(crd_mutator *m, unsigned kinds) {
 
 crd_word_stack crd_registry_fresh(const crd_services *services) {
   /* The end of fresh is in the mutator, because registration is inline. */
-  if (services == NULL || services->space->mutator == NULL || services->space->mutator->public.registered == NULL)
+  if (services == NULL || space_running(services->space) == NULL ||
+      space_running(services->space)->public.registered == NULL)
     return (crd_word_stack){0};
   crd_word_stack fresh = services->fresh;
-  fresh.top = services->space->mutator->public.registered;
+  fresh.top = space_running(services->space)->public.registered;
   return fresh;
 }
 
@@ -252,7 +253,7 @@ void crd_services_discard(crd_services *services) {
   ASSERT(services->marking->major.phase == MAJOR_IDLE,
          "[services.4] stacks are given back while a collection uses them");
   /* The end of fresh is in the mutator; the pages below it must stay. */
-  cradle_word *registered = services->space->mutator->public.registered;
+  cradle_word *registered = space_running(services->space)->public.registered;
   if (registered != NULL) services->fresh.top = registered;
   crd_word_stack *stacks[ALL_STACKS];
   all_stacks(services, stacks);
@@ -320,14 +321,14 @@ void crd_registry_distribute(crd_death *death) {
     }
   }
   death->unlisted = (crd_unlisted){fresh.base, to, unlisted};
-  services->space->mutator->public.registered = fresh.base;
+  space_running(services->space)->public.registered = fresh.base;
 }
 
 void crd_registry_list_fresh(crd_services *services) {
   crd_word_stack fresh = crd_registry_fresh(services);
   if (fresh.base == NULL) return;
   distribute_all(services, fresh.base, fresh.top);
-  services->space->mutator->public.registered = fresh.base;
+  space_running(services->space)->public.registered = fresh.base;
 }
 
 void crd_registry_distribute_rest(crd_death *death) {
@@ -431,7 +432,7 @@ void crd_registry_each_waiting(crd_services *services, void (*visit)(void *conte
 /* Whether an object, young or old, lies at an address, as far as that can be told. */
 static bool is_object(const crd_services *services, uintptr_t address) {
   if (!space_is_young(services->space, address)) return crd_old_is_object(&services->space->old, address);
-  return services->space->mutator != NULL && address < address_of(services->space->mutator->public.free);
+  return nursery_holds(services->space, address);
 }
 
 static const char *check_list(const crd_services *services, int kind, uintptr_t *at) {
@@ -445,7 +446,8 @@ static const char *check_list(const crd_services *services, int kind, uintptr_t 
     cradle_word header = *object_at(address);
     if (kind != REGISTERED_FINALIZER && !(space_type(services->space, header)->registers >> kind & 1))
       return "an object is registered in a list that its type does not have [services.1]";
-    if (kind <= REGISTERED_EPHEMERON && !header_is_weak(header) && !space_has_open(services->space, object_at(address)))
+    bool flagged = header_is_weak(header) || space_is_young(services->space, address);
+    if (kind <= REGISTERED_EPHEMERON && !flagged && !space_has_open(services->space, object_at(address)))
       return "a registered object lacks the weak flag [services.2]";
   }
   return NULL;

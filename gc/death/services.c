@@ -148,9 +148,9 @@ static bool mark_more(crd_services *services, uint64_t *bytes) {
   return crd_finalizers_mark_some(services) || crd_ephemerons_mark_more(services, bytes);
 }
 
-/* The mutator has a copy of the guard, so that cradle_weak_get can test it inline. */
+/* Each mutator has a copy of the guard, so that cradle_weak_get can test it inline. */
 static void set_guard(crd_services *services) {
-  if (services->space->mutator != NULL) services->space->mutator->public.weak_guard = crd_death_guards(services);
+  for (EACH_MUTATOR(mutator, services->space)) mutator->public.weak_guard = crd_death_guards(services);
 }
 
 static void begin_clearing(crd_services *services) {
@@ -206,11 +206,16 @@ static void enter(crd_services *services, crd_stage stage) {
   crd_weak_sets_tell(services); /* 8 */
 }
 
+static bool guards_are(const crd_space *space, uint64_t guard) {
+  for (EACH_MUTATOR(mutator, space))
+    if (!mutator->public.weak_guard != !guard) return false;
+  return true;
+}
+
 static bool clear_some(crd_services *services, const crd_budget *budget) {
   crd_pace pace = {*budget, budget->bytes == 0 ? STEP_ENTRIES : PACE_ENTRIES};
   ASSERT(services->marking->major.phase == MAJOR_CLEARING, "[order.1] clearing outside of its phase");
-  ASSERT(services->space->mutator == NULL ||
-             !services->space->mutator->public.weak_guard == !crd_death_guards(services),
+  ASSERT(guards_are(services->space, crd_death_guards(services)),
          "[order.2] the guard is not where the stage wants it");
   /* A stage that is over leaves the rest of the pace to the next one. */
   while (services->stage != STAGE_NONE) {

@@ -118,7 +118,8 @@ static bool holds(const place *at) {
 /* While the guard is up: whether an object is dead, and not cleared yet. */
 static bool hides(const cradle_weak_set *set, cradle_word object) {
   const crd_space *space = set->services->space;
-  return space->mutator != NULL && space->mutator->public.weak_guard != 0 && is_dead(space, object);
+  const crd_mutator *mutator = space_running(space);
+  return mutator != NULL && mutator->public.weak_guard != 0 && is_dead(space, object);
 }
 
 /* --- memory --- */
@@ -183,9 +184,9 @@ cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_
 }
 
 static void check(const cradle_weak_set *set, const char *what) {
-  if (set->services->space->mutator == NULL)
-    crd_misuse(heap_of(set->services->space->report), "cradle_weak_set: the heap has no mutator");
-  crd_mutator_check_thread(&set->services->space->mutator->public, what);
+  crd_mutator *mutator = space_running(set->services->space);
+  if (mutator == NULL) crd_misuse(heap_of(set->services->space->report), "cradle_weak_set: the heap has no mutator");
+  crd_mutator_check_thread(&mutator->public, what);
 }
 
 void cradle_weak_set_free(cradle_weak_set *set) {

@@ -124,7 +124,7 @@ static const char *outside_fault(const cradle_heap *heap, uintptr_t address, boo
 const char *crd_reference_fault(const cradle_heap *heap, uintptr_t address, bool tagged) {
   if (address == 0) return NULL;
   if (space_is_young(&heap->space, address))
-    return address % 8 == 0 && address - address_of(heap->space.nursery.start) < nursery_filled(&heap->space)
+    return address % 8 == 0 && nursery_holds(&heap->space, address)
                ? NULL
                : "stale reference into the nursery, where no object is";
   if (!arenas_contain(&heap->space.old.arenas, address)) return outside_fault(heap, address, tagged);
@@ -188,9 +188,7 @@ void cradle_describe_address(const cradle_heap *heap, const void *address, cradl
   cradle_address_info found = {.kind = CRADLE_ADDRESS_OUTSIDE, .collection = explain(&text, heap, where)};
   memcpy(found.text, text.buffer, text.length);
   if (space_is_young(&heap->space, where))
-    found.kind = where - address_of(heap->space.nursery.start) < nursery_filled(&heap->space)
-                     ? CRADLE_ADDRESS_NURSERY
-                     : CRADLE_ADDRESS_NURSERY_FREE;
+    found.kind = nursery_holds(&heap->space, where) ? CRADLE_ADDRESS_NURSERY : CRADLE_ADDRESS_NURSERY_FREE;
   else if (arenas_contain(&heap->space.old.arenas, where))
     describe_old(heap, where, &found);
   copy_prefix(info, size, &found, sizeof found);

@@ -75,8 +75,7 @@ static void take(crd_sampling *sampling, cradle_mutator *mutator, cradle_sample 
 
 /* A large or a pinned object has no place in the nursery. It counts as if it had been allocated where free is. */
 void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_t bytes) {
-  crd_young *young = mutator_of(mutator)->young;
-  crd_sampling *sampling = young->sampling;
+  crd_sampling *sampling = mutator_of(mutator)->young->sampling;
   const crd_space *space = sampling->space;
   bool is_young = space_is_young(space, address_of(object));
   uintptr_t from = is_young ? address_of(object) : address_of(mutator->free);
@@ -93,7 +92,7 @@ void crd_sample_slow(cradle_mutator *mutator, void *object, uint32_t type, size_
                             .is_large = !is_young};
     take(sampling, mutator, &sample);
   }
-  crd_nursery_set_top(young);
+  crd_nursery_set_top(mutator_of(mutator));
 }
 
 /* Whether a sampled object survived. One in the nursery has been forwarded then. A large one, or one that was allocated
@@ -116,15 +115,15 @@ void crd_sample_settle(crd_sampling *sampling) {
 
 static bool is_open_for(const crd_sampling *sampling, const cradle_sample *sample) {
   uintptr_t address = address_of(sample->object);
-  if (!sample->is_large) return address - address_of(sampling->space->nursery.start) < nursery_filled(sampling->space);
+  if (!sample->is_large) return nursery_holds(sampling->space, address);
   return arenas_contain(&sampling->space->old.arenas, address) && survived(sampling, sample);
 }
 
 const char *crd_sampling_check(const crd_sampling *sampling) {
   if (sampling->interval == 0 && sampling->point != UINTPTR_MAX)
     return "there is a sample point without a sampler [sample.1]";
-  if (sampling->space->mutator == NULL) return NULL;
-  const cradle_mutator *m = &sampling->space->mutator->public;
+  if (space_running(sampling->space) == NULL) return NULL;
+  const cradle_mutator *m = &space_running(sampling->space)->public;
   if (address_of(m->free) > sampling->point) return "an object passed the sample point unseen [sample.1]";
   if (address_of(__atomic_load_n(&m->top, __ATOMIC_RELAXED)) > sampling->point)
     return "top is above the sample point [sample.2]";

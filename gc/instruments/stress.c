@@ -58,13 +58,12 @@ static bool is_full(const crd_stress *stress, uint64_t number, bool held) {
 }
 
 static uint64_t allocated_so_far(const crd_stress *stress) {
-  return stress->space->report->stats.allocated_bytes +
-         (stress->space->mutator == NULL ? 0 : nursery_filled(stress->space));
+  return stress->space->report->stats.allocated_bytes + nursery_filled(stress->space);
 }
 
 /* Counts a visit of the place of the present point, and returns the visits so far. */
 static uint8_t visit_place(crd_stress *stress) {
-  const cradle_mutator *mutator = &stress->space->mutator->public;
+  const cradle_mutator *mutator = &space_running(stress->space)->public;
   const uintptr_t at[STRESS_DEPTHS] = {address_of(__builtin_frame_address(0)), address_of(mutator->shadow_top),
                                        address_of(mutator->scoped_top)};
   uint64_t place = 0;
@@ -92,7 +91,7 @@ static void begin_gap(crd_stress *stress, double wait_ns) {
   double bytes = wait_ns * (double)stress->gap_begin / ((double)stress->own_ns + 1);
   uint64_t distance = bytes < DISTANCE_MAX_BYTES ? (uint64_t)bytes : DISTANCE_MAX_BYTES;
   stress->point =
-      address_of(stress->space->mutator->public.free) + 1 + random_next(&stress->random) % (2 * distance + 1);
+      address_of(space_running(stress->space)->public.free) + 1 + random_next(&stress->random) % (2 * distance + 1);
 }
 
 static void end_gap(crd_stress *stress) {
@@ -128,10 +127,10 @@ crd_stress_demand crd_stress_point(crd_stress *stress, cradle_stress place, bool
   ASSERT(stress_is_on(stress->options), "a point of a heap without stress");
   ASSERT(place != CRADLE_STRESS_ANYWHERE, "a point lies at one place");
   ASSERT(stress->countdown >= 1, "[stress.1] the last collection did not say when the next one is due");
-  uintptr_t free = address_of(stress->space->mutator->public.free);
-  ASSERT(stress->point == 0 || address_of(cradle_top(&stress->space->mutator->public)) <= stress->point,
+  const cradle_mutator *mutator = &space_running(stress->space)->public;
+  ASSERT(stress->point == 0 || address_of(cradle_top(mutator)) <= stress->point,
          "[stress.3] the program allocates beyond the point where it is looked at");
-  if (stress->point > free + CRADLE_NURSERY_OBJECT_MAX_BYTES) return STRESS_NOTHING;
+  if (stress->point > address_of(mutator->free) + CRADLE_NURSERY_OBJECT_MAX_BYTES) return STRESS_NOTHING;
   if (stress->point != 0) end_gap(stress);
   if ((at != CRADLE_STRESS_ANYWHERE && at != place) || --stress->countdown != 0) return STRESS_NOTHING;
   return demand(stress, held);

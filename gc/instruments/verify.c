@@ -17,16 +17,19 @@ static int compare(const void *a, const void *b) {
   return *x < *y ? -1 : *x > *y;
 }
 
-/* has_indices: it is the mark stack, whose indices are left out. false: memory was refused. */
-static bool sort(sorted_words *set, const crd_word_stack *stack, bool has_indices) {
-  set->words = malloc((word_stack_count(stack) + 1) * sizeof *set->words);
-  if (set->words == NULL) return false;
+/* Adds a stack to a set, and sorts the set. has_indices: it is the mark stack, whose indices are left out. false:
+ * memory was refused. */
+static bool add(sorted_words *set, const crd_word_stack *stack, bool has_indices) {
+  size_t most = set->count + word_stack_count(stack);
+  cradle_word *words = realloc(set->words, (most + 1) * sizeof *words);
+  if (words == NULL) return false;
+  set->words = words;
   for (const cradle_word *entry = stack->top; entry > stack->base;) {
     cradle_word word = *--entry;
     if (has_indices && (word & ENTRY_TAG)) entry--;
     set->words[set->count++] = word & ~ENTRY_TAGS;
   }
-  ASSERT(set->count <= word_stack_count(stack), "a set has more words than its stack");
+  ASSERT(set->count <= most, "a set has more words than its stack");
   qsort(set->words, set->count, sizeof *set->words, compare);
   return true;
 }
@@ -39,14 +42,14 @@ bool crd_verify_has(const crd_verification *verification, int set, uintptr_t wor
 /* false: memory was refused. */
 static bool prepare(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
-  const crd_word_stack stacks[VERIFY_SETS] = {[VERIFY_RECORDED] = heap->young.recorded,
-                                              [VERIFY_ITEMS] = crd_stored_items(heap->space.services),
-                                              [VERIFY_REMEMBERED] = heap->young.remembered,
-                                              [VERIFY_GREY] = heap->marking.mark_stack,
-                                              [VERIFY_REGISTERED] = crd_registry_fresh(heap->space.services)};
-  for (int i = 0; i < VERIFY_SETS; i++)
-    if (!sort(&verification->sets[i], &stacks[i], i == VERIFY_GREY)) return false;
-  return true;
+  sorted_words *sets = verification->sets;
+  const crd_word_stack items = crd_stored_items(heap->space.services), fresh = crd_registry_fresh(heap->space.services);
+  for (EACH_LOCAL(local, &heap->space))
+    if (!add(&sets[VERIFY_RECORDED], &local->recorded, false) ||
+        !add(&sets[VERIFY_REMEMBERED], &local->remembered, false))
+      return false;
+  return add(&sets[VERIFY_ITEMS], &items, false) && add(&sets[VERIFY_GREY], &heap->marking.mark_stack, true) &&
+         add(&sets[VERIFY_REGISTERED], &fresh, false);
 }
 
 static void forget(crd_verification *verification) {
@@ -76,7 +79,7 @@ static void describe_root(const crd_verification *verification, const cradle_wor
   case CRADLE_HOLDER_HANDLE: crd_text_format(text, "a handle"); break;
   default: crd_text_format(text, "a weak set");
   }
-  if (at.stack != NULL && at.stack != &heap->space.mutator->own)
+  if (at.stack != NULL && at.stack != &at.stack->mutator->own)
     crd_text_format(text, " of the root stack at %p", (const void *)at.stack);
   crd_text_format(text, " at %p", (const void *)slot);
 }
@@ -160,8 +163,9 @@ void crd_fault_of(crd_verification *verification, const char *what, const cradle
 static void verify_prepared(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
   crd_state before = crd_state_enter(&heap->report, HEAP_VERIFYING);
-  ASSERT(heap->space.mutator == NULL || __atomic_load_n(&heap->space.mutator->public.top, __ATOMIC_RELAXED) == NULL,
-         "[state.1] the mutator may allocate while its heap is verified");
+  for (EACH_MUTATOR(mutator, &heap->space))
+    ASSERT(__atomic_load_n(&mutator->public.top, __ATOMIC_RELAXED) == NULL,
+           "[state.1] a mutator may allocate while its heap is verified");
   crd_verify_spans(verification);
   if (!verify_failed(verification)) crd_verify_objects(verification);
   if (!verify_failed(verification)) crd_verify_tables(verification);

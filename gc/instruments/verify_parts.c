@@ -13,10 +13,12 @@ static void expect(crd_verification *verification, bool is_right, const char *fa
 static void verify_stacks(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
   bool traces = heap->marking.major.phase == MAJOR_MARKING || heap->marking.major.phase == MAJOR_CLEARING;
-  expect(verification, word_stack_is_sound(&heap->young.remembered),
-         "the remembered set's bounds are out of order [word_stack.1]");
-  expect(verification, word_stack_is_sound(&heap->young.recorded),
-         "the bounds of the recorded slots are out of order [word_stack.1]");
+  for (EACH_LOCAL(local, &heap->space)) {
+    expect(verification, word_stack_is_sound(&local->remembered),
+           "the remembered set's bounds are out of order [word_stack.1]");
+    expect(verification, word_stack_is_sound(&local->recorded),
+           "the bounds of the recorded slots are out of order [word_stack.1]");
+  }
   expect(verification, word_stack_is_sound(&heap->marking.mark_stack),
          "the mark stack's bounds are out of order [word_stack.1]");
   expect(verification, traces || word_stack_is_empty(&heap->marking.mark_stack),
@@ -39,16 +41,20 @@ static void verify_nursery(crd_verification *verification) {
 }
 
 /* top is read once, atomically, because another thread may lower it to NULL at any moment. */
-static void verify_mutator(crd_verification *verification) {
+static void verify_mutator(crd_verification *verification, const crd_mutator *mutator) {
   const crd_nursery *nursery = &verification->heap->space.nursery;
-  if (verification->heap->space.mutator == NULL) return;
-  const cradle_mutator *m = &verification->heap->space.mutator->public;
+  const crd_local *local = mutator->local;
+  const cradle_mutator *m = &mutator->public;
   const char *top = __atomic_load_n(&m->top, __ATOMIC_RELAXED);
-  expect(verification, m->free >= nursery->start && m->free <= nursery->slack_end,
+  expect(verification, local->free == &m->free && local->start >= nursery->start && local->end <= nursery->end,
+         "a mutator's chunk is another's, or lies outside of the nursery [local.1]");
+  expect(verification, (mutator->state == MUTATOR_RUNNING) == (mutator->thread != NULL),
+         "a mutator's state and its thread do not agree [mutator.5]");
+  expect(verification, m->free >= local->start && m->free <= nursery->slack_end,
          "free lies outside of the nursery [nursery.1]");
   expect(verification, address_of(m->free) % 8 == 0, "free is not aligned");
-  expect(verification, top <= nursery->end, "top is above the nursery's end");
-  expect(verification, top <= nursery->look, "top is above the next look [nursery.4]");
+  expect(verification, top <= local->end, "top is above the nursery's end");
+  expect(verification, top <= local->look, "top is above the next look [nursery.4]");
   expect(verification, m->shadow_top >= m->shadow_base && m->shadow_top <= m->shadow_limit,
          "the shadow stack's top lies outside of it [mutator.3]");
   expect(verification, m->shadow_watermark >= m->shadow_base && m->shadow_watermark <= m->shadow_top,
@@ -60,7 +66,6 @@ static void verify_mutator(crd_verification *verification) {
 
 /* NULL, or what is wrong; so are the next two. */
 static const char *check_root_stacks(crd_mutator *mutator) {
-  if (mutator == NULL) return NULL;
   crd_root_stack_store(mutator);
   for (int ring = ROOT_STACKS_RAN; ring < ROOT_STACKS_RINGS; ring++)
     for (EACH_ROOT_STACK(stack, mutator, ring)) {
@@ -105,9 +110,12 @@ void crd_verify_bounds(crd_verification *verification) {
   const cradle_heap *heap = verification->heap;
   verify_stacks(verification);
   verify_nursery(verification);
-  verify_mutator(verification);
-  const char *const faults[] = {check_root_stacks(heap->space.mutator), check_allocators(heap),
-                                crd_sampling_check(&heap->sampling),
+  for (EACH_MUTATOR(mutator, &heap->space)) {
+    verify_mutator(verification, mutator);
+    const char *fault = check_root_stacks(mutator);
+    if (fault != NULL) crd_fault_at(verification, fault, 0);
+  }
+  const char *const faults[] = {check_allocators(heap), crd_sampling_check(&heap->sampling),
                                 crd_quarantine_check(&heap->quarantine, &heap->space)};
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
     if (faults[i] != NULL) crd_fault_at(verification, faults[i], 0);
@@ -135,22 +143,26 @@ void crd_verify_spans(crd_verification *verification) {
   for (uint32_t i = 0; i < old->arenas.used_end && fault == NULL; i++)
     if (old->arenas.states[i] == ARENA_USED) fault = check_free_pages(&old->arenas.meta[i]);
   if (fault != NULL) crd_fault_at(verification, fault, 0);
-  if (crd_ranges_fault(&verification->heap->space, true, &text)) crd_fault_at(verification, text.buffer, 0);
+  for (EACH_MUTATOR(mutator, &verification->heap->space))
+    if (crd_ranges_fault(mutator, true, &text)) crd_fault_at(verification, text.buffer, 0);
 }
 
-/* Each object in the set must lack the barrier flag. That each object without the flag is in the set was asked when the
- * walk looked at its header. */
-static void verify_remembered(crd_verification *verification) {
+static void verify_entries(crd_verification *verification, const crd_word_stack *remembered) {
   const cradle_heap *heap = verification->heap;
-  const sorted_words *set = &verification->sets[VERIFY_REMEMBERED];
-  for (const cradle_word *entry = heap->young.remembered.base;
-       entry < heap->young.remembered.top && !verify_failed(verification); entry++) {
+  for (const cradle_word *entry = remembered->base; entry < remembered->top && !verify_failed(verification); entry++) {
     const cradle_word *object = object_at(*entry);
     if (!crd_old_is_object(&heap->space.old, *entry) && !prebuilt_is(&heap->tables.prebuilts, object))
       crd_fault_at(verification, "the remembered set holds what is no object", *entry);
     else if (header_has_barrier(object[0]) && !space_has_open(&heap->space, object))
       crd_fault_of(verification, "an object is remembered, but has the barrier flag [heap.3]", object, NULL);
   }
+}
+
+/* Each object in the sets must lack the barrier flag. That each object without the flag is in a set was asked when the
+ * walk looked at its header. */
+static void verify_remembered(crd_verification *verification) {
+  const sorted_words *set = &verification->sets[VERIFY_REMEMBERED];
+  for (EACH_LOCAL(local, &verification->heap->space)) verify_entries(verification, &local->remembered);
   for (size_t i = 1; i < set->count; i++)
     if (set->words[i - 1] == set->words[i])
       crd_fault_of(verification, "an object is remembered twice [heap.3]", object_at(set->words[i]), NULL);

@@ -32,7 +32,7 @@ static inline void walk_slot(void *data, bool value, cradle_word *slot) {
   crd_walker *walker = data;
   cradle_heap *heap = walker->heap;
   uintptr_t address = space_address_in(&heap->space, value, *slot);
-  bool young = address - address_of(heap->space.nursery.start) < nursery_filled(&heap->space);
+  bool young = nursery_holds(&heap->space, address);
   if (!young && !arenas_contain(&heap->space.old.arenas, address)) return;
   if (!young && heap->marking.major.phase == MAJOR_CLEARING && is_dead_so_far(heap, address)) return;
   found(walker, address);
@@ -86,13 +86,12 @@ static void walk_root_stack(const cradle_heap *heap, crd_root_at *at, crd_slot_f
   walk_ranges(stack->ranges, at, visit, context);
 }
 
-static void walk_mutator(const cradle_heap *heap, crd_root_at *at, crd_slot_function visit, void *context) {
-  crd_mutator *mutator = heap->space.mutator;
+static void walk_mutator(crd_mutator *mutator, crd_root_at *at, crd_slot_function visit, void *context) {
   crd_root_stack_store(mutator);
   for (at->ring = ROOT_STACKS_RAN; at->ring < ROOT_STACKS_RINGS; at->ring++)
     for (EACH_ROOT_STACK(stack, mutator, at->ring)) {
       at->stack = stack;
-      walk_root_stack(heap, at, visit, context);
+      walk_root_stack(mutator->public.heap, at, visit, context);
     }
   at->stack = NULL;
   walk_ranges(mutator->ranges, at, visit, context);
@@ -101,7 +100,7 @@ static void walk_mutator(const cradle_heap *heap, crd_root_at *at, crd_slot_func
 void crd_walk_roots(cradle_heap *heap, crd_root_at *at, crd_slot_function visit, void *context) {
   const crd_handles *handles = &heap->tables.handles;
   *at = (crd_root_at){.index = 0};
-  if (heap->space.mutator != NULL) walk_mutator(heap, at, visit, context);
+  for (EACH_MUTATOR(mutator, &heap->space)) walk_mutator(mutator, at, visit, context);
   at->holder = CRADLE_HOLDER_GLOBAL_ROOT;
   for (at->index = 0; at->index < heap->roots.global_count; at->index++) {
     const crd_global_root *root = &heap->roots.globals[at->index];

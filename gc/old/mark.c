@@ -135,10 +135,9 @@ static void mark_root_stack(mark_context *context, root_piece *piece, const crad
 }
 
 /* Marks one piece of the root stacks that did not run since marking began [root_stack.3]. false: there are none. */
-static bool mark_suspended(mark_context *context) {
-  crd_mutator *mutator = context->space->mutator;
-  crd_ring *unmarked = mutator == NULL ? NULL : &mutator->rings[ROOT_STACKS_UNMARKED];
-  if (CRADLE_LIKELY(unmarked == NULL || unmarked->next == unmarked)) return false;
+static bool mark_suspended_of(mark_context *context, crd_mutator *mutator) {
+  crd_ring *unmarked = &mutator->rings[ROOT_STACKS_UNMARKED];
+  if (CRADLE_LIKELY(unmarked->next == unmarked)) return false;
   root_piece piece = {.left = TABLE_PIECE};
   while (piece.left > 0 && unmarked->next != unmarked) {
     cradle_root_stack *stack = root_stack_of(unmarked->next);
@@ -152,6 +151,12 @@ static bool mark_suspended(mark_context *context) {
     ring_insert(&mutator->rings[ROOT_STACKS_RESTED], &stack->ring);
   }
   return true;
+}
+
+static bool mark_suspended(mark_context *context) {
+  for (EACH_MUTATOR(mutator, context->space))
+    if (mark_suspended_of(context, mutator)) return true;
+  return false;
 }
 
 /* Marks one piece of the tables, each of which may hold a million roots. An entry that changes after the cursor has
@@ -222,7 +227,7 @@ void crd_mark_start(crd_marking *marking) {
   marking->old->born_marked = true;
   (void)visit_roots_if(marking->roots, ROOTS_RAN, mark_slot, &context);
   (void)visit_callback_roots(marking->roots, mark_slot, &context);
-  if (marking->space->mutator != NULL) crd_root_stacks_unmark(marking->space->mutator);
+  for (EACH_MUTATOR(mutator, marking->space)) crd_root_stacks_unmark(mutator);
   mark_write_back(&context);
   if (marking->space->death != NULL) marking->space->death->mark_starts(marking->space->services);
 }

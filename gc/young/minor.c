@@ -37,8 +37,7 @@ static inline bool may_be_live(const crd_young *young, const cradle_word *object
 }
 
 /* What each object leads to is traced at once, while it is still in the cache. */
-static void trace_remembered(crd_minor *context) {
-  crd_word_stack *remembered = &context->young->remembered;
+static void trace_remembered(crd_minor *context, crd_word_stack *remembered) {
   for (cradle_word *entry = remembered->base; entry < remembered->top; entry++) {
     if (entry + AHEAD < remembered->top) __builtin_prefetch(object_at(entry[AHEAD]), 1);
     cradle_word *object = object_at(*entry);
@@ -55,8 +54,7 @@ static void trace_remembered(crd_minor *context) {
 }
 
 /* Copies what a piece of the recorded slots refers to, then traces these copies while they are still in the cache. */
-static void trace_recorded(crd_minor *context) {
-  crd_word_stack *recorded = &context->young->recorded;
+static void trace_recorded(crd_minor *context, crd_word_stack *recorded) {
   const cradle_word *top = recorded->top;
   for (const cradle_word *from = recorded->base, *to; from < top; from = to) {
     to = top - from > RECORDED_PIECE ? from + RECORDED_PIECE : top;
@@ -64,6 +62,17 @@ static void trace_recorded(crd_minor *context) {
     trace_pending(context);
   }
   recorded->top = recorded->base;
+}
+
+/* Recorded slots first: they lie in the order of the stores, so objects that were stored right after their allocation
+ * are copied almost in the order of their allocation. */
+static CRADLE_NOINLINE void trace_records(crd_minor *context, cradle_event *event) {
+  for (EACH_LOCAL(local, context->young->space)) {
+    event->u.minor.remembered += word_stack_count(&local->remembered);
+    event->u.minor.recorded += word_stack_count(&local->recorded);
+    trace_recorded(context, &local->recorded);
+    trace_remembered(context, &local->remembered);
+  }
 }
 
 /* Only handles that were set since the last minor collection: the others refer to old objects. */
@@ -158,7 +167,8 @@ void crd_minor_trace(crd_minor *context) {
 static CRADLE_NOINLINE uint64_t settle(crd_minor *context, uint64_t remembered) {
   crd_young *young = context->young;
   const crd_space *space = young->space;
-  crd_stored stored = {young->remembered.base, young->remembered.base + remembered, context->looked_at_all};
+  const cradle_word *set = space->locals.remembered.base; /* the only one [local.1] */
+  crd_stored stored = {set, set + remembered, context->looked_at_all};
   if (space->death != NULL) space->death->minor_deaths(space->services, context, stored);
   /* After the order of death: a finalizer may have brought back an object with an id. */
   crd_ids_after_minor(young->tables);
@@ -222,25 +232,19 @@ void crd_minor_run(crd_young *young, cradle_event *event) {
   crd_minor context = begin(young);
   context.self = &context;
   find_near(&context);
-  uint64_t remembered = word_stack_count(&young->remembered), recorded = word_stack_count(&young->recorded);
   trace_roots(&context);
   if (CRADLE_UNLIKELY(young->remember_all)) trace_all_old(&context);
-  /* Recorded slots first: they lie in the order of the stores, so objects that were stored right after their allocation
-   * are copied almost in the order of their allocation. */
-  trace_recorded(&context);
-  trace_remembered(&context);
+  event->u.minor.remembered = event->u.minor.recorded = 0;
+  if (!space_has_no_records(space)) trace_records(&context, event);
   if (CRADLE_UNLIKELY(marking->marker.going)) (void)crd_marker_stop(marking);
   if (CRADLE_UNLIKELY(marking->major.again != 0)) crd_mark_listed(marking);
   bool settled = space->death == NULL && young->tables->ids.young == 0 && !context.has_young_large;
-  uint64_t freed = CRADLE_LIKELY(settled) ? 0 : settle(&context, remembered);
+  uint64_t freed = CRADLE_LIKELY(settled) ? 0 : settle(&context, event->u.minor.remembered);
   ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.2] an object was not traced");
-  ASSERT(word_stack_is_empty(&young->remembered) && word_stack_is_empty(&young->recorded),
-         "[minor.2] the remembered set or the recorded slots are not empty");
+  ASSERT(space_has_no_records(space), "[minor.2] the remembered set or the recorded slots are not empty");
   /* Last, when everything that lives is forwarded, and before the nursery is emptied. */
   crd_nursery_count_ages(young);
   event->u.minor.large_freed_bytes = freed;
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;
-  event->u.minor.remembered = remembered;
-  event->u.minor.recorded = recorded;
 }

@@ -95,9 +95,12 @@ static size_t full_bytes(size_t bytes) {
   return bytes < FULL_MIN_BYTES ? FULL_MIN_BYTES : bytes;
 }
 
-static void begin_at(crd_nursery *nursery, char *base) {
-  nursery->start = nursery->end = nursery->slack_end = nursery->look = base;
-  nursery->first_looks = FIRST_LOOKS;
+static void begin_at(crd_space *space, char *base) {
+  crd_nursery *nursery = &space->nursery;
+  crd_local *local = &space->locals; /* there are no others yet */
+  nursery->start = nursery->end = nursery->slack_end = base;
+  local->start = local->end = local->left = local->look = base;
+  local->first_looks = FIRST_LOOKS;
 }
 
 /* Under quarantine the nursery is a window that moves through a larger block. */
@@ -106,7 +109,7 @@ static bool init_quarantined(crd_young *young) {
   char *base = crd_quarantine_init(young->quarantine, young->space, full_bytes(nursery->bytes));
   if (base == NULL) return false;
   nursery->backing = crd_backing_choose(CRADLE_HUGEPAGES_OFF, young->space->hardware);
-  begin_at(nursery, base);
+  begin_at(young->space, base);
   nursery->reserved_bytes = nursery->committed_bytes =
       young->quarantine->bytes / (young->space->options->quarantine + 2);
   sanitize_pool_begin(young->space->report);
@@ -137,7 +140,7 @@ bool crd_nursery_init(crd_young *young, size_t max) {
     return false;
   }
   crd_pages_name(base, reserved, NURSERY_NAME);
-  begin_at(nursery, base);
+  begin_at(young->space, base);
   nursery->reserved_bytes = reserved;
   sanitize_unused(base, committed);
   sanitize_pool_begin(young->space->report);
@@ -216,34 +219,41 @@ static void note_pool(crd_young *young) {
 }
 
 /* The first allocations of a heap are looked at one by one, later ones once in a MiB or for each sample. */
-static void place_look(crd_nursery *nursery, char *free) {
+static void place_look(const crd_nursery *nursery, crd_local *local, char *free) {
   size_t every = nursery->sample_bytes != 0 ? nursery->sample_bytes : LOOK_EVERY_BYTES;
-  nursery->look = nursery->first_looks != 0 ? free : free + every;
+  local->look = local->first_looks != 0 ? free : free + every;
 }
 
 /* Under quarantine what was filled is made inaccessible and the window moves on; otherwise the same memory is used
  * again. The points of stress and sampling are distances in allocated bytes, so they move down with free. */
-void crd_nursery_empty(crd_young *young) {
-  if (young->space->mutator == NULL) return;
-  cradle_mutator *mutator = &young->space->mutator->public;
+static CRADLE_NOINLINE void drop_filled(crd_young *young, crd_local *local, char *filled) {
   crd_nursery *nursery = &young->space->nursery;
-  char *start = nursery->start, *filled = mutator->free;
+  char *start = local->start;
   ASSERT(start <= filled && filled <= nursery->slack_end, "[nursery.1] free lies outside of what was handed out");
-  if (filled != start &&
-      !(quarantine_is_on(young->quarantine) && crd_quarantine_advance(young->quarantine, young->space, filled))) {
+  if (!(quarantine_is_on(young->quarantine) && crd_quarantine_advance(young->quarantine, young->space, filled))) {
     if (stress_is_on(young->space->options))
       poison_words(words_of(start), (size_t)(filled - start) / 8, POISON_NURSERY);
     sanitize_unused(start, (size_t)(filled - start));
   }
   if (CRADLE_UNLIKELY(nursery->start != start)) { /* the quarantine's window has moved */
+    local->start = nursery->start;
     nursery->end += nursery->start - start;
     nursery->slack_end += nursery->start - start;
   }
-  crd_stress_rewind(young->stress, address_of(filled) - address_of(nursery->start));
-  crd_sample_rewind(young->sampling, address_of(filled) - address_of(nursery->start)); /* below zero: forward */
-  mutator->free = nursery->start;
-  place_look(nursery, mutator->free);
-  mutator->reserved_end = NULL; /* a reservation does not outlast the nursery's contents */
+  crd_stress_rewind(young->stress, address_of(filled) - address_of(local->start));
+  crd_sample_rewind(young->sampling, address_of(filled) - address_of(local->start)); /* below zero: forward */
+}
+
+/* Whatever is in the nursery is in the chunks that mutators have [local.2]. */
+void crd_nursery_empty(crd_young *young) {
+  for (EACH_MUTATOR(mutator, young->space)) {
+    crd_local *local = mutator->local;
+    char *filled = mutator->public.free;
+    if (filled != local->start) drop_filled(young, local, filled);
+    mutator->public.free = local->start;
+    place_look(&young->space->nursery, local, local->start);
+    mutator->public.reserved_end = NULL; /* a reservation does not outlast the nursery's contents */
+  }
   sanitize_pool_emptied(young->space->report);
 }
 
@@ -256,6 +266,7 @@ void crd_nursery_hand_out(crd_young *young, size_t most) {
   note_pool(young);
   nursery->slack_end = nursery->start + bytes;
   nursery->end = bytes < most ? nursery->slack_end : nursery->start + most;
+  young->space->locals.end = nursery->end; /* one mutator has all of it [local.1] */
   nursery->lowered = bytes < nursery->bytes;
   /* Reported when it begins, not at each collection that it lasts. */
   if (nursery->lowered && !was_lowered)
@@ -267,59 +278,71 @@ void crd_nursery_hand_out(crd_young *young, size_t most) {
 }
 
 /* Samples stay at least sample_bytes apart, so that the table covers the whole nursery. */
-static void note_sample(crd_nursery *nursery, uintptr_t address) {
-  uint32_t count = nursery->sample_count;
+static void note_sample(const crd_nursery *nursery, crd_local *local, uintptr_t address) {
+  uint32_t count = local->sample_count;
   bool in_nursery = address - address_of(nursery->start) < nursery->bytes;
   if (nursery->sample_bytes == 0 || count == NURSERY_SAMPLES || !in_nursery) return;
-  if (count != 0 && address < nursery->samples[count - 1] + nursery->sample_bytes) return;
-  nursery->samples[nursery->sample_count++] = address;
+  if (count != 0 && address < local->samples[count - 1] + nursery->sample_bytes) return;
+  local->samples[local->sample_count++] = address;
 }
 
-void crd_nursery_looked(crd_young *young, const void *object) {
-  crd_nursery *nursery = &young->space->nursery;
-  char *free = young->space->mutator->public.free;
-  if (free <= nursery->look) return; /* the slow path was taken for another reason */
-  if (nursery->first_looks != 0) nursery->first_looks--;
-  note_sample(nursery, address_of(object));
-  place_look(nursery, free);
-  crd_nursery_set_top(young);
+void crd_nursery_looked(crd_mutator *mutator, const void *object) {
+  const crd_nursery *nursery = &mutator->space->nursery;
+  crd_local *local = mutator->local;
+  char *free = mutator->public.free;
+  if (free <= local->look) return; /* the slow path was taken for another reason */
+  if (local->first_looks != 0) local->first_looks--;
+  note_sample(nursery, local, address_of(object));
+  place_look(nursery, local, free);
+  crd_nursery_set_top(mutator);
 }
 
-/* The oldest objects are those in the first quarter of what was filled. */
-void crd_nursery_count_ages(crd_young *young) {
-  crd_nursery *nursery = &young->space->nursery;
-  crd_ages *ages = &nursery->ages;
-  *ages = (crd_ages){0};
-  if (nursery->sample_count == 0) return;
-  size_t filled = nursery_filled(young->space);
-  for (uint32_t i = 0; i < nursery->sample_count; i++) {
-    size_t offset = nursery->samples[i] - address_of(nursery->start);
+/* The oldest objects are those in the first quarter of what was filled of their chunk. */
+static void count_ages(crd_local *local, crd_ages *ages) {
+  size_t filled = local_filled(local);
+  for (uint32_t i = 0; i < local->sample_count; i++) {
+    size_t offset = local->samples[i] - address_of(local->start);
     if (offset >= filled) break; /* the sample was in a reservation that was given back */
-    bool kept = header_is_forwarded(*object_at(nursery->samples[i])), old = offset < filled / 4;
+    bool kept = header_is_forwarded(*object_at(local->samples[i])), old = offset < filled / 4;
     ages->seen++;
     ages->kept += kept;
     ages->old_seen += old;
     ages->old_kept += old && kept;
   }
-  nursery->sample_count = 0;
+  local->sample_count = 0;
 }
 
-static char *lowest_of(const crd_nursery *nursery, uintptr_t point) {
-  char *lowest = nursery->look < nursery->end ? nursery->look : nursery->end;
+void crd_nursery_count_ages(crd_young *young) {
+  young->space->nursery.ages = (crd_ages){0};
+  for (EACH_LOCAL(local, young->space))
+    if (local->sample_count != 0) count_ages(local, &young->space->nursery.ages);
+}
+
+static char *lowest_of(const crd_local *local, uintptr_t point) {
+  char *lowest = local->look < local->end ? local->look : local->end;
   return point < address_of(lowest) ? (char *)memory_at(point) : lowest;
 }
 
-void crd_nursery_set_top(crd_young *young) {
-  const crd_space *space = young->space;
-  if (space->mutator == NULL) return;
-  cradle_mutator *mutator = &space->mutator->public;
-  uintptr_t stress = young->stress->point, sample = young->sampling->point;
+CRD_ALWAYS_INLINE void set_top(crd_mutator *mutator) {
+  const crd_young *young = mutator->young;
+  cradle_mutator *public = &mutator->public;
   /* A stress point of 0 wants the next allocation. */
-  bool stop = space->report->state != HEAP_MUTATING || mutator->no_collect_depth != 0 || stress == 0;
-  char *lowest = lowest_of(&space->nursery, stress < sample ? stress : sample);
-  __atomic_store_n(&mutator->top, stop ? NULL : lowest, __ATOMIC_SEQ_CST);
+  if (mutator->space->report->state != HEAP_MUTATING || public->no_collect_depth != 0 || young->stress->point == 0) {
+    __atomic_store_n(&public->top, NULL, __ATOMIC_SEQ_CST);
+    return;
+  }
+  uintptr_t stress = young->stress->point, sample = young->sampling->point;
+  __atomic_store_n(&public->top, lowest_of(mutator->local, stress < sample ? stress : sample), __ATOMIC_SEQ_CST);
   /* A request from another thread stores its flag before it lowers top. Whichever store to top came last, the flag
    * is seen here, so no request is lost. */
-  if (__atomic_load_n(&young->pending_request, __ATOMIC_SEQ_CST))
-    __atomic_store_n(&mutator->top, NULL, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&mutator->pending_request, __ATOMIC_SEQ_CST))
+    __atomic_store_n(&public->top, NULL, __ATOMIC_SEQ_CST);
+}
+
+void crd_nursery_set_top(crd_mutator *mutator) {
+  set_top(mutator);
+}
+
+void crd_nursery_set_tops(crd_young *young) {
+  for (EACH_MUTATOR(mutator, young->space)) set_top(mutator);
 }

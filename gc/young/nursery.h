@@ -12,9 +12,9 @@
  *   [nursery.2] Whatever objects lie below slack_end, they can be promoted: old.reserve arenas are enough for them,
  *               and these arenas are FREE [heap.2]. Nothing is promoted where collection is off.
  *   [nursery.3] Its size changes, and it is handed out, only while it is empty.
- *   [nursery.4] At the address look, the next allocation's size is compared with its type's descriptor. free <= look,
- *               and the mutator's top is not above look. So the allocation that would move free past look takes the
- *               slow path even if there is room.
+ *   [nursery.4] At the address look of a chunk (gc/young/local.h), the next allocation's size is compared with its
+ *               type's descriptor. free <= look, and the mutator's top is not above look. So the allocation that would
+ *               move free past look takes the slow path even if there is room.
  *   [nursery.5] A huge page may begin at start + lead_bytes. The lead, which lies before it, never gets a huge page: it
  *               is the end of an aligned 2 MiB block whose beginning is not accessible. The lead is 0 unless the page
  *               policy is auto.
@@ -27,26 +27,20 @@
 #include "gc/young/adapt.h"
 
 #define NURSERY_NAME "cradle nursery"
-#define NURSERY_SAMPLES 128
 
 typedef struct crd_nursery {
-  char *start, *end;    /* what is handed out: less while a major collection runs, or if the reserve is refused */
-  char *slack_end;      /* one object or cradle_reserve of up to 32 KiB may reach over end, up to here */
-  char *look;           /* where the next allocation is compared with its descriptor; may lie above slack_end */
-  uint32_t first_looks; /* how many more of a new heap's first allocations are looked at one by one */
-  size_t sample_bytes;  /* one object in this many bytes is a sample (gc/young/adapt.h); 0: no samples */
-  uint32_t sample_count;
-  uintptr_t samples[NURSERY_SAMPLES]; /* their addresses, ascending */
-  crd_ages ages;                      /* of the last minor collection */
-  size_t bytes;                       /* the size chosen; end - start is at most that */
-  size_t lead_bytes;                  /* the first so many lie on base pages [nursery.5] */
-  size_t reserved_bytes;              /* of address space: room for the largest size; addresses in it are young */
-  size_t committed_bytes;             /* of these, committed: enough for the largest size so far */
-  size_t kept_bytes;                  /* bytes filled, if collection is off and the heap has no mutator now */
-  bool lowered;                       /* the promotion reserve was refused in part */
-  crd_backing backing;                /* which pages were asked for */
-  size_t pool_bytes;                  /* this many bytes, from start on, are from the reserved pool */
-  bool pool_noted;                    /* sent: the note that the huge-page pool refused arenas */
+  char *start, *end;      /* what is handed out: less while a major collection runs, or if the reserve is refused */
+  char *slack_end;        /* one object or cradle_reserve of up to 32 KiB may reach over end, up to here */
+  size_t sample_bytes;    /* one object in this many bytes is a sample (gc/young/adapt.h); 0: no samples */
+  crd_ages ages;          /* of the last minor collection */
+  size_t bytes;           /* the size chosen; end - start is at most that */
+  size_t lead_bytes;      /* the first so many lie on base pages [nursery.5] */
+  size_t reserved_bytes;  /* of address space: room for the largest size; addresses in it are young */
+  size_t committed_bytes; /* of these, committed: enough for the largest size so far */
+  bool lowered;           /* the promotion reserve was refused in part */
+  crd_backing backing;    /* which pages were asked for */
+  size_t pool_bytes;      /* this many bytes, from start on, are from the reserved pool */
+  bool pool_noted;        /* sent: the note that the huge-page pool refused arenas */
 } crd_nursery;
 
 /* The largest size that is chosen when the options give none. */
@@ -68,11 +62,12 @@ void crd_nursery_empty(crd_young *young);
 void crd_nursery_hand_out(crd_young *young, size_t most);
 /* After the slow path has compared the size: decides where the next look is. object: what was allocated or reserved;
  * NULL: that failed. */
-void crd_nursery_looked(crd_young *young, const void *object);
+void crd_nursery_looked(crd_mutator *mutator, const void *object);
 /* Counts the ages of the samples. To be called after promotion, while the nursery still holds the forwarded headers. */
 void crd_nursery_count_ages(crd_young *young);
-/* Sets top to the lowest of the nursery's end, the next look and the next sample point; to NULL if the next
- * allocation is to take the slow path in any case. */
-void crd_nursery_set_top(crd_young *young);
+/* Sets top to the lowest of the chunk's end, the next look and the next sample point; to NULL if the next allocation is
+ * to take the slow path in any case. The second does so for all mutators of the heap. */
+void crd_nursery_set_top(crd_mutator *mutator);
+void crd_nursery_set_tops(crd_young *young);
 
 #endif

@@ -12,138 +12,142 @@
 #define LISTED_MIN_SLOTS LIMIT((uint64_t)1 << 16, 256)
 #define LISTED_SHARE 16
 
-void crd_remember(crd_young *young, cradle_word *object) {
+void crd_remember(crd_young *young, crd_local *local, cradle_word *object) {
   ASSERT(header_has_barrier(*object), "[remember.1] an object is remembered twice");
   ASSERT(!space_is_young(young->space, address_of(object)), "[header.2] a young object has the barrier flag");
   object_clear_flags(object, HEADER_BARRIER_FLAG);
   /* A prebuilt object is a root from now on: major collections do not find it otherwise. */
   if (CRADLE_UNLIKELY(young->tables->prebuilts.count != 0) &&
       !arenas_contain(&young->space->old.arenas, address_of(object)))
-    crd_prebuilt_written(young->tables, object, word_stack_count(&young->remembered));
+    crd_prebuilt_written(young->tables, object, word_stack_count(&local->remembered));
   /* A set that cannot grow only makes the next minor collection slower: the store must not fail. */
-  if (!word_stack_push(&young->remembered, address_of(object))) young->remember_all = true;
+  if (!word_stack_push(&local->remembered, address_of(object))) young->remember_all = true;
+}
+
+static inline void remember(const crd_mutator *mutator, cradle_word *object) {
+  crd_remember(mutator->young, mutator->local, object);
 }
 
 void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
-  crd_young *young = mutator_of(mutator)->young;
+  crd_mutator *m = mutator_of(mutator);
   heap_check(mutator->heap, "cradle_write_barrier"); /* [heap.4] */
   PROBE2(barrier_slow, mutator->heap, object);
-  crd_remember(young, object);
+  remember(m, object);
 }
 
 /* How many slots of an array may be recorded. The words before its items, one or two, are counted as slots, too. */
-static CRADLE_NOINLINE uint32_t recorded_most(const crd_young *young, const cradle_word *array) {
-  const crd_type *type = space_type(young->space, *array);
+static CRADLE_NOINLINE uint32_t recorded_most(const crd_space *space, const cradle_word *array) {
+  const crd_type *type = space_type(space, *array);
   uint64_t slots = type_object_bytes(type, array) / 8;
   if (type->items == CRADLE_ITEMS_STRUCTURES) slots = crd_type_item_slot_count(type, array);
   return (uint32_t)(slots / RECORDED_SHARE);
 }
 
-static inline crd_page *page_of(const crd_young *young, const cradle_word *array) {
-  const crd_arenas *arenas = &young->space->old.arenas;
+static inline crd_page *page_of(const crd_space *space, const cradle_word *array) {
+  const crd_arenas *arenas = &space->old.arenas;
   ASSERT(arenas_contain(arenas, address_of(array)), "[remember.2] slots of an object outside the arenas are recorded");
   return arenas_page(arenas, arenas_page_number(arenas, address_of(array)));
 }
 
 /* A large young array has no other counter than this one, because its page entry is linked in a list. With the weak
  * flag items are recorded as those of an old holder. */
-void crd_record_from_birth(crd_young *young, cradle_word *array, size_t bytes) {
-  crd_page *page = page_of(young, array);
+void crd_record_from_birth(const crd_space *space, cradle_word *array, size_t bytes) {
+  crd_page *page = page_of(space, array);
   ASSERT(page->state == PAGE_LARGE_YOUNG, "[large.3] an array that is not a young large one is recorded from birth");
   page->record_left = (uint32_t)(bytes / 8 / RECORDED_SHARE);
-  const crd_type *type = space_type(young->space, *array);
+  const crd_type *type = space_type(space, *array);
   object_set_flags(array, type_old_flags(type, bytes) | (type->registers & REGISTERED_WEAKLY ? HEADER_WEAK_FLAG : 0));
 }
 
 /* Whether a store of an old reference into the array must be seen, too. One that is recorded from birth is traced when
  * it has become old [large.3], and a listed one after the next minor collection [mark.5]. */
-static inline bool marking_sees(const crd_young *young, const cradle_word *array) {
-  return CRADLE_UNLIKELY(young->marking->major.phase == MAJOR_MARKING) &&
-         !old_is_young_large(&young->space->old, address_of(array)) &&
-         !old_is_listed(&young->space->old, address_of(array));
+static inline bool marking_sees(const crd_mutator *mutator, const cradle_word *array) {
+  return CRADLE_UNLIKELY(mutator->marking->major.phase == MAJOR_MARKING) &&
+         !old_is_young_large(&mutator->space->old, address_of(array)) &&
+         !old_is_listed(&mutator->space->old, address_of(array));
 }
 
 /* The counter of slots that may still be recorded before the next minor collection. A large array has its own, in its
  * page entry; if two others meet in one, they are only remembered as wholes earlier. */
-static inline uint32_t *may_record(crd_young *young, const cradle_word *array) {
+static inline uint32_t *may_record(const crd_mutator *mutator, const cradle_word *array) {
   uintptr_t address = address_of(array);
-  crd_page *page = page_of(young, array);
+  crd_page *page = page_of(mutator->space, array);
   if (CRADLE_UNLIKELY(page->state == PAGE_LARGE_YOUNG)) return &page->record_left;
-  crd_record_budget *shared = &young->budgets[address / SLOTS_MIN_BYTES % RECORD_BUDGETS];
+  crd_record_budget *shared = &mutator->local->budgets[address / SLOTS_MIN_BYTES % RECORD_BUDGETS];
   bool large = page->state == PAGE_LARGE;
   uint32_t *at = large ? &page->recorded_at : &shared->recorded_at, *left = large ? &page->record_left : &shared->left;
-  uint32_t now = (uint32_t)young->space->report->stats.minor_collections;
+  uint32_t now = (uint32_t)mutator->space->report->stats.minor_collections;
   if (CRADLE_UNLIKELY(*at != now)) {
     *at = now;
-    *left = recorded_most(young, array);
+    *left = recorded_most(mutator->space, array);
   }
   return left;
 }
 
 /* While marking, when count more slots of an array are to be recorded: whether these are too many for one pause, so
  * that the array was listed instead. */
-static CRADLE_NOINLINE bool list_instead(crd_young *young, const cradle_word *array, size_t count) {
-  crd_page *page = page_of(young, array);
+static CRADLE_NOINLINE bool list_instead(const crd_mutator *mutator, const cradle_word *array, size_t count) {
+  crd_page *page = page_of(mutator->space, array);
   uint64_t slots = (uint64_t)page->pages * PAGE_BYTES / 8, least = slots / LISTED_SHARE;
   if (least < LISTED_MIN_SLOTS) least = LISTED_MIN_SLOTS;
   if (page->state != PAGE_LARGE || slots <= least) return false;
-  if (recorded_most(young, array) - *may_record(young, array) + count <= least) return false;
-  crd_mark_later(young->marking, page->head);
+  if (recorded_most(mutator->space, array) - *may_record(mutator, array) + count <= least) return false;
+  crd_mark_later(mutator->marking, page->head);
   return true;
 }
 
 /* Records those of the count words from words on that need it: slots of one kind, or items of an array of structures.
  * false: they are too many, or memory was refused, so the array is to be remembered as a whole. */
-CRD_ALWAYS_INLINE bool record_words(crd_young *young, const cradle_word *array, bool structures, bool value,
+CRD_ALWAYS_INLINE bool record_words(const crd_mutator *mutator, const cradle_word *array, bool structures, bool value,
                                     const cradle_word *words, size_t count) {
-  uint32_t *most = may_record(young, array);
-  bool marking = marking_sees(young, array) && !list_instead(young, array, count);
+  uint32_t *most = may_record(mutator, array);
+  bool marking = marking_sees(mutator, array) && !list_instead(mutator, array, count);
   /* If more slots were copied than may be recorded, the first that needs it has the whole array remembered, unless a
    * scan of the array takes so long that it is worth to find out how many slots need a record. */
   bool few = structures || count <= *most || (!marking && count > SCANNED_MAX_BYTES / 8);
   for (size_t i = 0; i < count; i++) {
     if (structures) {
-      cradle_items kind = crd_type_item_word(space_type(young->space, *array), array, &words[i]);
+      cradle_items kind = crd_type_item_word(space_type(mutator->space, *array), array, &words[i]);
       if (kind == CRADLE_ITEMS_BYTES) continue;
       value = kind == CRADLE_ITEMS_VALUES;
     }
-    uintptr_t address = space_address_in(young->space, value, words[i]);
-    if (address == 0 || (!marking && !space_holds_young(young->space, address))) continue;
-    if (!few || *most == 0 || !word_stack_push(&young->recorded, slot_entry(&words[i], value))) return false;
+    uintptr_t address = space_address_in(mutator->space, value, words[i]);
+    if (address == 0 || (!marking && !space_holds_young(mutator->space, address))) continue;
+    if (!few || *most == 0 || !word_stack_push(&mutator->local->recorded, slot_entry(&words[i], value))) return false;
     --*most;
   }
   return true;
 }
 
-static CRADLE_NOINLINE bool record_in_structures(crd_young *young, const cradle_word *array, const cradle_word *words,
-                                                 size_t count) {
-  return record_words(young, array, true, false, words, count);
+static CRADLE_NOINLINE bool record_in_structures(const crd_mutator *mutator, const cradle_word *array,
+                                                 const cradle_word *words, size_t count) {
+  return record_words(mutator, array, true, false, words, count);
 }
 
 /* Has items of a large array of weak slots or ephemerons recorded (gc/death/registry.h), if words are items. */
-static CRADLE_NOINLINE bool record_items(crd_young *young, const cradle_word *holder, const cradle_word *words,
-                                         size_t count) {
-  const crd_page *page = page_of(young, holder);
-  uintptr_t at = address_of(words) - address_of(holder) - space_type(young->space, *holder)->size;
+static CRADLE_NOINLINE bool record_items(const crd_mutator *mutator, const cradle_word *holder,
+                                         const cradle_word *words, size_t count) {
+  const crd_page *page = page_of(mutator->space, holder);
+  uintptr_t at = address_of(words) - address_of(holder) - space_type(mutator->space, *holder)->size;
   /* The slot of a trace callback may lie outside of the object. */
   if (page->state < PAGE_LARGE || at >= (uint64_t)page->pages * PAGE_BYTES) return false;
-  if (count == 1 && young->marking->major.phase != MAJOR_MARKING) {
-    bool values = space_type(young->space, *holder)->weak_values;
-    if (!space_holds_young(young->space, space_address_in(young->space, values, words[0]))) return true;
+  if (count == 1 && mutator->marking->major.phase != MAJOR_MARKING) {
+    bool values = space_type(mutator->space, *holder)->weak_values;
+    if (!space_holds_young(mutator->space, space_address_in(mutator->space, values, words[0]))) return true;
   }
-  return young->space->death->record(young->space->services, holder, words, count, may_record(young, holder));
+  return mutator->space->death->record(mutator->space->services, holder, words, count, may_record(mutator, holder));
 }
 
 /* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. Prebuilt
  * objects, which lie outside the arenas, are always remembered, because their first store makes them roots. */
-static inline bool needs_nothing(crd_young *young, const cradle_word *object, cradle_word word) {
+static inline bool needs_nothing(const crd_mutator *mutator, const cradle_word *object, cradle_word word) {
   uintptr_t address = address_of(object);
   /* An immediate that looks like the address of a young object only has the object remembered in vain. */
-  if (young->marking->major.phase == MAJOR_MARKING ||
-      space_is_young(young->space, value_payload(&young->space->encoding, word)))
+  if (mutator->marking->major.phase == MAJOR_MARKING ||
+      space_is_young(mutator->space, value_payload(&mutator->space->encoding, word)))
     return false;
-  if (CRADLE_UNLIKELY(!arenas_contain(&young->space->old.arenas, address))) return false;
-  uintptr_t *place = &young->spared[address / CRADLE_OBJECT_MIN_BYTES % SPARED_OBJECTS];
+  if (CRADLE_UNLIKELY(!arenas_contain(&mutator->space->old.arenas, address))) return false;
+  uintptr_t *place = &mutator->local->spared[address / CRADLE_OBJECT_MIN_BYTES % SPARED_OBJECTS];
   uintptr_t times = *place - address; /* above SPARED_TIMES: the place is another object's, which loses it */
   if (times == SPARED_TIMES) return false;
   *place = times < SPARED_TIMES ? *place + 1 : address;
@@ -151,10 +155,10 @@ static inline bool needs_nothing(crd_young *young, const cradle_word *object, cr
 }
 
 /* While large objects are young. Whether the slot holds a value is not known, so the word is read in both ways. */
-static CRADLE_NOINLINE void remember_beside_large(crd_young *young, cradle_word *object, cradle_word word) {
-  bool may_be_young_large = old_is_young_large(&young->space->old, word) ||
-                            old_is_young_large(&young->space->old, value_address(&young->space->encoding, word));
-  if (may_be_young_large || !needs_nothing(young, object, word)) crd_remember(young, object);
+static CRADLE_NOINLINE void remember_beside_large(const crd_mutator *mutator, cradle_word *object, cradle_word word) {
+  bool may_be_young_large = old_is_young_large(&mutator->space->old, word) ||
+                            old_is_young_large(&mutator->space->old, value_address(&mutator->space->encoding, word));
+  if (may_be_young_large || !needs_nothing(mutator, object, word)) remember(mutator, object);
 }
 
 /* The object is old and not remembered. What is done depends on what it is:
@@ -166,7 +170,7 @@ static CRADLE_NOINLINE void remember_beside_large(crd_young *young, cradle_word 
  *
  * An array whose slot cannot be recorded is remembered as a whole. */
 void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
-  crd_young *young = mutator_of(mutator)->young;
+  crd_mutator *m = mutator_of(mutator);
   heap_check(mutator->heap, "cradle_store"); /* [heap.4] */
   cradle_word header = *words_of(object);
   PROBE2(barrier_slow, mutator->heap, object);
@@ -174,36 +178,36 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   *words_of(slot) = word;
   bool value = header_holds_values(header);
   if (CRADLE_LIKELY(header_records_one_kind(header))) {
-    if (!space_holds_young(young->space, space_address_in(young->space, value, word)) &&
-        (!marking_sees(young, object) || list_instead(young, object, 1)))
+    if (!space_holds_young(m->space, space_address_in(m->space, value, word)) &&
+        (!marking_sees(m, object) || list_instead(m, object, 1)))
       return;
-    uint32_t *most = may_record(young, object);
-    if (*most > 0 && word_stack_push(&young->recorded, slot_entry(slot, value))) {
+    uint32_t *most = may_record(m, object);
+    if (*most > 0 && word_stack_push(&m->local->recorded, slot_entry(slot, value))) {
       --*most;
       return;
     }
-  } else if (header_records_structures(header) && record_in_structures(young, object, slot, 1)) {
+  } else if (header_records_structures(header) && record_in_structures(m, object, slot, 1)) {
     return;
   } else if (!header_records_structures(header)) {
-    if (CRADLE_UNLIKELY(header_is_weak(header)) && record_items(young, object, slot, 1)) return;
-    if (CRADLE_UNLIKELY(young->space->old.young_large != PAGE_NONE)) {
-      remember_beside_large(young, object, word); /* a tail call: a test here would cost each store two registers */
+    if (CRADLE_UNLIKELY(header_is_weak(header)) && record_items(m, object, slot, 1)) return;
+    if (CRADLE_UNLIKELY(m->space->old.young_large != PAGE_NONE)) {
+      remember_beside_large(m, object, word); /* a tail call: a test here would cost each store two registers */
       return;
     }
-    if (needs_nothing(young, object, word)) return;
+    if (needs_nothing(m, object, word)) return;
   }
-  crd_remember(young, object);
+  remember(m, object);
 }
 
 void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *slots, size_t count) {
-  crd_young *young = mutator_of(mutator)->young;
+  crd_mutator *m = mutator_of(mutator);
   heap_check(mutator->heap, "cradle_copy_slots"); /* [heap.4] */
   cradle_word header = *words_of(object);
   PROBE2(barrier_slow, mutator->heap, object);
   ASSERT(header_has_barrier(header), "[remember.1] the barrier's slow path is for objects with the flag");
-  bool recorded =
-      header_records_one_kind(header) ? record_words(young, object, false, header_holds_values(header), slots, count)
-      : header_records_structures(header) ? record_in_structures(young, object, slots, count)
-                                          : header_is_weak(header) && record_items(young, object, slots, count);
-  if (!recorded) crd_remember(young, object);
+  bool recorded = header_records_one_kind(header)
+                      ? record_words(m, object, false, header_holds_values(header), slots, count)
+                  : header_records_structures(header) ? record_in_structures(m, object, slots, count)
+                                                      : header_is_weak(header) && record_items(m, object, slots, count);
+  if (!recorded) remember(m, object);
 }

@@ -15,9 +15,10 @@
  *              cradle_store knows what is stored, so only it can choose this way. The eighth store into one object
  *              remembers it all the same, so that a loop of stores takes the fast path.
  *
- * Slots are recorded in the order of the stores, and a slot that is stored into twice is recorded twice: to look at
- * what it held before would cost a cache miss for each store. When half as many slots are recorded as the array has,
- * the array as a whole is remembered. So a store costs one record, and at most its share of one scan of the array.
+ * The sets are the mutator's (gc/young/local.h). Slots are recorded in the order of the stores, and a slot that is
+ * stored into twice is recorded twice: to look at what it held before would cost a cache miss for each store. When half
+ * as many slots are recorded as the array has, the array as a whole is remembered. So a store costs one record, and at
+ * most its share of one scan of the array.
  *
  * While a major collection marks, all stores are remembered or recorded, whatever their value, and the minor collection
  * marks what these slots hold (gc/old/mark.h, [heap.6]). When a sixteenth of a large array's slots is recorded, it is
@@ -37,23 +38,9 @@
 
 #include "gc/parts.h"
 
-/* Counters of recorded slots for arrays that have no page to themselves: part of an array's address chooses its own. */
-#define RECORD_BUDGETS 1024
-
-/* Objects whose last stores were not remembered. Part of an object's address chooses its place, which holds the
- * address, and in its lowest three bits how many stores were spared: at most SPARED_TIMES. */
-#define SPARED_OBJECTS 64
-#define SPARED_TIMES 7
-
-/* How many slots of an array may still be recorded before the next minor collection. */
-typedef struct crd_record_budget {
-  uint32_t recorded_at; /* number of the minor collection after which left was set */
-  uint32_t left;
-} crd_record_budget;
-
 /* Has stores into a young large array recorded from its birth on [large.3]. */
-void crd_record_from_birth(crd_young *young, cradle_word *array, size_t bytes);
-/* Remembers an old or prebuilt object that has its barrier flag. */
-void crd_remember(crd_young *young, cradle_word *object);
+void crd_record_from_birth(const crd_space *space, cradle_word *array, size_t bytes);
+/* Remembers an old or prebuilt object that has its barrier flag, in the set of a local (gc/young/local.h). */
+void crd_remember(crd_young *young, crd_local *local, cradle_word *object);
 
 #endif

@@ -1,4 +1,5 @@
-/* What minor collections work on: the parts of the heap that they need, and what the barrier recorded for them. */
+/* What minor collections work on: the parts of the heap that they need. What the barrier recorded for them is its
+ * mutator's (gc/young/local.h). */
 #ifndef CRADLE_GC_YOUNG_YOUNG_H
 #define CRADLE_GC_YOUNG_YOUNG_H
 
@@ -6,7 +7,6 @@
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
 #include "gc/old/marking.h"
-#include "gc/young/remember.h"
 
 struct crd_young {
   crd_space *space;
@@ -16,13 +16,8 @@ struct crd_young {
   crd_stress *stress;
   crd_sampling *sampling;
   crd_quarantine *quarantine;
-  crd_word_stack remembered;
-  crd_word_stack recorded; /* slots of large arrays that were stored into, as slot entries (gc/object/value.h) */
-  bool remember_all;       /* the set could not grow: the next minor collection looks at every old object */
-  int pending_request;     /* a safepoint request of another thread, atomic */
+  bool remember_all; /* a set could not grow: the next minor collection looks at every old object */
   crd_adapt adapt;
-  uintptr_t spared[SPARED_OBJECTS];          /* see SPARED_TIMES */
-  crd_record_budget budgets[RECORD_BUDGETS]; /* slots that arrays without their own page may record; some share one */
 };
 
 #endif

@@ -405,7 +405,7 @@ static void all_old_holders_are_looked_at(void **state) {
       cradle_store(f.m, e, &e->key, p);
       pair *kept = new_pair(&f, NULL);
       cradle_store(f.m, e, &e->value, kept);
-      f.heap->young.remembered.top = f.heap->young.remembered.base;
+      inside_local(f.heap)->remembered.top = inside_local(f.heap)->remembered.base;
       f.heap->young.remember_all = true;
       cradle_collect(f.m, CRADLE_COLLECT_MINOR);
       assert_ptr_equal(w->to, p);
@@ -432,7 +432,7 @@ static void store_and_look(fixture *f, vector *holders, bool ephemerons) CRADLE_
     cradle_store(f->m, e, ephemerons ? &e->key : &w->to, keys);
     if (ephemerons) cradle_store(f->m, e, &e->value, value);
   }
-  f->heap->young.remembered.top = f->heap->young.remembered.base;
+  inside_local(f->heap)->remembered.top = inside_local(f->heap)->remembered.base;
   f->heap->young.remember_all = true;
   cradle_collect(f->m, CRADLE_COLLECT_MINOR);
   pair *key = keys;

@@ -92,7 +92,7 @@ static void objects_of_a_fixed_size(void **state) {
   assert_int_equal(raw->header, T_PAIR);
   raw->first = raw->rest = NULL;
   pair *fast = CRADLE_NEW_FAST(f.m, pair, T_PAIR);
-  if (!f.stressed && inside_nursery(f.heap)->first_looks == 0) {
+  if (!f.stressed && inside_local(f.heap)->first_looks == 0) {
     assert_ptr_equal(tried, p + 1);
     assert_ptr_equal(fast, raw + 1);
     assert_int_equal(fast->header, T_PAIR);
@@ -296,14 +296,14 @@ static void the_first_look_finds_a_wrong_structure(void **state) {
 static void looks_come_in_time(void **state) {
   (void)state;
   if (f.stressed) skip();
-  const crd_nursery *nursery = inside_nursery(f.heap);
-  for (uint32_t left = nursery->first_looks; left > 0; left--) {
-    assert_int_equal(nursery->first_looks, left);
+  const crd_local *local = inside_local(f.heap);
+  for (uint32_t left = local->first_looks; left > 0; left--) {
+    assert_int_equal(local->first_looks, left);
     assert_null(CRADLE_NEW_FAST(f.m, pair, T_PAIR));
     (void)CRADLE_NEW(f.m, pair, T_PAIR);
   }
   assert_non_null(CRADLE_NEW_FAST(f.m, pair, T_PAIR));
-  assert_true(nursery->look - f.m->free <= KIB * KIB);
+  assert_true(local->look - f.m->free <= KIB * KIB);
   f.message[0] = '\0';
   if (FIXTURE_LANDS(&f))
     for (;;) (void)CRADLE_NEW(f.m, file, T_PAIR);

@@ -123,11 +123,11 @@ static void flags_that_cannot_be_are_named(void **state) {
   cradle_write_barrier(f.m, p);
   ASSERT_BREAKS(&p->header, p->header | HEADER_BARRIER_FLAG,
                 "is remembered, but has the barrier flag [heap.3]: type 0 (pair) at ", hex(p));
-  *f.heap->young.remembered.top++ = (uintptr_t)p + 8;
+  *inside_local(f.heap)->remembered.top++ = (uintptr_t)p + 8;
   assert_broken("the remembered set holds what is no object: ", hex((char *)p + 8));
-  f.heap->young.remembered.top[-1] = (uintptr_t)p;
+  inside_local(f.heap)->remembered.top[-1] = (uintptr_t)p;
   assert_broken("an object is remembered twice [heap.3]: type 0 (pair) at ", hex(p));
-  f.heap->young.remembered.top--;
+  inside_local(f.heap)->remembered.top--;
   cradle_pop_many(f.m, 2);
   fixture_close(&f);
 }

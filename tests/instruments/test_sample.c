@@ -264,8 +264,8 @@ CRADLE_UNCHECKED_COLLECTION static void top_is_the_next_point_or_the_end(void **
   for (int i = 0; i < 20000; i++) {
     (void)cradle_new(f.m, T_PAIR, sizeof(pair));
     uintptr_t point = f.heap->sampling.point, end = (uintptr_t)inside_nursery(f.heap)->end;
-    assert_true((uintptr_t)f.m->free <= point);                                                 /* [sample.1] */
-    uintptr_t look = (uintptr_t)inside_nursery(f.heap)->look, lowest = look < end ? look : end; /* [nursery.4] */
+    assert_true((uintptr_t)f.m->free <= point);                                               /* [sample.1] */
+    uintptr_t look = (uintptr_t)inside_local(f.heap)->look, lowest = look < end ? look : end; /* [nursery.4] */
     if (!f.stressed) assert_true((uintptr_t)f.m->top == (point < lowest ? point : lowest));
   }
   close_sampled();

@@ -57,10 +57,10 @@ static void stacks_keep_their_order(void **state) {
   CRADLE_ROOT(f.m, p);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   cradle_store(f.m, p, &p->first, new_pair(&f, NULL)); /* so that the remembered set is not empty */
-  crd_word_stack *remembered = &f.heap->young.remembered, *mark_stack = inside_mark_stack(f.heap);
+  crd_word_stack *remembered = &inside_local(f.heap)->remembered, *mark_stack = inside_mark_stack(f.heap);
   PLANT(remembered->top, remembered->limit + 1, "the remembered set's bounds are out of order [word_stack.1]");
   PLANT(remembered->limit, remembered->end + 1, "the remembered set's bounds are out of order [word_stack.1]");
-  PLANT(f.heap->young.recorded.top, f.heap->young.recorded.base - 1,
+  PLANT(inside_local(f.heap)->recorded.top, inside_local(f.heap)->recorded.base - 1,
         "the bounds of the recorded slots are out of order");
   PLANT(mark_stack->base, mark_stack->top + 1, "the mark stack's bounds are out of order [word_stack.1]");
   PLANT(mark_stack->top, mark_stack->top + 1, "the mark stack holds objects while nothing marks");
@@ -267,7 +267,7 @@ static void what_is_young_and_large_is_remembered(void **state) {
   PLANT(holder->item[0], large, "an old object that is not remembered refers to a young large one [heap.1]");
   cradle_store(f.m, holder, &holder->item[0], large);
   assert_heap_sound(f.heap);
-  crd_word_stack *set = &f.heap->young.remembered;
+  crd_word_stack *set = &inside_local(f.heap)->remembered;
   PLANT(set->top, set->base,
         "an old object has not the barrier flag, but is not remembered (was its header overwritten?) [heap.3]");
 }
@@ -282,7 +282,7 @@ static void slots_of_arrays_are_recorded(void **state) {
   PLANT(array->item[7], young, "an old object that is not remembered refers to a young one [heap.5]");
   cradle_store(f.m, array, &array->item[7], young);
   assert_heap_sound(f.heap);
-  crd_word_stack *slots = &f.heap->young.recorded;
+  crd_word_stack *slots = &inside_local(f.heap)->recorded;
   PLANT(slots->top, slots->base, "an old object that is not remembered refers to a young one [heap.5]");
 }
 

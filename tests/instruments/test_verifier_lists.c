@@ -223,7 +223,7 @@ static void root_stacks_keep_their_rings(void **state) {
   PLANT(*stack->scoped.base, 8, "the word below a root stack's scoped roots is not 0 [root_stack.5]");
   PLANT(stack->shadow.top, stack->shadow.limit + 1, "a root stack's bounds are out of order [word_stack.1]");
   cradle_root_stack whole = *stack;
-  PLANT(f.heap->space.mutator->running, stack,
+  PLANT(f.heap->space.mutators->running, stack,
         "a root stack runs and is not in the ring of those that ran [root_stack.1]");
   *stack = whole; /* its tops became those of the mutator */
   cradle_root_stack_free(stack);
@@ -231,9 +231,17 @@ static void root_stacks_keep_their_rings(void **state) {
 
 static void top_is_below_what_is_to_be_seen(void **state) {
   (void)state;
-  PLANT(inside_nursery(f.heap)->look, f.m->top - 8, "top is above the next look [nursery.4]");
+  PLANT(inside_local(f.heap)->look, f.m->top - 8, "top is above the next look [nursery.4]");
   PLANT(f.heap->sampling.point, ADDRESS(inside_nursery(f.heap)->slack_end),
         "there is a sample point without a sampler [sample.1]");
+}
+
+static void a_mutator_has_its_chunk_and_its_thread(void **state) {
+  (void)state;
+  static const char chunk[] = "a mutator's chunk is another's, or lies outside of the nursery [local.1]";
+  PLANT(inside_local(f.heap)->free, &inside_local(f.heap)->left, chunk);
+  PLANT(inside_local(f.heap)->end, inside_nursery(f.heap)->end + 8, chunk);
+  PLANT(f.heap->space.mutators->state, MUTATOR_PARKED, "a mutator's state and its thread do not agree [mutator.5]");
 }
 
 static void prebuilt_objects_are_counted(void **state) {
@@ -274,6 +282,7 @@ int main(void) {
       WITH_HEAP(suspended_roots_refer_to_what_is_marked),
       WITH_HEAP(root_stacks_keep_their_rings),
       WITH_HEAP(top_is_below_what_is_to_be_seen),
+      WITH_HEAP(a_mutator_has_its_chunk_and_its_thread),
       WITH_HEAP(prebuilt_objects_are_counted),
       WITH_HEAP(weak_objects_in_lists_have_the_flag),
   };

@@ -563,7 +563,8 @@ static void what_refers_to_it_follows(void **state) {
 static void the_stacks_give_their_pages_back(void **state) {
   (void)state;
   enum { WORDS = 100000 };
-  crd_word_stack *const stacks[] = {&f.heap->young.remembered, &f.heap->young.recorded, inside_mark_stack(f.heap)};
+  crd_word_stack *const stacks[] = {&inside_local(f.heap)->remembered, &inside_local(f.heap)->recorded,
+                                    inside_mark_stack(f.heap)};
   for (size_t i = 0; i < 3; i++) {
     cradle_word *top = stacks[i]->top;
     for (size_t word = 0; word < WORDS; word++) assert_true(word_stack_push(stacks[i], 0));

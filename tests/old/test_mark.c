@@ -262,9 +262,9 @@ static void a_long_array_is_traced_without_room_for_its_rest(void **state) {
   for (uint64_t full = 10; full <= 14; full++) check_long_array(full);
 }
 
-/* Of each level all bushes but the last fill the stack when a search traces them again, so that what the last one refers to
- * is lost: bushes of the level below, which the search has passed. So each level takes a search of its own. Meanwhile the
- * verifier must not report what lost objects refer to as a missing write barrier. */
+/* Of each level all bushes but the last fill the stack when a search traces them again, so that what the last one
+ * refers to is lost: bushes of the level below, which the search has passed. So each level takes a search of its own.
+ * Meanwhile the verifier must not report what lost objects refer to as a missing write barrier. */
 static void a_search_that_loses_more_is_followed_by_another(void **state) {
   enum { LEVELS = 4 };
   (void)state;

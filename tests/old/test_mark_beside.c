@@ -1,5 +1,5 @@
-/* What rounds of the second core mark, count, put aside and leave for later (gc/old/mark_beside.c), and how they meet new
- * objects. The rounds run on the test's own thread. */
+/* What rounds of the second core mark, count, put aside and leave for later (gc/old/mark_beside.c), and how they meet
+ * new objects. The rounds run on the test's own thread. */
 
 #include "tests/old/mark_beside_calls.h"
 

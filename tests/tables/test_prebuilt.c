@@ -135,7 +135,7 @@ static void without_a_remembered_set(void **state) {
   (void)state;
   pair *p = new_pair(&f);
   cradle_store(f.m, &first_pair, &first_pair.first, p);
-  f.heap->young.remembered.top = f.heap->young.remembered.base;
+  inside_local(f.heap)->remembered.top = inside_local(f.heap)->remembered.base;
   f.heap->young.remember_all = true;
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(cradle_type_of(first_pair.first), T_PAIR);
@@ -219,7 +219,7 @@ static void removed_while_marking(void **state) {
 /* [prebuilt.4]: whether each of the pairs is remembered exactly if it is registered and was stored into, and is where
  * its entry says. */
 static void check_remembered(const pair *pairs, size_t count) {
-  const crd_word_stack *remembered = &f.heap->young.remembered;
+  const crd_word_stack *remembered = &inside_local(f.heap)->remembered;
   size_t found = 0, expected = 0;
   for (size_t i = 0; i < word_stack_count(remembered); i++) {
     uint32_t at = crd_address_map_get(&f.heap->tables.prebuilts.by_address, remembered->base[i]);

@@ -492,15 +492,16 @@ CRADLE_UNCHECKED_COLLECTION static void each_sample_is_counted(void **state) {
   (void)state;
   static const size_t apart[] = {0, 4 << 10, 16 << 10, 64 << 10};
   crd_nursery *nursery = inside_nursery(heap);
+  crd_local *local = inside_local(heap);
   cradle_mutator *m = cradle_mutator_new(heap);
   for (size_t way = 0; way < sizeof apart / sizeof *apart; way++) {
     cradle_collect(m, CRADLE_COLLECT_MINOR);
     nursery->sample_bytes = apart[way];
-    nursery->first_looks = 100; /* looks at the first objects one by one, as in a new heap */
-    nursery->look = m->free;
-    crd_nursery_set_top(&heap->young);
+    local->first_looks = 100; /* looks at the first objects one by one, as in a new heap */
+    local->look = m->free;
+    crd_nursery_set_tops(&heap->young);
     for (size_t bytes = 0; bytes < BASE / 2; bytes += 16) (void)cradle_new(m, 0, 16);
-    uint32_t count = nursery->sample_count, most = apart[way] == 0 ? 0 : (uint32_t)(BASE / 2 / apart[way]);
+    uint32_t count = local->sample_count, most = apart[way] == 0 ? 0 : (uint32_t)(BASE / 2 / apart[way]);
     if (most > NURSERY_SAMPLES)
       assert_int_equal(count, NURSERY_SAMPLES);
     else
@@ -508,12 +509,12 @@ CRADLE_UNCHECKED_COLLECTION static void each_sample_is_counted(void **state) {
     size_t pushed = 0;
     crd_ages ages = {.seen = count};
     for (uint32_t i = 0; i < count; i++) {
-      uintptr_t from = i == 0 ? (uintptr_t)nursery->start : nursery->samples[i - 1] + apart[way];
-      assert_true(nursery->samples[i] >= from);
-      bool old = nursery->samples[i] - (uintptr_t)nursery->start < BASE / 8;
+      uintptr_t from = i == 0 ? (uintptr_t)nursery->start : local->samples[i - 1] + apart[way];
+      assert_true(local->samples[i] >= from);
+      bool old = local->samples[i] - (uintptr_t)nursery->start < BASE / 8;
       ages.old_seen += old;
       if (i % 3 != 0) continue;
-      cradle_push(m, (void *)nursery->samples[i]);
+      cradle_push(m, (void *)local->samples[i]);
       pushed++;
       ages.kept++;
       ages.old_kept += old;

@@ -61,9 +61,16 @@ class Internals:
         self.nursery_start = int(self.nursery["start"])
         self.nursery_end = int(self.nursery["end"])
         self.nursery_reserved = int(self.nursery["reserved_bytes"])
-        mutator = self.space["mutator"]
-        self.mutator = mutator if int(mutator) != 0 else None
-        self.nursery_free = int(mutator["public"]["free"]) if self.mutator else self.nursery_start
+        self.mutators = list(self.linked(self.space["mutators"]))
+        self.locals = list(self.linked(self.space["locals"].address))
+        # What is filled of each chunk of the nursery: [start, end).
+        self.filled = [(int(local["start"]), int(local["free"].dereference())) for local in self.locals]
+
+    @staticmethod
+    def linked(first):
+        while int(first) != 0:
+            yield first
+            first = first["next"]
 
     def used_arenas(self):
         states = read(int(self.arenas["states"]), self.arena_count)
@@ -123,7 +130,7 @@ class Internals:
         return [(free, end) for free, end in runs if free != end]
 
     def stack_length(self, name):
-        return (int(self.heap["young"][name]["top"]) - int(self.heap["young"][name]["base"])) // 8
+        return sum(int(local[name]["top"]) - int(local[name]["base"]) for local in self.locals) // 8
 
     def class_bytes(self, size_class):
         return int(self.old["classes"]["of"][size_class]["bytes"])
@@ -219,8 +226,11 @@ class Heap:
 
     def young_objects(self):
         """(address, type, size) of each object. Where the nursery cannot be read further, it prints a message and stops."""
-        address = self.inside.nursery_start
-        while address < self.inside.nursery_free:
+        for start, end in self.inside.filled:
+            yield from self.objects_in(start, end)
+
+    def objects_in(self, address, end):
+        while address < end:
             header = self.word_at(address)
             kind = self.type_of(header)
             if kind is None or header >> 32 << 32 & ~(Internals.ID_FLAG | Internals.HASH_MASK << Internals.HASH_SHIFT):
@@ -291,23 +301,27 @@ class Heap:
 
     def roots(self):
         """(where, word, the object it refers to or None)."""
-        options, mutator = self.value["options"], self.inside.mutator
         for i in range(int(self.value["roots"]["global_count"])):
             root = self.value["roots"]["globals"][i]
             yield (f"global root {int(root['address']):#x}",) + self.slot(int(root["address"]), int(root["kind"]) == 1)[1:]
         handles = self.value["tables"]["handles"]
+        first = 64  # HANDLE_BLOCK_FIRST: block k has first << k entries
         for i in range(int(handles["used"])):
-            generation = int(handles["entries"][i]["generation"])
+            block = (i + first).bit_length() - first.bit_length()
+            entry = handles["blocks"][block][i + first - (first << block)]
+            generation = int(entry["generation"])
             if generation & 1:
-                word = int(handles["entries"][i]["word"])
+                word = int(entry["word"])
                 yield f"handle {generation << 32 | i:#x}", word, word or None
         for i in range(int(self.value["tables"]["prebuilts"]["written"])):
             address = int(self.value["tables"]["prebuilts"]["of"][i]["object"])
             for where, _, *slot in self.slots(address, self.type_of(self.word_at(address))):
                 yield (f"prebuilt object {address:#x}, {where}", *slot)
-        if not mutator:
-            return
-        public, running = mutator["public"], int(mutator["running"])
+        for mutator in self.inside.mutators:
+            yield from self.mutator_roots(mutator)
+
+    def mutator_roots(self, mutator):
+        options, public, running = self.value["options"], mutator["public"], int(mutator["running"])
         for stack in self.root_stacks(mutator):
             own, runs = int(stack.address) == int(mutator["own"].address), int(stack.address) == running
             of = "" if own else f" of the root stack at {int(stack.address):#x}"
@@ -480,7 +494,7 @@ class HeapCommand(gdb.Command):
         print(f"heap {Chosen.heap:#x}: {Internals.HEAP_STATES[state]}")
         print(f"collections: {int(stats['minor_collections'])} minor, {int(stats['major_collections'])} major")
         print(f"nursery: {inside.nursery_start:#x} to {inside.nursery_end:#x}, "
-              f"{inside.nursery_free - inside.nursery_start} of {inside.nursery_end - inside.nursery_start} bytes filled")
+              f"{sum(end - start for start, end in inside.filled)} of {inside.nursery_end - inside.nursery_start} bytes filled")
         print(f"old generation: {int(inside.old['used_bytes'])} bytes, {int(inside.old['large_bytes'])} of them large; "
               f"{len(inside.used_arenas())} arenas of {int(inside.arenas['committed_count'])} committed")
         print(f"major collection: {Internals.MAJOR_PHASES[int(heap.value['marking']['major']['phase'])]}; "

@@ -1,0 +1,48 @@
+/* A mutator's own part of the young generation: its chunk of the nursery, and what its barrier recorded.
+ *
+ * It outlives its mutator, because what it holds may: a prebuilt object is remembered on a heap without a mutator, and
+ * where collection is off, a mutator that goes leaves young objects. So the heap has the locals, in a list, and
+ * cradle_mutator_new takes one that no mutator has. The first is a part of the space.
+ *
+ *   [local.1] start <= *free. With one mutator its chunk is all that the nursery hands out, so the bounds of
+ *             [nursery.1] are its bounds, too.
+ *   [local.2] A local that no mutator has is empty where collection is on, but for prebuilt objects in `remembered`.
+ */
+#ifndef CRADLE_GC_YOUNG_LOCAL_H
+#define CRADLE_GC_YOUNG_LOCAL_H
+
+#include "gc/base/word_stack.h"
+#include "gc/parts.h"
+
+#define NURSERY_SAMPLES 128
+
+/* Counters of recorded slots for arrays that have no page to themselves: part of an array's address chooses its own. */
+#define RECORD_BUDGETS 1024
+
+/* Objects whose last stores were not remembered. Part of an object's address chooses its place, which holds the
+ * address, and in its lowest three bits how many stores were spared: at most SPARED_TIMES. */
+#define SPARED_OBJECTS 64
+#define SPARED_TIMES 7
+
+/* How many slots of an array may still be recorded before the next minor collection. */
+typedef struct crd_record_budget {
+  uint32_t recorded_at; /* number of the minor collection after which left was set */
+  uint32_t left;
+} crd_record_budget;
+
+struct crd_local {
+  crd_local *next;   /* of the heap's */
+  char *start, *end; /* the chunk; one object may reach over end, up to the nursery's slack_end */
+  char **free;       /* to where it is filled: free of its mutator, or left if no mutator has it */
+  char *left;
+  char *look; /* where the next allocation is compared with its descriptor [nursery.4]; may lie above slack_end */
+  uint32_t first_looks; /* how many more of the first allocations are looked at one by one */
+  uint32_t sample_count;
+  uintptr_t samples[NURSERY_SAMPLES]; /* addresses of samples (gc/young/adapt.h), ascending */
+  crd_word_stack remembered;
+  crd_word_stack recorded; /* slots of large arrays that were stored into, as slot entries (gc/object/value.h) */
+  uintptr_t spared[SPARED_OBJECTS];          /* see SPARED_TIMES */
+  crd_record_budget budgets[RECORD_BUDGETS]; /* slots that arrays without their own page may record; some share one */
+};
+
+#endif

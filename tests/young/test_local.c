@@ -1,0 +1,349 @@
+/* Tests what a mutator has of the young generation: that two heaps do not mix it up, that it goes with the mutator from
+ * thread to thread, that it stays with the heap when the mutator is freed, and that a list of several is looked at.
+ */
+#include <pthread.h>
+
+#include "tests/support/services.h"
+
+#include "tests/inside.h"
+
+enum { COUNT = 50, LENGTH = 4000, NUMBER = 77 };
+
+static fixture f;
+
+static int open_fixture(void **state) {
+  (void)state;
+  services_open(&f);
+  return 0;
+}
+
+static int close_fixture(void **state) {
+  (void)state;
+  fixture_close(&f);
+  return 0;
+}
+
+static void *peek(const fixture *from, size_t index) {
+  return (void *)*cradle_peek(from->m, index);
+}
+static size_t remembered_of(const fixture *of) {
+  return word_stack_count(&inside_local(of->heap)->remembered);
+}
+static size_t recorded_of(const fixture *of) {
+  return word_stack_count(&inside_local(of->heap)->recorded);
+}
+
+/* An old pair that is remembered, and a large old array of which a slot is recorded; both refer to young objects. They
+ * are pushed on the shadow stack. */
+CRADLE_UNCHECKED_COLLECTION static void record(fixture *to) {
+  cradle_push(to->m, CRADLE_NEW(to->m, pair, T_PAIR));
+  cradle_push(to->m, cradle_new_array(to->m, T_VECTOR, LENGTH));
+  cradle_collect(to->m, CRADLE_COLLECT_MINOR);
+  string *text = cradle_new_array(to->m, T_STRING, NUMBER);
+  pair *holder = peek(to, 1);
+  cradle_store(to->m, holder, &holder->first, text);
+  text = cradle_new_array(to->m, T_STRING, NUMBER + 1);
+  vector *array = peek(to, 0);
+  cradle_store(to->m, array, &array->item[LENGTH / 2], text);
+  assert_heap_sound(to->heap);
+}
+
+/* What was recorded has led the minor collection to both. */
+static void assert_kept(fixture *to) {
+  const pair *holder = peek(to, 1);
+  const vector *array = peek(to, 0);
+  const string *texts[] = {(const string *)holder->first, array->item[LENGTH / 2]};
+  for (size_t i = 0; i < 2; i++) {
+    assert_false(space_is_young(&to->heap->space, (uintptr_t)texts[i]));
+    assert_int_equal(cradle_type_of(texts[i]), T_STRING);
+    assert_int_equal(texts[i]->length, NUMBER + i);
+  }
+  assert_heap_sound(to->heap);
+}
+
+static void pop_both(fixture *from) {
+  cradle_pop(from->m);
+  cradle_pop(from->m);
+}
+
+CRADLE_UNCHECKED_COLLECTION static void two_heaps_of_a_thread_have_their_own(void **state) {
+  (void)state;
+  fixture other;
+  services_open(&other);
+  record(&f);
+  if (!f.stressed) assert_int_equal(remembered_of(&f), 1), assert_int_equal(recorded_of(&f), 1);
+  assert_int_equal(remembered_of(&other) + recorded_of(&other), 0);
+  record(&other);
+  cradle_safepoint_request(other.m);
+  assert_false(f.heap->space.mutators->pending_request);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_int_equal(remembered_of(&f) + recorded_of(&f), 0);
+  if (!f.stressed) assert_int_equal(remembered_of(&other) + recorded_of(&other), 2);
+  assert_kept(&f);
+  cradle_safepoint(other.m); /* collects, because of the request */
+  assert_false(other.heap->space.mutators->pending_request);
+  assert_int_equal(remembered_of(&other) + recorded_of(&other), 0);
+  assert_kept(&other);
+  pop_both(&f);
+  pop_both(&other);
+  fixture_close(&other);
+}
+
+CRADLE_UNCHECKED_COLLECTION static void *collect_there(void *data) {
+  fixture *there = data;
+  cradle_mutator_attach(there->m);
+  assert_heap_sound(there->heap);
+  cradle_collect(there->m, CRADLE_COLLECT_MINOR);
+  assert_kept(there);
+  pop_both(there);
+  record(there);
+  cradle_mutator_detach(there->m);
+  return NULL;
+}
+
+/* Records are pending as the mutator is handed over, there and back. */
+CRADLE_UNCHECKED_COLLECTION static void it_goes_with_the_mutator_to_another_thread(void **state) {
+  (void)state;
+  pthread_t thread;
+  const crd_mutator *inside = f.heap->space.mutators;
+  record(&f);
+  size_t records = remembered_of(&f) + recorded_of(&f);
+  assert_int_equal(inside->state, MUTATOR_RUNNING);
+  cradle_mutator_detach(f.m);
+  assert_int_equal(inside->state, MUTATOR_PARKED);
+  assert_int_equal(remembered_of(&f) + recorded_of(&f), records);
+  assert_int_equal(pthread_create(&thread, NULL, collect_there, &f), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_int_equal(inside->state, MUTATOR_PARKED);
+  cradle_mutator_attach(f.m);
+  assert_int_equal(inside->state, MUTATOR_RUNNING);
+  assert_heap_sound(f.heap);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_kept(&f);
+  pop_both(&f);
+}
+
+CRADLE_UNCHECKED_COLLECTION static void *end_without_detaching(void *data) {
+  cradle_mutator_attach(((fixture *)data)->m);
+  return NULL;
+}
+
+/* A thread that ends parks its mutator. */
+CRADLE_UNCHECKED_COLLECTION static void the_end_of_a_thread_parks(void **state) {
+  (void)state;
+  pthread_t thread;
+  record(&f);
+  cradle_mutator_detach(f.m);
+  assert_int_equal(pthread_create(&thread, NULL, end_without_detaching, &f), 0);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_int_equal(f.heap->space.mutators->state, MUTATOR_PARKED);
+  cradle_mutator_detach(f.m); /* does no harm */
+  cradle_mutator_attach(f.m);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_kept(&f);
+  pop_both(&f);
+}
+
+/* Frees the mutator, and makes the next. */
+CRADLE_UNCHECKED_COLLECTION static void replace_mutator(void) {
+  cradle_mutator_free(f.m);
+  assert_null(f.heap->space.mutators);
+  assert_heap_sound(f.heap);
+  f.m = cradle_mutator_new(f.heap);
+  assert_heap_sound(f.heap);
+}
+
+/* Registrations and records are pending as the mutator goes, and a request, which goes with it. */
+CRADLE_UNCHECKED_COLLECTION static void the_next_mutator_finds_what_was_registered(void **state) {
+  (void)state;
+  int closed = 0;
+  record(&f);
+  cradle_handle handle = cradle_handle_new(f.m, peek(&f, 0));
+  cradle_handle weakly = cradle_handle_new(f.m, new_weak(&f, CRADLE_NEW(f.m, pair, T_PAIR)));
+  (void)new_final(&f, 5, NULL);
+  (void)new_file(&f, &closed, 100);
+  pop_both(&f);
+  cradle_safepoint_request(f.m);
+  replace_mutator();
+  assert_false(f.heap->space.mutators->pending_request);
+  if (f.stressed) cradle_collect(f.m, CRADLE_COLLECT_MAJOR); /* what was registered may have become old */
+  assert_int_equal(closed, 1);
+  final *dead = cradle_finalizer_next(f.m, QUEUE);
+  assert_non_null(dead);
+  assert_int_equal(dead->number, 5);
+  weak *w = cradle_handle_get(f.m, weakly);
+  assert_null(cradle_weak_get(f.m, &w->to));
+  const vector *array = cradle_handle_get(f.m, handle);
+  assert_int_equal(((const string *)array->item[LENGTH / 2])->length, NUMBER + 1);
+  cradle_handle_free(f.m, handle);
+  cradle_handle_free(f.m, weakly);
+}
+
+/* The first allocations of a heap are looked at, not those of each mutator. */
+CRADLE_UNCHECKED_COLLECTION static void the_next_mutator_goes_on_with_the_looks(void **state) {
+  (void)state;
+  if (f.stressed) return;
+  uint32_t first = inside_local(f.heap)->first_looks;
+  for (int i = 0; i < COUNT; i++) (void)CRADLE_NEW(f.m, pair, T_PAIR);
+  assert_int_equal(inside_local(f.heap)->first_looks, first - COUNT);
+  replace_mutator();
+  assert_int_equal(inside_local(f.heap)->first_looks, first - COUNT);
+  for (int i = 0; i < COUNT; i++) (void)CRADLE_NEW(f.m, pair, T_PAIR);
+  assert_int_equal(inside_local(f.heap)->first_looks, first - 2 * COUNT);
+}
+
+/* It may be written into before there is a mutator, and is remembered without one. */
+CRADLE_UNCHECKED_COLLECTION static void a_prebuilt_object_is_remembered_without_a_mutator(void **state) {
+  (void)state;
+  static pair made, other;
+  cradle_push(f.m, CRADLE_NEW(f.m, pair, T_PAIR));
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  made = (pair){.header = T_PAIR, .first = peek(&f, 0)};
+  other = made;
+  cradle_pop(f.m);
+  cradle_mutator_free(f.m);
+  assert_true(cradle_prebuilt_add(f.heap, &made));
+  assert_true(cradle_prebuilt_add(f.heap, &other));
+  assert_int_equal(remembered_of(&f), 2);
+  assert_heap_sound(f.heap);
+  cradle_prebuilt_remove(f.heap, &other);
+  assert_int_equal(remembered_of(&f), 1);
+  f.m = cradle_mutator_new(f.heap);
+  assert_heap_sound(f.heap);
+  cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
+  assert_int_equal(cradle_type_of(made.first), T_PAIR);
+  assert_heap_sound(f.heap);
+  cradle_prebuilt_remove(f.heap, &made);
+}
+
+/* --- without collection --- */
+
+static void turn_off(cradle_options *options) {
+  fixture_unstress(options);
+  options->gc = CRADLE_GC_OFF;
+  options->nursery_bytes = (size_t)4 << 20;
+}
+
+CRADLE_UNCHECKED_COLLECTION static int open_off(void **state) {
+  (void)state;
+  services_open_with(&f, turn_off);
+  return 0;
+}
+
+CRADLE_UNCHECKED_COLLECTION static int close_off(void **state) {
+  (void)state;
+  cradle_mutator_free(f.m);
+  cradle_heap_free(f.heap);
+  return 0;
+}
+
+static cradle_address_kind kind_of(const void *address) {
+  cradle_address_info info;
+  cradle_describe_address(f.heap, address, &info, sizeof info);
+  return info.kind;
+}
+
+/* The nursery is filled as it was, and a pinned object, which is old, still remembered. */
+CRADLE_UNCHECKED_COLLECTION static void without_collection_it_keeps_everything(void **state) {
+  (void)state;
+  pair *pinned = CRADLE_NEW_WITH(f.m, pair, T_PAIR, CRADLE_PINNED), *young = CRADLE_NEW(f.m, pair, T_PAIR);
+  cradle_handle weakly = cradle_handle_new(f.m, new_weak(&f, young));
+  cradle_store(f.m, pinned, &pinned->first, young);
+  size_t filled = nursery_filled(&f.heap->space);
+  char *free = f.m->free;
+  assert_int_equal(remembered_of(&f), 1);
+  assert_true(filled >= sizeof(pair) + sizeof(weak));
+  cradle_mutator_free(f.m);
+  assert_int_equal(nursery_filled(&f.heap->space), filled);
+  assert_int_equal(remembered_of(&f), 1);
+  assert_int_equal(kind_of(young), CRADLE_ADDRESS_NURSERY);
+  assert_int_equal(kind_of(free), CRADLE_ADDRESS_NURSERY_FREE);
+  assert_heap_sound(f.heap);
+  f.m = cradle_mutator_new(f.heap);
+  assert_ptr_equal(f.m->free, free);
+  assert_int_equal(remembered_of(&f), 1);
+  assert_int_equal(nursery_filled(&f.heap->space), filled);
+  weak *w = cradle_handle_get(f.m, weakly);
+  assert_ptr_equal(cradle_weak_get(f.m, &w->to), young);
+  assert_heap_sound(f.heap);
+}
+
+/* --- a list of several --- */
+
+/* A second one, which no mutator has, gets what the first recorded. */
+CRADLE_UNCHECKED_COLLECTION static void each_of_a_list_is_looked_at(void **state) {
+  (void)state;
+  crd_local *first = inside_local(f.heap), second = {.left = first->start, .start = first->start};
+  record(&f);
+  size_t records = remembered_of(&f) + recorded_of(&f);
+  second.free = &second.left;
+  second.remembered = first->remembered, second.recorded = first->recorded;
+  assert_true(crd_word_stack_init(&first->remembered, 4096, 4096, "test"));
+  assert_true(crd_word_stack_init(&first->recorded, 4096, 4096, "test"));
+  first->next = &second;
+  assert_heap_sound(f.heap);
+  cradle_statistics before = fixture_stats(&f);
+  cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
+  cradle_statistics after = fixture_stats(&f);
+  assert_int_equal(after.remembered_objects + after.recorded_slots,
+                   before.remembered_objects + before.recorded_slots + records);
+  assert_true(word_stack_is_empty(&second.remembered) && word_stack_is_empty(&second.recorded));
+  assert_kept(&f);
+  /* Stores go to the mutator's own, and the verifier looks at all. */
+  record(&f);
+  if (!f.stressed) assert_int_equal(remembered_of(&f) + recorded_of(&f), 2);
+  assert_true(word_stack_is_empty(&second.remembered) && word_stack_is_empty(&second.recorded));
+  cradle_error error;
+  assert_true(word_stack_push(&second.remembered, (uintptr_t)peek(&f, 0) + 8));
+  assert_false(cradle_heap_verify(f.heap, &error));
+  assert_non_null(strstr(error.message, "the remembered set holds what is no object"));
+  second.remembered.top--;
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  for (int i = 0; i < 2; i++) pop_both(&f);
+  first->next = NULL;
+  crd_word_stack_fini(&second.remembered);
+  crd_word_stack_fini(&second.recorded);
+}
+
+/* The filled part of the nursery, in two chunks. */
+static void what_is_filled_is_the_sum_of_the_chunks(void **state) {
+  (void)state;
+  crd_local *local = inside_local(f.heap);
+  for (int i = 0; i < COUNT; i++) cradle_push(f.m, CRADLE_NEW(f.m, pair, T_PAIR));
+  char *start = local->start;
+  if (f.m->free != start) {
+    const void *in_first = start, *in_second = f.m->free - 8;
+    size_t filled = nursery_filled(&f.heap->space), half = filled / 16 * 8;
+    crd_local second = {.start = start, .end = start + half, .left = start + half};
+    second.free = &second.left;
+    local->start += half;
+    local->next = &second;
+    assert_int_equal(nursery_filled(&f.heap->space), filled);
+    assert_true(nursery_holds(&f.heap->space, (uintptr_t)in_first));
+    assert_true(nursery_holds(&f.heap->space, (uintptr_t)in_second));
+    assert_false(nursery_holds(&f.heap->space, (uintptr_t)f.m->free));
+    assert_int_equal(kind_of(in_first), CRADLE_ADDRESS_NURSERY);
+    assert_int_equal(kind_of(in_second), CRADLE_ADDRESS_NURSERY);
+    assert_heap_sound(f.heap);
+    local->next = NULL;
+    local->start = start;
+  }
+  for (int i = 0; i < COUNT; i++) cradle_pop(f.m);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(two_heaps_of_a_thread_have_their_own),
+      TEST(it_goes_with_the_mutator_to_another_thread),
+      TEST(the_end_of_a_thread_parks),
+      TEST(the_next_mutator_finds_what_was_registered),
+      TEST(the_next_mutator_goes_on_with_the_looks),
+      TEST(a_prebuilt_object_is_remembered_without_a_mutator),
+      TEST(each_of_a_list_is_looked_at),
+      TEST(what_is_filled_is_the_sum_of_the_chunks),
+      cmocka_unit_test_setup_teardown(without_collection_it_keeps_everything, open_off, close_off),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -16,6 +16,7 @@
 #include "gc/report/misuse.h"
 #include "gc/tables/pin.h"
 #include "gc/young/nursery.h"
+#include "gc/young/remember.h"
 
 /* --- checks: the type is one of the heap's, the size is the type's, and the function is one for such types --- */
 

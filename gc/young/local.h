@@ -4,8 +4,8 @@
  * where collection is off, a mutator that goes leaves young objects. So the heap has the locals, in a list, and
  * cradle_mutator_new takes one that no mutator has. The first is a part of the space.
  *
- *   [local.1] start <= *free. With one mutator its chunk is all that the nursery hands out, so the bounds of
- *             [nursery.1] are its bounds, too.
+ *   [local.1] start <= *free. With one mutator its chunk is all that the nursery hands out, with the bounds of
+ *             the nursery [nursery.1].
  *   [local.2] A local that no mutator has is empty where collection is on, but for prebuilt objects in `remembered`.
  */
 #ifndef CRADLE_GC_YOUNG_LOCAL_H

@@ -301,8 +301,10 @@ CRADLE_UNCHECKED_COLLECTION static void each_of_a_list_is_looked_at(void **state
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   for (int i = 0; i < 2; i++) pop_both(&f);
   first->next = NULL;
-  crd_word_stack_fini(&second.remembered);
-  crd_word_stack_fini(&second.recorded);
+  crd_word_stack_fini(&first->remembered);
+  crd_word_stack_fini(&first->recorded);
+  /* Those that share the reservation of the type table. */
+  first->remembered = second.remembered, first->recorded = second.recorded;
 }
 
 /* The filled part of the nursery, in two chunks. */

@@ -8,7 +8,8 @@ CLEAN = {
     "gc/heap.c": '#include "gc/heap.h"\n#include <string.h>\n#include "gc/platform/pages.h"\n'
     '/* mmap(here), (uintptr_t) and\n#include <stdio.h> in a comment */\nconst char *s = "getenv(";\n'
     "static void crd_mmap(int); void f(void) { crd_mmap(1); }\n",
-    "gc/space.h": '#include "gc/young/nursery.h"\n#include "gc/base/check.h"\n#include <cradle/cradle.h>\n',
+    "gc/space.h": '#include "gc/young/local.h"\n#include "gc/young/nursery.h"\n#include "gc/base/check.h"\n#include <cradle/cradle.h>\n',
+    "gc/young/local.h": "",
     "gc/young/nursery.h": "",
     "gc/young/remember.h": "",
     "gc/tables/prebuilt.c": "",

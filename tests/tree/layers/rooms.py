@@ -37,6 +37,7 @@ MAY_INCLUDE = {
 # Allowed arrows that point up: from, to, why.
 UPWARD_ARROWS = [
     ("gc/space.h", "gc/young/nursery.h", "the nursery is a part of the space of objects"),
+    ("gc/space.h", "gc/young/local.h", "so is what a mutator has of it"),
     ("gc/collect.c", "gc/instruments/verify.h", "options.verify asks for a verification before and after each collection"),
 ]
 

@@ -1,5 +1,5 @@
-/* Prebuilt objects come and go: in the table of them and in the remembered set: the first, because they may come and go
- * without a mutator. */
+/* Prebuilt objects come and go, in the table of them and in the remembered set of the heap's first local
+ * (gc/young/local.h): a heap has that one also while it has no mutator. */
 #include "gc/heap.h"
 #include "gc/young/remember.h"
 

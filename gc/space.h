@@ -31,8 +31,8 @@ typedef struct crd_space {
 
 /* --- mutators --- */
 
-/* The mutators of a heap, and what mutators have or left of the young generation (gc/young/local.h):
- * for (EACH_MUTATOR(mutator, space)) ... */
+/* The mutators of a heap, and what mutators have or left of the young generation (gc/young/local.h), of which a second
+ * is unlikely: for (EACH_MUTATOR(mutator, space)) ... */
 #define EACH_MUTATOR(mutator, space) \
   crd_mutator *mutator = (space)->mutators; \
   (mutator) != NULL; \
@@ -49,8 +49,8 @@ static inline bool space_has_no_records(const crd_space *space) {
   return true;
 }
 
-/* The mutator that runs, where that one is meant and not all of them: whose call it is, whose allocation reached a
- * point. In this version a heap has no other. NULL: there is none. */
+/* The mutator that made the call or the allocation that is being served, for functions that are not told which one it
+ * was. In this version it is the heap's only one. NULL: the heap has no mutator. */
 static inline crd_mutator *space_running(const crd_space *space) {
   return space->mutators;
 }

@@ -166,7 +166,8 @@ static size_t registered_most(const crd_services *services, unsigned kinds) {
 
 /* The least room that any list has: none if one was refused memory, so that nothing can be registered. */
 void crd_registry_allow(crd_services *services) {
-  if (space_running(services->space) == NULL || space_running(services->space)->public.registered == NULL) return;
+  crd_mutator *mutator = space_running(services->space);
+  if (mutator == NULL || mutator->public.registered == NULL) return;
   unsigned kinds = services->kinds | services->space->types.registers;
   size_t room = (size_t)(services->fresh.limit - services->fresh.base);
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) {
@@ -175,10 +176,9 @@ void crd_registry_allow(crd_services *services) {
     if (kinds >> kind & 1 && free_words < room) room = free_words;
   }
   if (kinds >> REGISTERED_FINALIZER & 1 && services->finalizer_room < room) room = services->finalizer_room;
-  size_t fresh = (size_t)(space_running(services->space)->public.registered - services->fresh.base),
-         most = registered_most(services, kinds);
+  size_t fresh = (size_t)(mutator->public.registered - services->fresh.base), most = registered_most(services, kinds);
   if (room > fresh && room - fresh > most) room = fresh + most;
-  space_running(services->space)->public.registered_end = services->fresh.base + room;
+  mutator->public.registered_end = services->fresh.base + room;
 }
 
 /* The lists need room for everything that is fresh, because the next minor collection may move all of it. */
@@ -205,11 +205,10 @@ bool crd_registry_make_room(crd_mutator *m, unsigned kinds) {
 
 crd_word_stack crd_registry_fresh(const crd_services *services) {
   /* The end of fresh is in the mutator, because registration is inline. */
-  if (services == NULL || space_running(services->space) == NULL ||
-      space_running(services->space)->public.registered == NULL)
-    return (crd_word_stack){0};
+  const crd_mutator *mutator = services == NULL ? NULL : space_running(services->space);
+  if (mutator == NULL || mutator->public.registered == NULL) return (crd_word_stack){0};
   crd_word_stack fresh = services->fresh;
-  fresh.top = space_running(services->space)->public.registered;
+  fresh.top = mutator->public.registered;
   return fresh;
 }
 

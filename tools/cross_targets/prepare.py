@@ -73,8 +73,8 @@ def python_of_zig():
     return python
 
 
-# Meson 1.0 asks for the linker's name and does not know zig's: it is told one that takes the same options. Asked for its version,
-# zig leaves an empty a.o where it runs.
+# Meson 1.0 asks which linker there is, and does not know zig's. So the script answers with the name of one that takes the
+# same options. Zig leaves an empty a.o in the current folder when it is asked for its version, so the script changes to its own.
 ZIG_SCRIPT = """#!/bin/sh
 for argument; do
   case $argument in

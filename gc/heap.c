@@ -62,6 +62,8 @@ static void join_parts(cradle_heap *heap) {
   heap->marking.tables = heap->young.tables = &heap->tables;
   heap->tables.marking = heap->young.marking = &heap->marking;
   space->locals.free = &space->locals.left;
+  heap->marking.marker.young = &heap->young;
+  heap->marking.marker.help = crd_team_help;
   heap->young.stress = &heap->stress;
   heap->young.sampling = &heap->sampling;
   heap->young.quarantine = &heap->quarantine;

@@ -12,6 +12,7 @@ typedef struct crd_local crd_local;             /* gc/young/local.h */
 typedef struct crd_roots crd_roots;             /* gc/roots.h */
 typedef struct crd_tables crd_tables;           /* gc/tables/tables.h */
 typedef struct crd_marking crd_marking;         /* gc/old/marking.h */
+typedef struct crd_team crd_team;               /* gc/young/team.h */
 typedef struct crd_young crd_young;             /* gc/young/young.h */
 typedef struct crd_services crd_services;       /* gc/death/services.h */
 

@@ -79,9 +79,7 @@ size_t crd_heap_spans(const cradle_heap *heap, crd_span_info *rows, size_t count
   const crd_old *old = &heap->space.old;
   for (uint32_t i = 0; i < old->classes.count && i < count; i++) {
     const crd_size_class *class = &old->classes.of[i];
-    const crd_allocator *allocator = &old->leader.allocators[i];
-    /* used_bytes counts the allocator's whole run; what is not filled yet is subtracted. */
-    uint64_t used = old->spans[i].used_bytes - (uint64_t)(allocator->end - allocator->free);
+    uint64_t used = old->spans[i].used_bytes - crd_old_unfilled_of(old, i);
     rows[i] = (crd_span_info){.object_bytes = class->bytes,
                               .span_bytes = class->pages * PAGE_BYTES,
                               .span_objects = class->objects,

@@ -70,6 +70,7 @@ static const char *thp_word(uint32_t mode) {
 #define IF_MAJOR .only_with = STATISTICS(major_collections)
 #define IF_RESIDENT .only_with = STATISTICS(resident_bytes)
 #define IF_BESIDE .only_with = STATISTICS(beside_ns)
+#define IF_HELPED .only_with = STATISTICS(helped_objects)
 
 static const crd_field head_fields[] = {
     {FIELD("format", NULL, LETTERS, HEAD(form))},
@@ -122,6 +123,8 @@ static const crd_field minor_fields[] = {
     {FIELD("pinned_objects", "number of pinned objects: ", NUMBER, AT(minor.pinned_objects))},
     {FIELD("promoted_bytes", "total size of surviving objects: ", BYTES, AT(minor.promoted_bytes))},
     {FIELD("promoted_objects", "promoted objects: ", NUMBER, AT(minor.promoted_objects))},
+    {FIELD("helped_objects", "of them by the second core: ", NUMBER, AT(minor.helped_objects)),
+     .only_with = AT(minor.helped_objects)},
     {FIELD("remembered_objects", "remembered objects: ", NUMBER, AT(minor.remembered))},
     {FIELD("recorded_slots", "recorded slots: ", NUMBER, AT(minor.recorded))},
     {FIELD("nursery_used_bytes", "nursery used: ", BYTES, AT(minor.nursery_bytes))},
@@ -259,6 +262,8 @@ static const crd_field heap_end_fields[] = {
     {FIELD("beside_stop_p999_ns", "wait p99.9: ", NS, PAUSES(stop_p999_ns)), IF_BESIDE},
     {FIELD("beside_stop_max_ns", "longest wait: ", NS, STATISTICS(beside_stop_max_ns)), IF_BESIDE},
     {FIELD("beside_arenas", "arenas that it populated: ", NUMBER, STATISTICS(beside_arenas)), IF_BESIDE},
+    {FIELD("helped_objects", "objects that it promoted: ", NUMBER, STATISTICS(helped_objects)), IF_HELPED},
+    {FIELD("helped_collections", "in minor collections: ", NUMBER, STATISTICS(helped_collections)), IF_HELPED},
 };
 
 /* --- rows --- */

@@ -1,4 +1,5 @@
 /* Reports on standard error, each only once in a process. */
+#include "gc/platform/thread.h"
 #include "runtime/report.h"
 
 #include "gc/base/text.h"

@@ -84,12 +84,15 @@ static const char *check_root_stacks(crd_mutator *mutator) {
 
 static const char *check_allocator(const crd_old *old, const crd_allocator *allocator, uint32_t size_class) {
   const crd_size_class *class = &old->classes.of[size_class];
-  uint32_t span = old->spans[size_class].open;
-  if (span == PAGE_NONE)
-    return allocator->free == NULL && allocator->end == NULL ? NULL : "an allocator has a run, but no span [span.1]";
-  uintptr_t start = arenas_page_address(&old->arenas, span), free = address_of(allocator->free);
-  uintptr_t end = address_of(allocator->end), span_end = start + (size_t)class->objects * class->bytes;
-  if (start > free || free > end || end > span_end) return "an allocator's run lies outside of its span [span.1]";
+  uintptr_t free = address_of(allocator->free), end = address_of(allocator->end);
+  if (free == end) return NULL;
+  static const char outside[] = "an allocator's run lies outside of its span [span.1]";
+  if (!arenas_contain(&old->arenas, free)) return outside;
+  const crd_page *span = old_span_of(old, free);
+  uintptr_t start = arenas_page_address(&old->arenas, span->head);
+  if (span->state != PAGE_SMALL || span->size_class != size_class || free > end ||
+      end > start + (size_t)class->objects * class->bytes)
+    return outside;
   if ((free - start) % class->bytes != 0 || (end - start) % class->bytes != 0)
     return "an allocator's run begins or ends inside a place [span.1]";
   return NULL;
@@ -99,10 +102,11 @@ static const char *check_allocators(const cradle_heap *heap) {
   const crd_old *old = &heap->space.old;
   bool marks = heap->marking.major.phase == MAJOR_MARKING || heap->marking.major.phase == MAJOR_CLEARING;
   if (old->born_marked != marks) return "new old objects are marked while nothing marks, or the reverse [span.7]";
-  for (uint32_t i = 0; i < old->classes.count; i++) {
-    const char *fault = check_allocator(old, &old->leader.allocators[i], i);
-    if (fault != NULL) return fault;
-  }
+  for (const crd_worker *worker = &old->leader; worker != NULL; worker = worker->next)
+    for (uint32_t i = 0; i < old->classes.count; i++) {
+      const char *fault = check_allocator(old, &worker->allocators[i], i);
+      if (fault != NULL) return fault;
+    }
   return NULL;
 }
 

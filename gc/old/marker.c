@@ -27,6 +27,8 @@ static void run(crd_thread *self, void *data) {
     if (taken == ROUND_TAKEN) {
       crd_mark_beside(marking);
       crd_thread_set(self, &marker->word, ROUND_IDLE);
+    } else if (taken == ROUND_CALLED) {
+      marker->help(marker->young);
     } else if (!crd_supply_next(&marking->old->arenas) && taken == ROUND_IDLE) {
       crd_thread_wait(self, &marker->word, ROUND_IDLE);
     }

@@ -91,6 +91,8 @@ typedef struct crd_marker_work {
 
 typedef struct crd_marker {
   crd_thread *thread;    /* NULL: there is none */
+  void (*help)(crd_young *young); /* has the thread take part in the minor collection that runs, if one wants it */
+  crd_young *young;
   uint32_t word;         /* of the protocol; atomic */
   bool refused;          /* the thread could not be made; that is not tried again */
   bool takes_turns;      /* the process has one processor: either the thread or the mutator works */

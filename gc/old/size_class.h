@@ -22,6 +22,8 @@
 
 #define SMALL_MAX_BYTES ((size_t)8200)
 #define SIZE_CLASS_MAX 80
+/* A team's workers take runs of a span of so many bytes, or of one object. */
+#define TEAM_RUN_BYTES 4096
 #define SPAN_MAX_PAGES 16
 #define SPAN_MIN_PAGES 4
 
@@ -37,6 +39,7 @@ typedef struct crd_size_classes {
   crd_size_class of[SIZE_CLASS_MAX];
   uint32_t count;
   uint32_t span_bytes_total;                 /* one span of each class */
+  uint32_t run_bytes_total;                  /* one run of each class, as a team takes them */
   uint8_t by_words[SMALL_MAX_BYTES / 8 + 1]; /* class of an object of so many words */
 } crd_size_classes;
 

@@ -9,6 +9,8 @@
 bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hardware *hardware) {
   crd_size_classes_init(&old->classes);
   for (uint32_t i = 0; i < SIZE_CLASS_MAX; i++) old->spans[i] = (crd_class_spans){PAGE_NONE, 0, PAGE_NONE, 0, 0};
+  old->leader.run_words = UINT32_MAX;
+  if (options->gc_threads != CRADLE_GC_THREADS_NONE) old->rest_bytes = 2 * old->classes.run_bytes_total;
   old->young_large = PAGE_NONE;
   return crd_arenas_init(&old->arenas, options, hardware);
 }
@@ -17,17 +19,16 @@ void crd_old_fini(crd_old *old) {
   crd_arenas_fini(&old->arenas);
 }
 
-/* The worst promotion: the nursery is full of objects just above the small ones, and one span of every class is opened
- * besides. An object of 8,208 bytes takes three pages, 12,288 bytes: half again as much. */
+/* The worst promotion: the nursery is full of objects just above the small ones, one span of every class is opened
+ * besides, and the workers of a team have runs in spans that are full otherwise. An object of 8,208 bytes takes three pages, 12,288 bytes: half again as much. */
 uint32_t crd_old_arenas_for(const crd_old *old, size_t nursery_bytes) {
-  size_t bytes = nursery_bytes + nursery_bytes / 2 + old->classes.span_bytes_total;
+  size_t bytes = nursery_bytes + nursery_bytes / 2 + old->classes.span_bytes_total + old->rest_bytes;
   return (uint32_t)((bytes + ARENA_PROMOTABLE_BYTES - 1) / ARENA_PROMOTABLE_BYTES);
 }
 
 size_t crd_old_nursery_for(const crd_old *old, uint32_t arenas) {
-  size_t bytes = arenas * ARENA_PROMOTABLE_BYTES;
-  if (bytes <= old->classes.span_bytes_total) return 0;
-  return ((bytes - old->classes.span_bytes_total) / 3 * 2) & ~(size_t)7;
+  size_t bytes = arenas * ARENA_PROMOTABLE_BYTES, besides = old->classes.span_bytes_total + old->rest_bytes;
+  return bytes <= besides ? 0 : ((bytes - besides) / 3 * 2) & ~(size_t)7;
 }
 
 /* --- bitmaps of a span --- */
@@ -110,7 +111,8 @@ void crd_old_write_late_runs(crd_old *old) {
 
 /* Gives the allocator the next run of free places of the class's open span. opened: the span is new. false: there is
  * none. */
-static bool next_run(crd_old *old, crd_allocator *allocator, uint32_t size_class, bool opened) {
+static bool next_run(crd_old *old, crd_worker *worker, uint32_t size_class, bool opened) {
+  crd_allocator *allocator = &worker->allocators[size_class];
   const crd_size_class *class = &old->classes.of[size_class];
   crd_class_spans *spans = &old->spans[size_class];
   const crd_page *entry = arenas_page(&old->arenas, spans->open);
@@ -120,6 +122,8 @@ static bool next_run(crd_old *old, crd_allocator *allocator, uint32_t size_class
   uint32_t limit = class->objects * class->words;
   uint32_t start = spans->from < limit ? find_place(bits.allocated, class, spans->from, limit, false) : limit;
   if (start == limit) return false;
+  uint32_t most = worker->run_words < class->words ? class->words : worker->run_words / class->words * class->words;
+  if (most < limit - start) limit = start + most;
   uint32_t end = find_place(bits.allocated, class, start, limit, true);
   ASSERT(start < end && (end - start) % class->words == 0, "[span.1] a run that is no row of places");
   ASSERT(old->born_marked || !old->marked_beside, "[marker.2] a round goes on while nothing marks");
@@ -170,6 +174,7 @@ static void list_partial(crd_old *old, uint32_t page) {
   ASSERT(spans->open != page, "[span.3] an open span enters a partial list");
   ASSERT(spans->partial != page, "[span.3] a span enters its partial list twice");
   entry->next = spans->partial;
+  entry->listed = true;
   spans->partial = page;
 }
 
@@ -188,39 +193,53 @@ bool crd_old_refill(crd_old *old, crd_worker *worker, uint32_t size_class, uint3
   /* Where no further run can be noted, what is left of the span waits in its list, and a new span is opened. */
   bool may_note = CRADLE_LIKELY(!old->marked_beside) || may_note_run(old);
   if (spans->open != PAGE_NONE) {
-    if (may_note && next_run(old, allocator, size_class, false)) return true;
+    if (may_note && next_run(old, worker, size_class, false)) return true;
     leave_span(old, spans, !may_note);
   }
   while (may_note && spans->partial != PAGE_NONE) {
     spans->open = spans->partial;
     spans->from = 0;
     spans->partial = arenas_page(&old->arenas, spans->open)->next;
-    if (next_run(old, allocator, size_class, false)) return true;
+    arenas_page(&old->arenas, spans->open)->listed = false;
+    if (next_run(old, worker, size_class, false)) return true;
     spans->open = PAGE_NONE;
   }
   *allocator = (crd_allocator){NULL, NULL};
-  return open_span(old, size_class, keep) && next_run(old, allocator, size_class, true);
+  return open_span(old, size_class, keep) && next_run(old, worker, size_class, true);
+}
+
+/* The span of a run may not be open any more, and not listed, because nothing was left of it when it was closed. */
+static void retire_run(crd_old *old, crd_allocator *allocator, uint32_t size_class) {
+  ASSERT(allocator->free <= allocator->end, "[span.1] an allocator went past the end of its run");
+  if (allocator->free != allocator->end) {
+    uint32_t page = arenas_page(&old->arenas, arenas_page_number(&old->arenas, address_of(allocator->free)))->head;
+    ASSERT(!old->marked_beside, "[span.8] an allocator is retired in a round");
+    write_bits(old, page, &old->classes.of[size_class], word_in(old, page, allocator->free),
+               word_in(old, page, allocator->end), false);
+    count_used(old, size_class, allocator->free - allocator->end);
+    if (page != old->spans[size_class].open && !arenas_page(&old->arenas, page)->listed) list_partial(old, page);
+  }
+  *allocator = (crd_allocator){NULL, NULL};
 }
 
 void crd_old_retire(crd_old *old) {
   for (uint32_t i = 0; i < old->classes.count; i++) {
-    crd_allocator *allocator = &old->leader.allocators[i];
-    uint32_t page = old->spans[i].open;
-    if (page == PAGE_NONE) continue;
-    ASSERT(!old->marked_beside, "[span.8] an allocator is retired in a round");
-    ASSERT(allocator->free <= allocator->end, "[span.1] an allocator went past the end of its run");
-    write_bits(old, page, &old->classes.of[i], word_in(old, page, allocator->free), word_in(old, page, allocator->end),
-               false);
-    count_used(old, i, allocator->free - allocator->end);
-    *allocator = (crd_allocator){NULL, NULL};
-    leave_span(old, &old->spans[i], true);
+    for (crd_worker *worker = &old->leader; worker != NULL; worker = worker->next)
+      retire_run(old, &worker->allocators[i], i);
+    if (old->spans[i].open != PAGE_NONE) leave_span(old, &old->spans[i], true);
   }
+}
+
+uint64_t crd_old_unfilled_of(const crd_old *old, uint32_t size_class) {
+  uint64_t bytes = 0;
+  for (const crd_worker *worker = &old->leader; worker != NULL; worker = worker->next)
+    bytes += (uint64_t)(worker->allocators[size_class].end - worker->allocators[size_class].free);
+  return bytes;
 }
 
 uint64_t crd_old_unfilled_bytes(const crd_old *old) {
   uint64_t bytes = 0;
-  for (uint32_t i = 0; i < old->classes.count; i++)
-    bytes += (uint64_t)(old->leader.allocators[i].end - old->leader.allocators[i].free);
+  for (uint32_t i = 0; i < old->classes.count; i++) bytes += crd_old_unfilled_of(old, i);
   return bytes;
 }
 

@@ -46,6 +46,8 @@ typedef struct crd_allocator {
 /* What one thread needs to put objects into the old generation. */
 typedef struct crd_worker {
   crd_allocator allocators[SIZE_CLASS_MAX];
+  struct crd_worker *next; /* another worker, or NULL */
+  uint32_t run_words;      /* a run has at most so many words, or one place */
 } crd_worker;
 
 /* The spans of a size class. */
@@ -68,6 +70,7 @@ typedef struct crd_old {
   uintptr_t young_large_start;  /* [young_large_start, young_large_start + young_large_bytes) */
   uintptr_t young_large_bytes;  /* has the addresses of all young large objects [large.1] */
   uint64_t young_scanned_bytes; /* of young large objects that are scanned whole [large.3] */
+  uint32_t rest_bytes;          /* at most so many stay unused in runs of spans that are open no more; 0: no team */
   uint32_t reserve;             /* arenas kept FREE for the next minor collection, so that it cannot fail */
   bool born_marked;             /* [span.7] */
   bool marked_beside;           /* a round of the second core goes on (gc/old/marker.h) */
@@ -88,7 +91,8 @@ bool crd_old_refill(crd_old *old, crd_worker *worker, uint32_t size_class, uint3
 void crd_old_retire(crd_old *old);
 /* After a round: writes the bits of the runs that were taken in it [span.8]. */
 void crd_old_write_late_runs(crd_old *old);
-/* Bytes of the runs that allocators own and have not filled. used_bytes counts them as used. */
+/* Bytes of the runs that allocators own and have not filled, of a class and of all. used_bytes counts them as used. */
+uint64_t crd_old_unfilled_of(const crd_old *old, uint32_t size_class);
 uint64_t crd_old_unfilled_bytes(const crd_old *old);
 /* Objects of a small span have died or moved: so many are gone, and so many live, whose bits alone are set. Frees the
  * span if it is empty, which is returned, and lists it if it has room. */
@@ -131,8 +135,11 @@ static inline const crd_page *old_span_of(const crd_old *old, uintptr_t object) 
 /* Whether a place of the span lies in the unfilled rest of an allocator's run: no object is there. */
 static inline bool old_is_unfilled(const crd_old *old, const crd_page *span, uintptr_t place) {
   if (span->state != PAGE_SMALL) return false;
-  const crd_allocator *allocator = &old->leader.allocators[span->size_class];
-  return place >= address_of(allocator->free) && place < address_of(allocator->end);
+  for (const crd_worker *worker = &old->leader; worker != NULL; worker = worker->next) {
+    const crd_allocator *allocator = &worker->allocators[span->size_class];
+    if (place >= address_of(allocator->free) && place < address_of(allocator->end)) return true;
+  }
+  return false;
 }
 static inline bool old_is_unswept(const crd_old *old, const crd_page *span) {
   return span->epoch != old->epoch;

@@ -50,6 +50,9 @@ static inline void crd_thread_relax(void) {
 #endif
 }
 
+/* Lets another thread have the processor. */
+void crd_thread_yield(void);
+
 /* Stores the value with release order, and wakes the other side if it waits. */
 void crd_thread_set(crd_thread *thread, uint32_t *word, uint32_t value);
 /* Sleeps while the word has this value. What the other side wrote before it changed the word is seen afterwards. */

@@ -2,6 +2,7 @@
 #include "gc/platform/thread.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -106,6 +107,10 @@ void crd_thread_join(crd_thread *thread) {
   (void)pthread_join(thread->thread, NULL);
   (void)__atomic_sub_fetch(&threads, 1, __ATOMIC_RELAXED);
   destroy(thread);
+}
+
+void crd_thread_yield(void) {
+  (void)sched_yield();
 }
 
 uint32_t crd_thread_count(void) {

@@ -67,6 +67,10 @@ void crd_thread_join(crd_thread *thread) {
   free(thread);
 }
 
+void crd_thread_yield(void) {
+  (void)SwitchToThread();
+}
+
 uint32_t crd_thread_count(void) {
   return __atomic_load_n(&threads, __ATOMIC_RELAXED);
 }

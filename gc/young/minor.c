@@ -6,12 +6,16 @@
 #include "gc/tables/identity.h"
 #include "gc/tables/tables.h"
 #include "gc/young/promote.h"
+#include "gc/young/team.h"
 #include "gc/young/young.h"
 
 /* How many recorded slots are visited before the copies made from them are traced. */
 #define RECORDED_PIECE LIMIT(64, 4)
 /* How many entries ahead remembered objects are prefetched. */
 #define AHEAD 16
+#define REMEMBERED_PIECE LIMIT(64, 4)
+/* More pieces than these are shared with a worker that has nothing to do. */
+#define WORTH_PIECES 4
 
 static void trace_large(crd_minor *context) {
   uint32_t page = context->pending_large;
@@ -36,42 +40,88 @@ static inline bool may_be_live(const crd_young *young, const cradle_word *object
   return !arenas_know(&young->space->old.arenas, address) || old_is_marked(&young->space->old, address);
 }
 
-/* What each object leads to is traced at once, while it is still in the cache. */
-static void trace_remembered(crd_minor *context, crd_word_stack *remembered) {
-  for (cradle_word *entry = remembered->base; entry < remembered->top; entry++) {
-    if (entry + AHEAD < remembered->top) __builtin_prefetch(object_at(entry[AHEAD]), 1);
-    cradle_word *object = object_at(*entry);
-    ASSERT(context->looked_at_all || !header_has_barrier(object[0]),
-           "[heap.3] a remembered object has the barrier flag");
-    object_set_flags(object, HEADER_BARRIER_FLAG);
-    if (CRADLE_UNLIKELY(context->marking) && !may_be_live(context->young, object))
-      crd_promote_from_unmarked(context, object);
-    else
-      crd_promote_from(context, object);
-    trace_pending(context);
+/* Takes the next entries of a stack, at most so many, and of those that nobody has claimed. false: there are none. */
+static bool claim_piece(crd_minor *context, const crd_word_stack *stack, size_t *next, size_t most, cradle_word **from,
+                        cradle_word **to) {
+  crd_team *team = context->team;
+  size_t count = word_stack_count(stack), at = __atomic_load_n(next, __ATOMIC_RELAXED);
+  if (at >= count) return false;
+  if (CRADLE_UNLIKELY(team != NULL)) {
+    if (!context->shares && team_is_hungry(team) && count - at > WORTH_PIECES * most) crd_team_give_pieces(context);
+    at = __atomic_fetch_add(next, most, __ATOMIC_RELAXED);
+  } else {
+    *next += most;
   }
-  remembered->top = remembered->base;
+  if (at >= count) return false;
+  *from = stack->base + at;
+  *to = count - at > most ? *from + most : stack->top;
+  return true;
+}
+
+/* While a major collection marks, an object that may be dead keeps nothing alive. */
+static void trace_remembered_object(crd_minor *context, cradle_word *object) {
+  ASSERT(context->looked_at_all || !header_has_barrier(object[0]),
+         "[heap.3] a remembered object has the barrier flag");
+  object_set_flags(object, HEADER_BARRIER_FLAG);
+  if (CRADLE_UNLIKELY(context->marking) && !may_be_live(context->young, object))
+    crd_promote_from_unmarked(context, object);
+  else
+    crd_promote_from(context, object);
+  trace_pending(context);
+}
+
+/* A helper calls no trace callback. */
+static bool is_left(const crd_minor *context, const cradle_word *object) {
+  return CRADLE_UNLIKELY(context->team != NULL) && !context->leads &&
+         context->types[header_type(object[0])].trace != NULL;
+}
+
+/* What each object leads to is traced at once, while it is still in the cache. */
+static void trace_remembered(crd_minor *context, crd_local *local) {
+  const crd_word_stack *remembered = &local->remembered;
+  cradle_word *entry, *to;
+  while (claim_piece(context, remembered, &local->claimed_remembered, REMEMBERED_PIECE, &entry, &to))
+    for (; entry < to; entry++) {
+      if (entry + AHEAD < remembered->top) __builtin_prefetch(object_at(entry[AHEAD]), 1);
+      cradle_word *object = object_at(*entry);
+      if (is_left(context, object))
+        __atomic_store_n(&context->team->left_remembered, true, __ATOMIC_RELAXED);
+      else
+        trace_remembered_object(context, object);
+    }
 }
 
 /* Copies what a piece of the recorded slots refers to, then traces these copies while they are still in the cache. */
-static void trace_recorded(crd_minor *context, crd_word_stack *recorded) {
-  const cradle_word *top = recorded->top;
-  for (const cradle_word *from = recorded->base, *to; from < top; from = to) {
-    to = top - from > RECORDED_PIECE ? from + RECORDED_PIECE : top;
-    crd_promote_recorded(context, from, to, top);
+static void trace_recorded(crd_minor *context, crd_local *local) {
+  cradle_word *from, *to;
+  while (claim_piece(context, &local->recorded, &local->claimed_recorded, RECORDED_PIECE, &from, &to)) {
+    crd_promote_recorded(context, from, to, local->recorded.top);
     trace_pending(context);
   }
-  recorded->top = recorded->base;
 }
 
 /* Recorded slots first: they lie in the order of the stores, so objects that were stored right after their allocation
  * are copied almost in the order of their allocation. */
-static CRADLE_NOINLINE void trace_records(crd_minor *context, cradle_event *event) {
+void crd_minor_pieces(crd_minor *context) {
   for (EACH_LOCAL(local, context->young->space)) {
-    event->u.minor.remembered += word_stack_count(&local->remembered);
+    trace_recorded(context, local);
+    trace_remembered(context, local);
+  }
+  if (CRADLE_UNLIKELY(context->team != NULL)) __atomic_store_n(&context->team->pieces, false, __ATOMIC_RELEASE);
+}
+
+/* With a team, everything was looked at but what helpers have left to the leader: it has no barrier flag. */
+static CRADLE_NOINLINE void end_records(crd_minor *context, cradle_event *event) {
+  crd_minor_pieces(context);
+  for (EACH_LOCAL(local, context->young->space)) {
+    crd_word_stack *remembered = &local->remembered;
+    for (const cradle_word *entry = remembered->base; context->left_remembered && entry < remembered->top; entry++)
+      if (!header_has_barrier(*object_at(*entry))) trace_remembered_object(context, object_at(*entry));
+    event->u.minor.remembered += word_stack_count(remembered);
     event->u.minor.recorded += word_stack_count(&local->recorded);
-    trace_recorded(context, &local->recorded);
-    trace_remembered(context, &local->remembered);
+    remembered->top = remembered->base;
+    local->recorded.top = local->recorded.base;
+    local->claimed_remembered = local->claimed_recorded = 0;
   }
 }
 
@@ -196,9 +246,9 @@ static void find_near(crd_minor *context) {
   context->near_bytes = end - start;
 }
 
-static crd_minor begin(crd_young *young) {
+crd_minor crd_minor_begin(crd_young *young) {
   crd_space *space = young->space;
-  return (crd_minor){.nursery_start = address_of(space->nursery.start),
+  crd_minor context = {.nursery_start = address_of(space->nursery.start),
                      .nursery_bytes = space->nursery.reserved_bytes,
                      .allocators = space->old.leader.allocators,
                      .types = space->types.types,
@@ -208,6 +258,8 @@ static crd_minor begin(crd_young *young) {
                      .young = young,
                      .old = &space->old,
                      .encoding = space->encoding};
+  find_near(&context);
+  return context;
 }
 
 static void trace_roots(crd_minor *context) {
@@ -229,13 +281,15 @@ void crd_minor_run(crd_young *young, cradle_event *event) {
   const crd_space *space = young->space;
   crd_marking *marking = young->marking;
   ASSERT(space->report->state == HEAP_COLLECTING, "[heap.4] a minor collection while the mutator runs");
-  crd_minor context = begin(young);
+  crd_minor context = crd_minor_begin(young);
   context.self = &context;
-  find_near(&context);
+  uint64_t begun = CRADLE_UNLIKELY(marking->marker.thread != NULL) ? crd_team_begin(&context) : 0;
   trace_roots(&context);
   if (CRADLE_UNLIKELY(young->remember_all)) trace_all_old(&context);
   event->u.minor.remembered = event->u.minor.recorded = 0;
-  if (!space_has_no_records(space)) trace_records(&context, event);
+  if (CRADLE_UNLIKELY(context.team != NULL)) crd_team_end(&context);
+  if (!space_has_no_records(space)) end_records(&context, event);
+  if (CRADLE_UNLIKELY(begun != 0)) crd_team_judge(&context, begun);
   if (CRADLE_UNLIKELY(marking->marker.going)) (void)crd_marker_stop(marking);
   if (CRADLE_UNLIKELY(marking->major.again != 0)) crd_mark_listed(marking);
   bool settled = space->death == NULL && young->tables->ids.young == 0 && !context.has_young_large;
@@ -247,4 +301,5 @@ void crd_minor_run(crd_young *young, cradle_event *event) {
   event->u.minor.large_freed_bytes = freed;
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;
+  event->u.minor.helped_objects = context.helped;
 }

@@ -18,6 +18,8 @@
 
 #include "gc/death_calls.h"
 
+/* A worker of one, with nothing to do yet. */
+crd_minor crd_minor_begin(crd_young *young);
 /* Runs one; the state is HEAP_COLLECTING. Fills event->u.minor, except for its times. */
 void crd_minor_run(crd_young *young, cradle_event *event);
 /* For the order of death, which runs within one: promotes an object that was not promoted yet. The caller looks at its
@@ -27,5 +29,7 @@ cradle_word *crd_minor_reach(crd_minor *minor, uintptr_t address);
 void crd_minor_visit(crd_minor *minor, bool value, cradle_word *slot);
 /* Traces what the two functions above left on the lists. */
 void crd_minor_trace(crd_minor *minor);
+/* Promotes what the recorded slots and the remembered objects refer to, in pieces that nobody else has claimed. */
+void crd_minor_pieces(crd_minor *minor);
 
 #endif

@@ -1,5 +1,6 @@
 #include "gc/young/promote.h"
 #include "gc/tables/tables.h"
+#include "gc/young/team.h"
 #include "gc/young/young.h"
 
 #include <string.h>
@@ -8,8 +9,6 @@
 #define COPY_INLINE_WORDS 16
 /* How many entries ahead recorded slots are prefetched. What they refer to is prefetched half as far ahead. */
 #define AHEAD 16
-/* Down to this depth, the items of arrays inside arrays are followed at once [promote.3]. */
-#define DEPTH_MAX LIMIT(8, 2)
 
 /* Most objects are a few words long, and a call of memcpy would cost more than their copy. */
 static inline void copy_words(cradle_word *restrict to, const cradle_word *restrict from, size_t words) {
@@ -33,19 +32,8 @@ static CRADLE_NOINLINE cradle_word *slow_place(crd_minor *context, size_t bytes)
 
 /* --- the pending list [promote.1] --- */
 
-/* The link's low 48 bits are an address. Above them is the word number of the last slot that was looked at. It is 0
- * before the first slot: word 0 is the header, never a slot. */
-#define PENDING_WORD_SHIFT 48
-
-CRD_ALWAYS_INLINE cradle_word pending_link(uintptr_t next, unsigned word) {
-  ASSERT(next >> PENDING_WORD_SHIFT == 0, "[promote.1] an address reaches into the place of a slot");
-  return next | (cradle_word)word << PENDING_WORD_SHIFT;
-}
-CRD_ALWAYS_INLINE uintptr_t pending_next(cradle_word link) {
-  return link & ((UINT64_C(1) << PENDING_WORD_SHIFT) - 1);
-}
 CRD_ALWAYS_INLINE void pending_push(crd_minor *context, cradle_word *body, unsigned word) {
-  body[1] = pending_link(address_of(context->pending), word);
+  pending_set(body, pending_link(address_of(context->pending), word));
   context->pending = body;
 }
 /* The copy of a body. */
@@ -54,14 +42,79 @@ CRD_ALWAYS_INLINE cradle_word *pending_copy(const cradle_word *body) {
   return object_at(header_forwarded_to(body[0]));
 }
 
-/* Copies an object to the old generation and leaves its new address behind. The caller looks at its slots. */
-CRD_ALWAYS_INLINE cradle_word *copy(crd_minor *context, cradle_word *object, uint64_t header, const crd_type *type) {
+/* Leaves the place's address in the header, unless another worker has left one: then *place is that one. */
+CRD_ALWAYS_INLINE bool claim(cradle_word *object, uint64_t header, cradle_word **place) {
+  if (CRADLE_LIKELY(__atomic_compare_exchange_n(object, &header, address_of(*place) | HEADER_FORWARDED, false,
+                                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)))
+    return true;
+  *place = object_at(header_forwarded_to(header));
+  return false;
+}
+
+/* As the slow part of copy, in a team. Word 1 of a body may be its length, or a link by now. */
+static CRADLE_NOINLINE bool claim_slowly(crd_minor *context, cradle_word *object, const crd_type *type,
+                                         cradle_word **place, size_t *bytes) {
+  crd_old *old = context->old;
+  crd_team *team = context->team;
+  *bytes = type->size;
+  if (type->items != CRADLE_ITEMS_NONE)
+    *bytes = type_array_bytes(
+        type, __atomic_load_n(object_at(address_of(object) + type->length_offset), __ATOMIC_ACQUIRE));
+  uint64_t header = __atomic_load_n(object, __ATOMIC_RELAXED);
+  if (header_is_forwarded(header)) {
+    *place = object_at(header_forwarded_to(header));
+    return false;
+  }
+  if (*bytes > SMALL_MAX_BYTES) {
+    lock_take(&team->lock);
+    header = __atomic_load_n(object, __ATOMIC_RELAXED);
+    bool won = !header_is_forwarded(header);
+    if (won) {
+      *place = crd_old_take_large(old, *bytes, false, false, 0);
+      ASSERT(*place != NULL, "[heap.2] the promotion reserve did not hold a place");
+      __atomic_store_n(object, address_of(*place) | HEADER_FORWARDED, __ATOMIC_RELAXED);
+    } else {
+      *place = object_at(header_forwarded_to(header));
+    }
+    lock_release(&team->lock);
+    return won;
+  }
+  uint32_t size_class = old_class_of(old, *bytes);
+  crd_allocator *allocator = &context->allocators[size_class];
+  if (allocator->free == allocator->end) {
+    lock_take(&team->lock);
+    bool refilled = crd_old_refill(old, context->worker, size_class, 0);
+    lock_release(&team->lock);
+    ASSERT(refilled, "[heap.2] the promotion reserve did not hold a place");
+    (void)refilled;
+  }
+  *place = words_of(allocator->free);
+  if (!claim(object, header, place)) return false;
+  allocator->free += old->classes.of[size_class].bytes;
+  return true;
+}
+
+/* Copies an object to the old generation and leaves its new address behind. The caller looks at its slots. In a team,
+ * another worker may have done so; then false is returned, and its copy's address is in *to. */
+CRD_ALWAYS_INLINE bool copy(crd_minor *context, cradle_word *object, uint64_t header, const crd_type *type, bool shared,
+                            cradle_word **to) {
   crd_allocator *allocator = &context->allocators[type->size_class];
   cradle_word *place = words_of(allocator->free);
   size_t bytes = type->size;
   ASSERT(!header_has(header, HEADER_OLD_ONLY_FLAGS), "[header.2] a young object has flags of an old one");
   if (CRADLE_LIKELY(type->class_bytes != 0 && allocator->free != allocator->end)) {
+    if (shared && !claim(object, header, &place)) {
+      *to = place;
+      return false;
+    }
     allocator->free += type->class_bytes;
+  } else if (shared) {
+    bool won = claim_slowly(context->self, object, type, &place, &bytes);
+    if (!won) {
+      *to = place;
+      return false;
+    }
+    header |= type_old_flags(type, bytes);
   } else {
     bytes = type_object_bytes(type, object);
     place = slow_place(context->self, bytes);
@@ -74,23 +127,32 @@ CRD_ALWAYS_INLINE cradle_word *copy(crd_minor *context, cradle_word *object, uin
   place[0] = header_with(header, HEADER_BARRIER_FLAG);
   place[1] = object[1];
   copy_words(place + 2, object + 2, bytes / 8 - 2);
-  object_forward(object, place);
+  if (!shared) object_forward(object, place);
   context->objects++;
   context->bytes += bytes;
-  return place;
+  *to = place;
+  return true;
 }
 
 cradle_word *crd_promote_object(crd_minor *context, cradle_word *object) {
   ASSERT(!header_is_forwarded(object[0]), "[header.1] an object is promoted twice");
-  return copy(context, object, object[0], &context->types[header_type(object[0])]);
+  cradle_word *place;
+  (void)copy(context, object, object[0], &context->types[header_type(object[0])], false, &place);
+  return place;
 }
 
 /* The first reference to a young large object links it; it is traced from the list. One that is recorded from birth
  * need not be traced [large.3]. Neither needs a mark: it was born marked if a major collection marks [marker.5]. */
 static void reach_large(crd_minor *context, crd_page *page) {
-  page->state = PAGE_LARGE_REACHED;
+  uint8_t young = PAGE_LARGE_YOUNG;
+  if (!__atomic_compare_exchange_n(&page->state, &young, PAGE_LARGE_REACHED, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    return;
   const crd_arenas *arenas = &context->old->arenas;
   if (header_records_slots(*object_at(arenas_page_address(arenas, page->head)))) return;
+  if (CRADLE_UNLIKELY(context->team != NULL) && !context->leads) {
+    crd_team_leave_large(context, page->head);
+    return;
+  }
   page->pending = context->pending_large;
   context->pending_large = page->head;
 }
@@ -100,26 +162,29 @@ CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool liv
   if (!arenas_know(&old->arenas, address)) return;
   if (old_may_be_young_large(old, address)) {
     crd_page *page = arenas_page(&old->arenas, arenas_page_number(&old->arenas, address));
-    if (page->state == PAGE_LARGE_YOUNG) reach_large(context, page);
-    if (page->state == PAGE_LARGE_REACHED) return;
+    uint8_t state = __atomic_load_n(&page->state, __ATOMIC_RELAXED);
+    if (state == PAGE_LARGE_YOUNG) reach_large(context, page);
+    if (state == PAGE_LARGE_YOUNG || state == PAGE_LARGE_REACHED) return;
   }
   if (context->marking && live) crd_marker_shade(context->young->marking, address);
 }
 
 /* Promotes the young object that a slot refers to, then the one that the first slot of its copy refers to, and so on
  * [promote.2]. A copy with further slots waits on the pending list. */
-CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
+CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t address, bool value, bool shared) {
   for (;;) {
     cradle_word *object = object_at(address);
-    uint64_t header = object[0];
+    uint64_t header = slot_load(object);
     if (header_is_forwarded(header)) {
       uintptr_t to = header_forwarded_to(header);
-      *slot = value ? value_moved(&context->encoding, *slot, to) : to;
+      slot_store(slot, value ? value_moved(&context->encoding, slot_load(slot), to) : to);
       return;
     }
     const crd_type *type = &context->types[header_type(header)];
-    cradle_word *place = copy(context, object, header, type);
-    *slot = value ? value_moved(&context->encoding, *slot, address_of(place)) : address_of(place);
+    cradle_word *place;
+    bool won = copy(context, object, header, type, shared, &place);
+    slot_store(slot, value ? value_moved(&context->encoding, slot_load(slot), address_of(place)) : address_of(place));
+    if (shared && !won) return;
     uint64_t slots = type->sole;
     if (slots == 0) {
       if (type->has_slots) pending_push(context, object, 0);
@@ -127,7 +192,10 @@ CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t 
     }
     /* Before the first slot is followed: what this slot leads to is pushed above the object, and so traced earlier. */
     unsigned first = (unsigned)__builtin_ctzll(slots);
-    if ((slots & (slots - 1)) != 0) pending_push(context, object, first);
+    if ((slots & (slots - 1)) != 0) {
+      pending_push(context, object, first);
+      if (shared) __builtin_prefetch(object_at(place[__builtin_ctzll(slots & (slots - 1))]), 1);
+    }
     slot = place + first;
     value = type->sole_values;
     address = address_in(context, value, *slot);
@@ -155,7 +223,7 @@ CRD_ALWAYS_INLINE void write_back(const crd_minor *local) {
 /* Goes on with the first body of the list, whose slots are all fixed and of one sort. Skips slots that refer to nothing
  * young, and promotes what the next slot refers to. The body leaves the list before its last slot is followed, so that
  * a chain through last slots keeps the list short. */
-CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool values) {
+CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool values, bool shared) {
   cradle_word *body = context->pending, *copied = pending_copy(body), link = body[1];
   /* Keeps only the slots after the one that was looked at last. */
   for (slots &= ~UINT64_C(1) << (link >> PENDING_WORD_SHIFT); slots != 0;) {
@@ -165,36 +233,48 @@ CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool value
     uintptr_t address = address_in(context, values, *slot);
     if (is_young(context, address)) {
       if (slots != 0)
-        body[1] = pending_link(pending_next(link), word);
+        pending_set(body, pending_link(pending_after(link), word));
       else
-        context->pending = object_at(pending_next(link));
-      promote(context, slot, address, values);
+        context->pending = object_at(pending_after(link));
+      promote(context, slot, address, values, shared);
       return;
     }
     if (is_beyond(context, address)) crd_promote_old(context->self, address, true);
   }
-  context->pending = object_at(pending_next(link));
+  context->pending = object_at(pending_after(link));
 }
 
-/* Traces a copy from the list that has items, or slots of both sorts [promote.3]. The field `until` keeps nested calls
- * apart: an inner call empties the list only down to where this one began. */
+/* Traces a copy from the list that has items, or slots of both sorts [promote.3]. An inner call has a list of its own,
+ * which it empties. */
 static CRADLE_NOINLINE void follow(crd_minor *context, cradle_word *object) {
-  cradle_word *until = context->until;
-  context->until = context->pending;
-  context->depth++;
+  bool own = context->depth + 1 < PROMOTE_DEPTH_MAX;
+  cradle_word **outer = &context->outer[context->depth++];
+  if (own) {
+    *outer = context->pending;
+    context->pending = NULL;
+  }
   crd_promote_from(context, object);
+  if (own) {
+    if (context->pending != NULL) crd_promote_list(context);
+    context->pending = *outer;
+  }
   context->depth--;
-  context->until = until;
 }
 
 /* Neighbours in the list tend to be of one type, whose slots are looked up once: so the processor can predict where
  * they are and go on to the next object, instead of waiting for the lookup. */
-void crd_promote_list(crd_minor *context) {
+CRD_ALWAYS_INLINE void promote_list(crd_minor *context, promote_mode mode) {
   crd_minor local = borrow(context);
   uint32_t last_type = CRADLE_TYPE_ID_END;
   uint64_t slots = 0;
-  bool values = false;
-  while (local.pending != local.until) {
+  bool values = false, shared = mode == PROMOTE_SHARING;
+  while (local.pending != NULL) {
+    if (mode != PROMOTE_ALONE && CRADLE_UNLIKELY(team_is_hungry(local.team))) {
+      context->pending = local.pending;
+      crd_team_give(context);
+      local.pending = context->pending;
+      if (!shared && context->shares) break;
+    }
     cradle_word *copied = pending_copy(local.pending);
     if (header_type(copied[0]) != last_type) {
       last_type = header_type(copied[0]);
@@ -203,53 +283,111 @@ void crd_promote_list(crd_minor *context) {
     }
     if (slots == 0) {
       /* The call works on the original context, so the list goes there and comes back. */
-      context->pending = object_at(pending_next(local.pending[1]));
-      follow(context, copied);
+      cradle_word *body = local.pending;
+      context->pending = pending_next(body);
+      if (shared && !local.leads && local.types[last_type].trace != NULL)
+        crd_team_leave(context, body);
+      else
+        follow(context, copied);
       local.pending = context->pending;
+      if (mode == PROMOTE_LEADING && context->shares) break;
     } else if (values) {
-      trace_next(&local, slots, true);
+      trace_next(&local, slots, true, shared);
     } else {
-      trace_next(&local, slots, false);
+      trace_next(&local, slots, false, shared);
     }
   }
   write_back(&local);
 }
 
-void crd_promote_one(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
-  promote(context, slot, address, value);
+static CRADLE_NOINLINE void promote_list_leading(crd_minor *context) {
+  promote_list(context, PROMOTE_LEADING);
+}
+static CRADLE_NOINLINE void promote_list_sharing(crd_minor *context) {
+  promote_list(context, PROMOTE_SHARING);
+}
+static CRADLE_NOINLINE void promote_list_in_team(crd_minor *context) {
+  if (!context->shares) promote_list_leading(context);
+  if (context->shares) promote_list_sharing(context);
+}
+static CRADLE_NOINLINE void promote_list_alone(crd_minor *context) {
+  promote_list(context, PROMOTE_ALONE);
 }
 
-/* At DEPTH_MAX, what was promoted waits on the list: a call for each level of arrays would need unlimited C stack. */
+void crd_promote_list(crd_minor *context) {
+  if (CRADLE_UNLIKELY(context->team != NULL))
+    promote_list_in_team(context);
+  else
+    promote_list_alone(context);
+}
+
+static CRADLE_NOINLINE void promote_sharing(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
+  promote(context, slot, address, value, true);
+}
+
+void crd_promote_one(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
+  if (CRADLE_UNLIKELY(context->shares))
+    promote_sharing(context, slot, address, value);
+  else
+    promote(context, slot, address, value, false);
+}
+
+/* A worker that sees hunger lets what the items of an array refer to wait on the list, so that it can give it away. */
+static CRADLE_NOINLINE void promote_all_in_team(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
+  crd_promote_one(context, slot, address, value);
+  if (context->pending == NULL || (team_is_hungry(context->team) && crd_team_gather(context))) return;
+  if (context->depth < PROMOTE_DEPTH_MAX) promote_list_in_team(context);
+}
+
+/* At PROMOTE_DEPTH_MAX, what was promoted waits on the list: a call for each level of arrays would need unlimited C
+ * stack. */
 void crd_promote_all(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
-  promote(context, slot, address, value);
-  if (context->pending != context->until && context->depth < DEPTH_MAX) crd_promote_list(context);
+  if (CRADLE_UNLIKELY(context->team != NULL)) {
+    promote_all_in_team(context, slot, address, value);
+    return;
+  }
+  promote(context, slot, address, value, false);
+  if (context->pending != NULL && context->depth < PROMOTE_DEPTH_MAX) promote_list_alone(context);
 }
 
 /* --- recorded slots --- */
 
 /* The slot itself was prefetched when it was AHEAD entries away. For a prefetch, it need not hold a value. */
 CRD_ALWAYS_INLINE void prefetch_target(const crd_minor *context, cradle_word entry) {
-  uintptr_t address = value_payload(&context->encoding, *slot_of_entry(entry));
+  uintptr_t address = value_payload(&context->encoding, slot_load(slot_of_entry(entry)));
   if (is_young(context, address)) __builtin_prefetch(object_at(address), 1);
 }
 
-CRD_ALWAYS_INLINE void promote_recorded(crd_minor *context, cradle_word *slot, bool value) {
-  uintptr_t address = address_in(context, value, *slot);
+CRD_ALWAYS_INLINE void promote_recorded(crd_minor *context, cradle_word *slot, bool value, bool shared) {
+  uintptr_t address = address_in(context, value, slot_load(slot));
   if (is_young(context, address))
-    promote(context, slot, address, value);
+    promote(context, slot, address, value, shared);
   else if (is_beyond(context, address))
     crd_promote_old(context->self, address, true);
 }
 
 /* The slots lie anywhere in large arrays, and what they refer to lies anywhere in the nursery. Both are prefetched. */
-void crd_promote_recorded(crd_minor *context, const cradle_word *entry, const cradle_word *to, const cradle_word *top) {
+CRD_ALWAYS_INLINE void promote_entries(crd_minor *context, const cradle_word *entry, const cradle_word *to,
+                                       const cradle_word *top, bool shared) {
   crd_minor local = borrow(context);
   for (; entry < to; entry++) {
     if (entry + AHEAD < top) __builtin_prefetch(slot_of_entry(entry[AHEAD]), 1);
     if (entry + AHEAD / 2 < top) prefetch_target(&local, entry[AHEAD / 2]);
-    promote_recorded(&local, slot_of_entry(*entry), slot_entry_holds_value(*entry));
+    promote_recorded(&local, slot_of_entry(*entry), slot_entry_holds_value(*entry), shared);
   }
   write_back(&local);
+}
+
+static CRADLE_NOINLINE void promote_entries_sharing(crd_minor *context, const cradle_word *entry, const cradle_word *to,
+                                                    const cradle_word *top) {
+  promote_entries(context, entry, to, top, true);
+}
+
+void crd_promote_recorded(crd_minor *context, const cradle_word *entry, const cradle_word *to, const cradle_word *top) {
+  if (CRADLE_UNLIKELY(context->shares))
+    promote_entries_sharing(context, entry, to, top);
+  else
+    promote_entries(context, entry, to, top, false);
 }
 
 /* --- objects that are looked at slot by slot --- */
@@ -263,8 +401,8 @@ CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradl
   uint64_t payload = context->encoding.payload_mask;
   uintptr_t start = context->near_start, bytes = context->near_bytes;
   while (slot < end) {
-    while (end - slot >= 4 && !is_near(slot[0] & payload, start, bytes) && !is_near(slot[1] & payload, start, bytes) &&
-           !is_near(slot[2] & payload, start, bytes) && !is_near(slot[3] & payload, start, bytes))
+    while (end - slot >= 4 && !is_near(slot_load(&slot[0]) & payload, start, bytes) && !is_near(slot_load(&slot[1]) & payload, start, bytes) &&
+           !is_near(slot_load(&slot[2]) & payload, start, bytes) && !is_near(slot_load(&slot[3]) & payload, start, bytes))
       slot += 4;
     /* At least one of these four needs a look, or they are the last. */
     for (cradle_word *to = end - slot < 4 ? end : slot + 4; slot < to; slot++) promote_slot(context, true, slot);
@@ -298,7 +436,7 @@ void crd_promote_from(crd_minor *context, cradle_word *object) {
 /* References outside the nursery go to crd_promote_old, because their object may be a young large one. */
 static void promote_slot_unmarked(void *data, bool value, cradle_word *slot) {
   crd_minor *context = data;
-  uintptr_t address = address_in(context, value, *slot);
+  uintptr_t address = address_in(context, value, slot_load(slot));
   if (is_young(context, address))
     crd_promote_one(context, slot, address, value);
   else

@@ -35,6 +35,12 @@
 
 #include "gc/space.h"
 
+/* Down to this depth, the items of arrays inside arrays are followed at once [promote.3]. */
+#define PROMOTE_DEPTH_MAX LIMIT(8, 2)
+
+/* Who promotes: one worker; the leader of a team that has not given anything away; or several. */
+typedef enum promote_mode { PROMOTE_ALONE, PROMOTE_LEADING, PROMOTE_SHARING } promote_mode;
+
 struct crd_minor {
   crd_minor *self; /* the context itself; in a local copy, the original */
   uintptr_t nursery_start, nursery_bytes;
@@ -43,8 +49,14 @@ struct crd_minor {
   crd_allocator *allocators;
   const crd_type *types;
   cradle_word *pending;   /* [promote.1] */
-  cradle_word *until;     /* what was on the list when the running caller began; it empties the list down to here */
   unsigned depth;         /* how deep the running call is in arrays inside arrays */
+  cradle_word *outer[PROMOTE_DEPTH_MAX]; /* the lists of the calls that the running one is in */
+  crd_team *team; /* of which the worker is one; NULL: it is alone */
+  crd_worker *worker;
+  bool leads, shares; /* gc/young/team.h */
+  uint32_t gather, gathered;
+  bool left_remembered; /* by helpers, which is to be looked at at last */
+  uint64_t helped; /* of objects, by helpers */
   uint32_t pending_large; /* [minor.1] */
   bool has_young_large, marking;
   bool looked_at_all; /* every old object was looked at, not only the remembered ones */
@@ -70,8 +82,30 @@ void crd_promote_old(crd_minor *context, uintptr_t address, bool live);
 void crd_promote_from(crd_minor *context, cradle_word *object);
 /* The same for an old object that may be dead: what it refers to is promoted, but not marked if it is old. */
 void crd_promote_from_unmarked(crd_minor *context, cradle_word *object);
-/* Traces the copies on the list, down to context->until. */
+/* Traces the copies on the list. */
 void crd_promote_list(crd_minor *context);
+
+/* The link's low 48 bits are an address. Above them is the word number of the last slot that was looked at. It is 0
+ * before the first slot: word 0 is the header, never a slot. */
+#define PENDING_WORD_SHIFT 48
+
+CRD_ALWAYS_INLINE cradle_word pending_link(uintptr_t next, unsigned word) {
+  ASSERT(next >> PENDING_WORD_SHIFT == 0, "[promote.1] an address reaches into the place of a slot");
+  return next | (cradle_word)word << PENDING_WORD_SHIFT;
+}
+CRD_ALWAYS_INLINE uintptr_t pending_after(cradle_word link) {
+  return link & ((UINT64_C(1) << PENDING_WORD_SHIFT) - 1);
+}
+/* In a team, another worker may take word 1 for the object's length [team.2]. */
+CRD_ALWAYS_INLINE void pending_set(cradle_word *body, cradle_word link) {
+  __atomic_store_n(&body[1], link, __ATOMIC_RELEASE);
+}
+static inline cradle_word *pending_next(const cradle_word *body) {
+  return object_at(pending_after(body[1]));
+}
+static inline void pending_set_next(cradle_word *body, const cradle_word *next) {
+  pending_set(body, pending_link(address_of(next), (unsigned)(body[1] >> PENDING_WORD_SHIFT)));
+}
 
 /* Whether a reference that does not lead into the nursery needs a look. */
 CRD_ALWAYS_INLINE bool is_beyond(const crd_minor *context, uintptr_t address) {
@@ -86,16 +120,25 @@ CRD_ALWAYS_INLINE uintptr_t address_in(const crd_minor *context, bool value, cra
   return value ? value_address(&context->encoding, word) : word;
 }
 
+/* Two workers may look at one slot, and store the same. */
+CRD_ALWAYS_INLINE cradle_word slot_load(const cradle_word *slot) {
+  return __atomic_load_n(slot, __ATOMIC_RELAXED);
+}
+CRD_ALWAYS_INLINE void slot_store(cradle_word *slot, cradle_word word) {
+  __atomic_store_n(slot, word, __ATOMIC_RELAXED);
+}
+
 /* The visit function for slots: promotes everything that the slot leads to. Most values are zero, immediates or old
  * references. Such a word, read as an address, lies outside of [near_start, near_start + near_bytes), whatever the
  * encoding. So loops over arrays and stacks pass it with one comparison, before the encoding is asked. */
 CRD_ALWAYS_INLINE void promote_slot(void *data, bool value, cradle_word *slot) {
   crd_minor *context = data;
-  uintptr_t address = *slot;
+  cradle_word word = slot_load(slot);
+  uintptr_t address = word;
   if (value) {
-    address = value_payload(&context->encoding, *slot);
+    address = value_payload(&context->encoding, word);
     if (CRADLE_LIKELY(address - context->near_start >= context->near_bytes)) return;
-    if (!value_is_reference(&context->encoding, *slot)) return;
+    if (!value_is_reference(&context->encoding, word)) return;
   }
   if (is_young(context, address))
     crd_promote_all(context, slot, address, value);
@@ -106,7 +149,7 @@ CRD_ALWAYS_INLINE void promote_slot(void *data, bool value, cradle_word *slot) {
 /* That for callbacks, within which promotion must call no further callbacks: follows first slots only. */
 static inline void promote_slot_only(void *data, bool value, cradle_word *slot) {
   crd_minor *context = data;
-  uintptr_t address = address_in(context, value, *slot);
+  uintptr_t address = address_in(context, value, slot_load(slot));
   if (is_young(context, address))
     crd_promote_one(context, slot, address, value);
   else if (is_beyond(context, address))

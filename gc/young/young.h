@@ -7,6 +7,7 @@
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
 #include "gc/old/marking.h"
+#include "gc/young/team.h"
 
 struct crd_young {
   crd_space *space;
@@ -17,6 +18,7 @@ struct crd_young {
   crd_sampling *sampling;
   crd_quarantine *quarantine;
   bool remember_all; /* a set could not grow: the next minor collection looks at every old object */
+  crd_team team;
   crd_adapt adapt;
 };
 

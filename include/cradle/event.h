@@ -102,6 +102,7 @@ typedef struct cradle_event {
       uint64_t number;        /* from 1 */
       uint64_t nursery_bytes; /* filled when it began */
       uint64_t promoted_objects, promoted_bytes;
+      uint64_t helped_objects; /* of these, promoted by the collector's thread */
       uint64_t remembered; /* objects of the remembered set that were traced */
       uint64_t recorded;   /* slots of large arrays that were looked at */
       uint64_t large_freed_bytes;

@@ -75,6 +75,8 @@ typedef struct cradle_statistics {
   /* pauses that had to wait for the thread to stop: how many, their sum, the longest; part of pauses */
   uint64_t beside_stops, beside_stop_ns, beside_stop_max_ns;
   uint64_t beside_arenas; /* arenas that the thread populated ahead of their use */
+  uint64_t helped_objects;     /* of promoted_objects, promoted by the thread */
+  uint64_t helped_collections; /* minor collections in which it promoted some */
 } cradle_statistics;
 /* Fills *statistics. size: sizeof *statistics (cradle/base.h says why). */
 CRADLE_API void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size);

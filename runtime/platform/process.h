@@ -9,8 +9,6 @@
 
 /* The process's number; a child of fork has a new one. */
 int crd_process_number(void);
-/* Let other threads run; crd_thread_rest sleeps for about a millisecond. */
-void crd_thread_yield(void);
 void crd_thread_rest(void);
 
 /* Nanoseconds since 1970. */

@@ -1,7 +1,6 @@
 #include "runtime/platform/process.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,10 +16,6 @@ extern char **environ __attribute__((__weak__));
 
 int crd_process_number(void) {
   return (int)getpid();
-}
-
-void crd_thread_yield(void) {
-  (void)sched_yield();
 }
 
 void crd_thread_rest(void) {

@@ -13,10 +13,6 @@ int crd_process_number(void) {
   return (int)GetCurrentProcessId();
 }
 
-void crd_thread_yield(void) {
-  (void)SwitchToThread();
-}
-
 void crd_thread_rest(void) {
   Sleep(1);
 }

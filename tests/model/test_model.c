@@ -57,7 +57,7 @@ static void step(world *w) CRADLE_MAY_COLLECT {
     op_collect(w);
 }
 
-static uint64_t moved_old, recorded, beside; /* summed over all runs */
+static uint64_t moved_old, recorded, beside, helped; /* summed over all runs */
 static cradle_gc_threads threads;
 
 static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress, size_t quarantine, bool verify) {
@@ -75,6 +75,7 @@ static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress
   moved_old += stats.moved_old_objects;
   recorded += stats.recorded_slots;
   beside += stats.beside_objects;
+  helped += stats.helped_objects;
   close_world(&w);
   return stats.moved_objects;
 }
@@ -134,7 +135,8 @@ int main(int argc, char **argv) {
   /* Every run must print the same (tests/programs/sweep.py), so the counts, which depend on the collections, go to
    * stderr. */
   printf("no difference\n");
-  fprintf(stderr, "%llu objects moved, %llu traced beside, %llu looks between marking and sweeping\n",
-          (unsigned long long)moved, (unsigned long long)beside, (unsigned long long)looks_while_clearing);
+  fprintf(stderr, "%llu objects moved, %llu traced beside, %llu promoted by the thread, %llu looks between marking and sweeping\n",
+          (unsigned long long)moved, (unsigned long long)beside, (unsigned long long)helped,
+          (unsigned long long)looks_while_clearing);
   return 0;
 }

@@ -1,0 +1,270 @@
+#include "gc/young/team.h"
+
+#include "gc/platform/pages.h"
+#include "gc/young/minor.h"
+#include "gc/young/promote.h"
+#include "gc/young/young.h"
+
+/* A minor collection that promotes less, on average, is over before a helper has begun. */
+#define WORTH_BYTES LIMIT((uint64_t)256 << 10, 1)
+/* Of a shorter list nothing is given away; of one that is too long for a tree, what comes after so many bodies. */
+#define GIVE_MIN LIMIT(8, 2)
+#define GIVE_LONG LIMIT(64, 4)
+/* How many items of arrays are gathered before the first are given away, and how many at last. */
+#define GATHER_FIRST LIMIT(64, 4)
+#define GATHER_MOST 4096
+/* Looks before a hungry worker asks under the lock, and such questions before a helper goes back to sleep. */
+#define LOOKS 1000
+#define QUESTIONS_MOST 20
+/* Of so many collections that are worth it, so many try what seems slower. */
+#define TRY_EVERY 32
+#define TRY_TIMES 2
+#define FASTER LIMIT(0.97, 1000)
+#define AVERAGED 4
+
+/* --- giving --- */
+
+/* Cuts off what is given away: the last body, which leads to the most where bodies are nodes of a tree; of a list that
+ * is longer than most, everything after that. NULL: the list has one body, or fewer than least. */
+static cradle_word *cut(cradle_word *list, uint32_t least, uint32_t most) {
+  cradle_word *last = list, *given = pending_next(list);
+  uint32_t count = 1;
+  for (; given != NULL && pending_next(given) != NULL && count < most; count++) {
+    last = given;
+    given = pending_next(given);
+  }
+  if (given == NULL || count < least) return NULL;
+  pending_set_next(last, NULL);
+  return given;
+}
+
+/* Puts a list that was cut off back at the end. */
+static void put_back(cradle_word *list, cradle_word *given) {
+  while (pending_next(list) != NULL) list = pending_next(list);
+  pending_set_next(list, given);
+}
+
+static bool post(crd_team *team, cradle_word *list) {
+  lock_take(&team->lock);
+  bool free = team->mail == NULL && team->hungry > 0;
+  if (free) __atomic_store_n(&team->mail, list, __ATOMIC_RELAXED);
+  lock_release(&team->lock);
+  return free;
+}
+
+static void give(crd_minor *worker, cradle_word *list, uint32_t least, uint32_t most) {
+  cradle_word *given = cut(list, least, most);
+  if (given == NULL) return;
+  worker->shares = true;
+  if (!post(worker->team, given)) put_back(list, given);
+}
+
+/* The list of the outermost call has the largest parts of the graph. */
+void crd_team_give(crd_minor *worker) {
+  uint32_t depth = worker->depth < PROMOTE_DEPTH_MAX ? worker->depth : PROMOTE_DEPTH_MAX - 1;
+  for (uint32_t i = 0; i < depth; i++)
+    if (worker->outer[i] != NULL && pending_next(worker->outer[i]) != NULL) {
+      give(worker, worker->outer[i], 0, GIVE_LONG);
+      return;
+    }
+  if (worker->pending != NULL) give(worker, worker->pending, GIVE_MIN, GIVE_LONG);
+}
+
+bool crd_team_gather(crd_minor *worker) {
+  if (worker->gather == 0) worker->gather = GATHER_FIRST;
+  if (++worker->gathered < worker->gather) return true;
+  give(worker, worker->pending, 0, worker->gather / 4);
+  worker->gathered = 0;
+  if (worker->gather < GATHER_MOST) worker->gather *= 2;
+  return false;
+}
+
+void crd_team_give_pieces(crd_minor *worker) {
+  worker->shares = true;
+  __atomic_store_n(&worker->team->pieces, true, __ATOMIC_RELEASE);
+}
+
+void crd_team_leave(crd_minor *helper, cradle_word *body) {
+  crd_team *team = helper->team;
+  lock_take(&team->lock);
+  pending_set_next(body, team->left);
+  team->left = body;
+  lock_release(&team->lock);
+}
+
+void crd_team_leave_large(crd_minor *helper, uint32_t page) {
+  crd_team *team = helper->team;
+  lock_take(&team->lock);
+  arenas_page(&helper->old->arenas, page)->pending = team->left_large;
+  team->left_large = page;
+  lock_release(&team->lock);
+}
+
+/* --- hunger --- */
+
+static bool has_pieces(const crd_team *team) {
+  return __atomic_load_n(&team->pieces, __ATOMIC_ACQUIRE);
+}
+
+/* With the lock: whether there is something for the worker, which takes it. */
+static bool take(crd_minor *worker) {
+  crd_team *team = worker->team;
+  worker->pending = team->mail;
+  __atomic_store_n(&team->mail, NULL, __ATOMIC_RELAXED);
+  return worker->pending != NULL || (!worker->leads && has_pieces(team));
+}
+
+static void set_hungry(crd_team *team, uint32_t hungry) {
+  __atomic_store_n(&team->hungry, hungry, __ATOMIC_RELAXED);
+}
+
+static void look(const crd_minor *worker) {
+  const crd_team *team = worker->team;
+  for (int i = 0; i < LOOKS && __atomic_load_n(&team->mail, __ATOMIC_RELAXED) == NULL && !has_pieces(team) &&
+                  !__atomic_load_n(&team->done, __ATOMIC_RELAXED);
+       i++)
+    crd_thread_relax();
+}
+
+/* With the lock, which is released meanwhile; the worker is counted as hungry. false: the team is done. */
+static bool wait_for_work(crd_minor *worker, uint32_t number) {
+  crd_team *team = worker->team;
+  for (int questions = 0; team->number == number && !team->done; questions++) {
+    if (take(worker)) {
+      set_hungry(team, team->hungry - 1);
+      return true;
+    }
+    if (team->hungry == team->workers) {
+      __atomic_store_n(&team->done, true, __ATOMIC_RELAXED);
+    } else if (!worker->leads && questions > QUESTIONS_MOST) {
+      set_hungry(team, team->hungry - 1);
+      team->workers--;
+      return false;
+    } else {
+      lock_release(&team->lock);
+      if (questions > 1) crd_thread_yield();
+      look(worker);
+      lock_take(&team->lock);
+    }
+  }
+  return false;
+}
+
+static void work(crd_minor *worker) {
+  crd_minor_trace(worker);
+  if (worker->leads || has_pieces(worker->team)) crd_minor_pieces(worker);
+}
+
+/* --- whether it is worth it --- */
+
+/* Whether an object takes less time in a team: which depends on the program, because a list cannot be divided, and on
+ * the machine, because the helper fetches what the program's thread has just written. What seems slower is tried again
+ * now and then. */
+static bool is_faster(crd_team *team) {
+  uint32_t turn = team->worth++ % TRY_EVERY;
+  if (team->worth <= 2 * TRY_TIMES) return team->worth <= TRY_TIMES;
+  bool faster = team->object_ns[1] < FASTER * team->object_ns[0];
+  return turn < TRY_TIMES ? !faster : faster;
+}
+
+void crd_team_judge(crd_minor *leader, uint64_t begun_ns) {
+  crd_team *team = &leader->young->team;
+  if (begun_ns == 0 || leader->objects == 0) return;
+  double *average = &team->object_ns[leader->worker != NULL], took = (double)(crd_platform_now_ns() - begun_ns);
+  double now = took / (double)leader->objects;
+  *average = *average == 0 ? now : *average + (now - *average) / AVERAGED;
+}
+
+/* --- the leader --- */
+
+static bool is_worth_it(const crd_young *young) {
+  const crd_marking *marking = young->marking;
+  const crd_marker *marker = &marking->marker;
+  return marker->thread != NULL && !marker->takes_turns && marking->major.phase != MAJOR_MARKING && !young->remember_all &&
+         marking->pacing.promoted_average >= WORTH_BYTES && young->space->options->stress_period == 0 &&
+         crd_thread_is_here(marker->thread);
+}
+
+uint64_t crd_team_begin(crd_minor *leader) {
+  crd_team *team = &leader->young->team;
+  if (!is_worth_it(leader->young)) return 0;
+  uint64_t now = crd_platform_now_ns();
+  if (!is_faster(team)) return now;
+  crd_marker *marker = &leader->young->marking->marker;
+  leader->team = team;
+  leader->leads = true;
+  leader->worker = &leader->old->leader;
+  leader->worker->next = &team->helper;
+  leader->worker->run_words = team->helper.run_words = TEAM_RUN_BYTES / 8;
+  lock_take(&team->lock);
+  team->number++;
+  team->open = true;
+  team->done = team->pieces = false;
+  team->workers = 1;
+  set_hungry(team, 0);
+  team->left_large = PAGE_NONE;
+  team->left_remembered = false;
+  team->objects = team->bytes = 0;
+  ASSERT(team->mail == NULL && team->left == NULL, "[team.3] a team begins with what another has left");
+  lock_release(&team->lock);
+  rounds_call(&marker->word, marker->thread);
+  return now;
+}
+
+void crd_team_end(crd_minor *leader) {
+  crd_team *team = leader->team;
+  bool more = true;
+  while (more) {
+    work(leader);
+    lock_take(&team->lock);
+    set_hungry(team, team->hungry + 1);
+    more = wait_for_work(leader, team->number);
+    team->open = more;
+    lock_release(&team->lock);
+  }
+  leader->worker->run_words = UINT32_MAX;
+  leader->objects += team->objects;
+  leader->helped = team->objects;
+  leader->bytes += team->bytes;
+  leader->team = NULL;
+  leader->shares = false;
+  leader->pending = team->left;
+  leader->pending_large = team->left_large;
+  team->left = NULL;
+  leader->left_remembered = team->left_remembered;
+  crd_minor_trace(leader);
+}
+
+/* --- the helper --- */
+
+/* A worker of the team, with nothing to do yet. */
+static crd_minor helper_of(crd_young *young) {
+  crd_minor helper = crd_minor_begin(young);
+  helper.team = &young->team;
+  helper.shares = true;
+  helper.worker = &young->team.helper;
+  helper.allocators = young->team.helper.allocators;
+  return helper;
+}
+
+void crd_team_help(crd_young *young) {
+  crd_team *team = &young->team;
+  lock_take(&team->lock);
+  if (team->open) {
+    uint32_t number = team->number;
+    crd_minor helper = helper_of(young);
+    helper.self = &helper;
+    team->workers++;
+    set_hungry(team, team->hungry + 1);
+    while (wait_for_work(&helper, number)) {
+      lock_release(&team->lock);
+      work(&helper);
+      lock_take(&team->lock);
+      set_hungry(team, team->hungry + 1);
+      team->objects += helper.objects;
+      team->bytes += helper.bytes;
+      helper.objects = helper.bytes = 0;
+    }
+  }
+  lock_release(&team->lock);
+}

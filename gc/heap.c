@@ -227,6 +227,7 @@ static void destroy(cradle_heap *heap) {
   /* The thread first, because it reads the heap. Destructors (crd_registry_fini) come before any memory of objects
    * goes. */
   crd_marker_end(&heap->marking);
+  crd_team_fini(&heap->young);
   crd_other_heaps_leave(heap);
   if (pins != 0) note_if(heap, "objects are still pinned as their heap is freed", 0, pins);
   if (handles != 0) note_if(heap, "handles are still open as their heap is freed", 0, handles);

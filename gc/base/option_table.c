@@ -11,8 +11,8 @@ static const char *const gc_names[] = {[CRADLE_GC_ON] = "on", [CRADLE_GC_OFF] = 
 static const char *const place_names[] = {[CRADLE_STRESS_ANYWHERE] = "anywhere",
                                           [CRADLE_STRESS_ALLOCATIONS] = "allocations",
                                           [CRADLE_STRESS_SAFEPOINTS] = "safepoints"};
-static const char *const thread_names[] = {
-    [CRADLE_GC_THREADS_NONE] = "0", [CRADLE_GC_THREADS_ONE] = "1", [CRADLE_GC_THREADS_AUTO] = "auto"};
+static const char *const thread_names[] = {"0", "1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",
+                                           "9", "10", "11", "12", "13", "14", "15", "16", "auto"};
 static const char *const page_names[] = {[CRADLE_HUGEPAGES_AUTO] = "auto",
                                          [CRADLE_HUGEPAGES_HUGETLB] = "hugetlb",
                                          [CRADLE_HUGEPAGES_OFF] = "off",
@@ -50,11 +50,11 @@ const crd_option crd_options[] = {
      .help =
          "Pause target: the collector cuts major collections into increments and shrinks the nursery to keep pauses "
          "below it. 0: none, a major collection runs in one go."},
-    {"CRADLE_GC_THREADS", CRD_OPTION_CHOICE, FIELD(gc_threads), CHOICE(thread_names), .wants = "wants 0, 1 or auto",
+    {"CRADLE_GC_THREADS", CRD_OPTION_CHOICE, FIELD(gc_threads), CHOICE(thread_names), .wants = "wants 0 to 16 or auto",
      .initial = "0; auto where the program asks",
      .help =
-         "1: a thread of the collector marks beside the program. auto: if the process may use two CPUs and the heap "
-         "has grown to 8 MiB; see docs/tuning.md. 0: none."},
+         "Threads of the collector's own: one marks beside the program, all help to promote. auto: a quarter of the "
+         "CPUs that the process may use, at least 1 of two, once the heap has 8 MiB; see docs/tuning.md."},
     {"CRADLE_GC_NURSERY_FIXED", CRD_OPTION_BOOL, FIELD(nursery_fixed), 0, 1, .wants = "wants 0 or 1", .initial = "0",
      .help = "1: the size chosen from the L2 cache never changes. A size that CRADLE_GC_NURSERY gives never does."},
     {"CRADLE_GC_RESERVE", CRD_OPTION_SIZE, FIELD(reserve_bytes), CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES,

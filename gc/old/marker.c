@@ -8,6 +8,9 @@
 
 /* A heap that uses less than this when marking begins is not worth a thread. */
 #define WORTH_BYTES ((uint64_t)8 << 20)
+/* With CRADLE_GC_THREADS_AUTO, so much of the CPUs, and at most so many. */
+#define AUTO_SHARE 4
+#define AUTO_MOST 8
 #define ASIDE_MAX_BYTES ((size_t)64 << 20)
 #define SHADED_MAX_BYTES ((size_t)1 << 20)
 #define LATE_RUNS_MAX_BYTES ((size_t)1 << 20)
@@ -44,7 +47,7 @@ static uint32_t processors(const crd_marking *marking) {
 static bool is_wanted(const crd_marking *marking) {
   const cradle_options *options = marking->space->options;
   if (marking->marker.refused || options->gc == CRADLE_GC_OFF) return false;
-  if (options->gc_threads != CRADLE_GC_THREADS_AUTO) return options->gc_threads == CRADLE_GC_THREADS_ONE;
+  if (options->gc_threads != CRADLE_GC_THREADS_AUTO) return options->gc_threads != 0;
   if (options->stress_period != 0 || marking->old->used_bytes < WORTH_BYTES) return false;
   return processors(marking) > 1 && processors(marking) > crd_thread_count();
 }
@@ -61,6 +64,7 @@ static bool make(crd_marking *marking) {
   if (marking->old->late_runs.base == NULL)
     (void)crd_word_stack_init(&marking->old->late_runs, LATE_RUNS_MAX_BYTES, page, "cradle late runs");
   marker->takes_turns = processors(marking) == 1;
+  marker->made++;
   marker->thread = crd_thread_new("cradle-marker", run, marking);
   return marker->thread != NULL;
 }
@@ -85,6 +89,15 @@ void crd_marker_end(crd_marking *marking) {
   crd_word_stack_fini(&marking->old->late_runs);
   crd_word_stack_fini(&marker->shaded);
   crd_word_stack_fini(&marker->aside);
+}
+
+uint32_t crd_marker_threads(const crd_marking *marking) {
+  uint32_t wanted = marking->space->options->gc_threads;
+  if (wanted != CRADLE_GC_THREADS_AUTO) return wanted;
+  uint32_t all = processors(marking), threads = all / AUTO_SHARE, count = crd_thread_count();
+  uint32_t most = 1 + (all > count ? all - count : 0); /* the marker's is counted already */
+  if (most > AUTO_MOST) most = AUTO_MOST;
+  return threads == 0 ? 1 : threads < most ? threads : most;
 }
 
 bool crd_marker_helps(crd_marking *marking) {

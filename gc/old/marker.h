@@ -93,6 +93,7 @@ typedef struct crd_marker {
   crd_thread *thread;    /* NULL: there is none */
   void (*help)(crd_young *young); /* has the thread take part in the minor collection that runs, if one wants it */
   crd_young *young;
+  uint32_t made;         /* threads: more than one, if the process comes out of a fork */
   uint32_t word;         /* of the protocol; atomic */
   bool refused;          /* the thread could not be made; that is not tried again */
   bool takes_turns;      /* the process has one processor: either the thread or the mutator works */
@@ -115,6 +116,9 @@ void crd_marker_begin(crd_marking *marking);
 void crd_marker_end(crd_marking *marking);
 /* Whether there is a thread, or the next marking will make one. */
 bool crd_marker_helps(crd_marking *marking);
+
+/* How many threads the heap is to have, the marker's among them, once that has been made. */
+uint32_t crd_marker_threads(const crd_marking *marking);
 
 /* Ends the round if one goes on, which is returned, and marks the objects that crd_marker_shade noted in it. */
 bool crd_marker_stop(crd_marking *marking);

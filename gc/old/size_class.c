@@ -40,7 +40,8 @@ static void add_class(crd_size_classes *classes, uint32_t bytes) {
 }
 
 void crd_size_classes_init(crd_size_classes *classes) {
-  classes->count = classes->span_bytes_total = classes->run_bytes_total = classes->by_words[0] = classes->by_words[1] = 0;
+  classes->count = classes->span_bytes_total = classes->run_bytes_total = classes->by_words[0] = classes->by_words[1] =
+      0;
   for (uint32_t bytes = CRADLE_OBJECT_MIN_BYTES; bytes <= EXACT_MAX_BYTES; bytes += 8) add_class(classes, bytes);
   for (uint32_t power = EXACT_MAX_BYTES; power < SMALL_MAX_BYTES - HEADER_BYTES; power *= 2)
     for (uint32_t step = 0; step <= STEPS_PER_DOUBLING; step++)

@@ -10,7 +10,6 @@ bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hard
   crd_size_classes_init(&old->classes);
   for (uint32_t i = 0; i < SIZE_CLASS_MAX; i++) old->spans[i] = (crd_class_spans){PAGE_NONE, 0, PAGE_NONE, 0, 0};
   old->leader.run_words = UINT32_MAX;
-  if (options->gc_threads != CRADLE_GC_THREADS_NONE) old->rest_bytes = 2 * old->classes.run_bytes_total;
   old->young_large = PAGE_NONE;
   return crd_arenas_init(&old->arenas, options, hardware);
 }

@@ -70,7 +70,7 @@ typedef struct crd_old {
   uintptr_t young_large_start;  /* [young_large_start, young_large_start + young_large_bytes) */
   uintptr_t young_large_bytes;  /* has the addresses of all young large objects [large.1] */
   uint64_t young_scanned_bytes; /* of young large objects that are scanned whole [large.3] */
-  uint32_t rest_bytes;          /* at most so many stay unused in runs of spans that are open no more; 0: no team */
+  uint32_t rest_bytes;          /* at most so many stay unused in a team's runs of spans that are open no more */
   uint32_t reserve;             /* arenas kept FREE for the next minor collection, so that it cannot fail */
   bool born_marked;             /* [span.7] */
   bool marked_beside;           /* a round of the second core goes on (gc/old/marker.h) */

@@ -47,7 +47,7 @@ static bool claim_piece(crd_minor *context, const crd_word_stack *stack, size_t 
   size_t count = word_stack_count(stack), at = __atomic_load_n(next, __ATOMIC_RELAXED);
   if (at >= count) return false;
   if (CRADLE_UNLIKELY(team != NULL)) {
-    if (!context->shares && team_is_hungry(team) && count - at > WORTH_PIECES * most) crd_team_give_pieces(context);
+    if (context->index == 0 && count - at > WORTH_PIECES * most && team_is_hungry(team)) crd_team_give_pieces(context);
     at = __atomic_fetch_add(next, most, __ATOMIC_RELAXED);
   } else {
     *next += most;
@@ -60,8 +60,7 @@ static bool claim_piece(crd_minor *context, const crd_word_stack *stack, size_t 
 
 /* While a major collection marks, an object that may be dead keeps nothing alive. */
 static void trace_remembered_object(crd_minor *context, cradle_word *object) {
-  ASSERT(context->looked_at_all || !header_has_barrier(object[0]),
-         "[heap.3] a remembered object has the barrier flag");
+  ASSERT(context->looked_at_all || !header_has_barrier(object[0]), "[heap.3] a remembered object has the barrier flag");
   object_set_flags(object, HEADER_BARRIER_FLAG);
   if (CRADLE_UNLIKELY(context->marking) && !may_be_live(context->young, object))
     crd_promote_from_unmarked(context, object);
@@ -72,7 +71,7 @@ static void trace_remembered_object(crd_minor *context, cradle_word *object) {
 
 /* A helper calls no trace callback. */
 static bool is_left(const crd_minor *context, const cradle_word *object) {
-  return CRADLE_UNLIKELY(context->team != NULL) && !context->leads &&
+  return CRADLE_UNLIKELY(context->team != NULL) && context->index != 0 &&
          context->types[header_type(object[0])].trace != NULL;
 }
 
@@ -249,15 +248,15 @@ static void find_near(crd_minor *context) {
 crd_minor crd_minor_begin(crd_young *young) {
   crd_space *space = young->space;
   crd_minor context = {.nursery_start = address_of(space->nursery.start),
-                     .nursery_bytes = space->nursery.reserved_bytes,
-                     .allocators = space->old.leader.allocators,
-                     .types = space->types.types,
-                     .pending_large = PAGE_NONE,
-                     .has_young_large = space->old.young_large != PAGE_NONE,
-                     .marking = young->marking->major.phase == MAJOR_MARKING,
-                     .young = young,
-                     .old = &space->old,
-                     .encoding = space->encoding};
+                       .nursery_bytes = space->nursery.reserved_bytes,
+                       .allocators = space->old.leader.allocators,
+                       .types = space->types.types,
+                       .pending_large = PAGE_NONE,
+                       .has_young_large = space->old.young_large != PAGE_NONE,
+                       .marking = young->marking->major.phase == MAJOR_MARKING,
+                       .young = young,
+                       .old = &space->old,
+                       .encoding = space->encoding};
   find_near(&context);
   return context;
 }

@@ -43,7 +43,9 @@ CRD_ALWAYS_INLINE cradle_word *pending_copy(const cradle_word *body) {
 }
 
 /* Leaves the place's address in the header, unless another worker has left one: then *place is that one. */
-CRD_ALWAYS_INLINE bool claim(cradle_word *object, uint64_t header, cradle_word **place) {
+CRD_ALWAYS_INLINE bool claim(const crd_minor *context, cradle_word *object, uint64_t header, cradle_word **place) {
+  TEAM_TURN(context, TURN_OBJECT);
+  (void)context;
   if (CRADLE_LIKELY(__atomic_compare_exchange_n(object, &header, address_of(*place) | HEADER_FORWARDED, false,
                                                 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)))
     return true;
@@ -58,15 +60,16 @@ static CRADLE_NOINLINE bool claim_slowly(crd_minor *context, cradle_word *object
   crd_team *team = context->team;
   *bytes = type->size;
   if (type->items != CRADLE_ITEMS_NONE)
-    *bytes = type_array_bytes(
-        type, __atomic_load_n(object_at(address_of(object) + type->length_offset), __ATOMIC_ACQUIRE));
+    *bytes =
+        type_array_bytes(type, __atomic_load_n(object_at(address_of(object) + type->length_offset), __ATOMIC_ACQUIRE));
+  TEAM_TURN(context, TURN_OBJECT);
   uint64_t header = __atomic_load_n(object, __ATOMIC_RELAXED);
   if (header_is_forwarded(header)) {
     *place = object_at(header_forwarded_to(header));
     return false;
   }
   if (*bytes > SMALL_MAX_BYTES) {
-    lock_take(&team->lock);
+    spinlock_take(&team->lock);
     header = __atomic_load_n(object, __ATOMIC_RELAXED);
     bool won = !header_is_forwarded(header);
     if (won) {
@@ -76,20 +79,20 @@ static CRADLE_NOINLINE bool claim_slowly(crd_minor *context, cradle_word *object
     } else {
       *place = object_at(header_forwarded_to(header));
     }
-    lock_release(&team->lock);
+    spinlock_release(&team->lock);
     return won;
   }
   uint32_t size_class = old_class_of(old, *bytes);
   crd_allocator *allocator = &context->allocators[size_class];
   if (allocator->free == allocator->end) {
-    lock_take(&team->lock);
+    spinlock_take(&team->lock);
     bool refilled = crd_old_refill(old, context->worker, size_class, 0);
-    lock_release(&team->lock);
+    spinlock_release(&team->lock);
     ASSERT(refilled, "[heap.2] the promotion reserve did not hold a place");
     (void)refilled;
   }
   *place = words_of(allocator->free);
-  if (!claim(object, header, place)) return false;
+  if (!claim(context, object, header, place)) return false;
   allocator->free += old->classes.of[size_class].bytes;
   return true;
 }
@@ -103,7 +106,7 @@ CRD_ALWAYS_INLINE bool copy(crd_minor *context, cradle_word *object, uint64_t he
   size_t bytes = type->size;
   ASSERT(!header_has(header, HEADER_OLD_ONLY_FLAGS), "[header.2] a young object has flags of an old one");
   if (CRADLE_LIKELY(type->class_bytes != 0 && allocator->free != allocator->end)) {
-    if (shared && !claim(object, header, &place)) {
+    if (shared && !claim(context, object, header, &place)) {
       *to = place;
       return false;
     }
@@ -149,7 +152,7 @@ static void reach_large(crd_minor *context, crd_page *page) {
     return;
   const crd_arenas *arenas = &context->old->arenas;
   if (header_records_slots(*object_at(arenas_page_address(arenas, page->head)))) return;
-  if (CRADLE_UNLIKELY(context->team != NULL) && !context->leads) {
+  if (CRADLE_UNLIKELY(context->team != NULL) && context->index != 0) {
     crd_team_leave_large(context, page->head);
     return;
   }
@@ -166,7 +169,11 @@ CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool liv
     if (state == PAGE_LARGE_YOUNG) reach_large(context, page);
     if (state == PAGE_LARGE_YOUNG || state == PAGE_LARGE_REACHED) return;
   }
-  if (context->marking && live) crd_marker_shade(context->young->marking, address);
+  if (!context->marking || !live) return;
+  if (CRADLE_UNLIKELY(context->team != NULL))
+    crd_team_shade(context, address);
+  else
+    crd_marker_shade(context->young->marking, address);
 }
 
 /* Promotes the young object that a slot refers to, then the one that the first slot of its copy refers to, and so on
@@ -183,6 +190,7 @@ CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t 
     const crd_type *type = &context->types[header_type(header)];
     cradle_word *place;
     bool won = copy(context, object, header, type, shared, &place);
+    if (shared) TEAM_TURN(context, TURN_OBJECT);
     slot_store(slot, value ? value_moved(&context->encoding, slot_load(slot), address_of(place)) : address_of(place));
     if (shared && !won) return;
     uint64_t slots = type->sole;
@@ -285,7 +293,7 @@ CRD_ALWAYS_INLINE void promote_list(crd_minor *context, promote_mode mode) {
       /* The call works on the original context, so the list goes there and comes back. */
       cradle_word *body = local.pending;
       context->pending = pending_next(body);
-      if (shared && !local.leads && local.types[last_type].trace != NULL)
+      if (shared && local.index != 0 && local.types[last_type].trace != NULL)
         crd_team_leave(context, body);
       else
         follow(context, copied);
@@ -401,8 +409,10 @@ CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradl
   uint64_t payload = context->encoding.payload_mask;
   uintptr_t start = context->near_start, bytes = context->near_bytes;
   while (slot < end) {
-    while (end - slot >= 4 && !is_near(slot_load(&slot[0]) & payload, start, bytes) && !is_near(slot_load(&slot[1]) & payload, start, bytes) &&
-           !is_near(slot_load(&slot[2]) & payload, start, bytes) && !is_near(slot_load(&slot[3]) & payload, start, bytes))
+    while (end - slot >= 4 && !is_near(slot_load(&slot[0]) & payload, start, bytes) &&
+           !is_near(slot_load(&slot[1]) & payload, start, bytes) &&
+           !is_near(slot_load(&slot[2]) & payload, start, bytes) &&
+           !is_near(slot_load(&slot[3]) & payload, start, bytes))
       slot += 4;
     /* At least one of these four needs a look, or they are the last. */
     for (cradle_word *to = end - slot < 4 ? end : slot + 4; slot < to; slot++) promote_slot(context, true, slot);

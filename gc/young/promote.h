@@ -48,16 +48,18 @@ struct crd_minor {
   uintptr_t near_start, near_bytes;     /* [promote.4] */
   crd_allocator *allocators;
   const crd_type *types;
-  cradle_word *pending;   /* [promote.1] */
-  unsigned depth;         /* how deep the running call is in arrays inside arrays */
+  cradle_word *pending;                  /* [promote.1] */
+  unsigned depth;                        /* how deep the running call is in arrays inside arrays */
   cradle_word *outer[PROMOTE_DEPTH_MAX]; /* the lists of the calls that the running one is in */
-  crd_team *team; /* of which the worker is one; NULL: it is alone */
-  crd_worker *worker;
-  bool leads, shares; /* gc/young/team.h */
-  uint32_t gather, gathered;
-  bool left_remembered; /* by helpers, which is to be looked at at last */
-  uint64_t helped; /* of objects, by helpers */
-  uint32_t pending_large; /* [minor.1] */
+  crd_team *team;                        /* of which the worker is one; NULL: it is alone */
+  crd_worker *worker;                    /* with the allocators, in a team */
+  uint32_t index;                        /* of the worker; the leader's is 0 */
+  bool shares;                           /* gc/young/team.h */
+  bool left_remembered;                  /* by helpers, which is to be looked at at last */
+  uint32_t gather;                       /* of an array's items, so many are gathered before some are given away */
+  uint32_t gathered;                     /* of them; both are counted while somebody is hungry */
+  uint64_t helped;                       /* objects that helpers promoted */
+  uint32_t pending_large;                /* [minor.1] */
   bool has_young_large, marking;
   bool looked_at_all; /* every old object was looked at, not only the remembered ones */
   uint64_t objects, bytes;

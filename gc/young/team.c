@@ -1,5 +1,8 @@
 #include "gc/young/team.h"
 
+#include <stdlib.h>
+
+#include "gc/old/marking.h"
 #include "gc/platform/pages.h"
 #include "gc/young/minor.h"
 #include "gc/young/promote.h"
@@ -21,6 +24,14 @@
 #define TRY_TIMES 2
 #define FASTER LIMIT(0.97, 1000)
 #define AVERAGED 4
+
+#if CRADLE_SMALL_LIMITS
+crd_turn_function *crd_team_turn = NULL;
+#endif
+
+static bool leads(const crd_minor *worker) {
+  return worker->index == 0;
+}
 
 /* --- giving --- */
 
@@ -45,10 +56,10 @@ static void put_back(cradle_word *list, cradle_word *given) {
 }
 
 static bool post(crd_team *team, cradle_word *list) {
-  lock_take(&team->lock);
+  spinlock_take(&team->lock);
   bool free = team->mail == NULL && team->hungry > 0;
   if (free) __atomic_store_n(&team->mail, list, __ATOMIC_RELAXED);
-  lock_release(&team->lock);
+  spinlock_release(&team->lock);
   return free;
 }
 
@@ -86,18 +97,25 @@ void crd_team_give_pieces(crd_minor *worker) {
 
 void crd_team_leave(crd_minor *helper, cradle_word *body) {
   crd_team *team = helper->team;
-  lock_take(&team->lock);
+  spinlock_take(&team->lock);
   pending_set_next(body, team->left);
   team->left = body;
-  lock_release(&team->lock);
+  spinlock_release(&team->lock);
 }
 
 void crd_team_leave_large(crd_minor *helper, uint32_t page) {
   crd_team *team = helper->team;
-  lock_take(&team->lock);
+  spinlock_take(&team->lock);
   arenas_page(&helper->old->arenas, page)->pending = team->left_large;
   team->left_large = page;
-  lock_release(&team->lock);
+  spinlock_release(&team->lock);
+}
+
+void crd_team_shade(crd_minor *worker, uintptr_t address) {
+  if (old_is_marked(worker->old, address)) return;
+  spinlock_take(&worker->team->lock);
+  crd_marker_shade(worker->young->marking, address);
+  spinlock_release(&worker->team->lock);
 }
 
 /* --- hunger --- */
@@ -111,7 +129,7 @@ static bool take(crd_minor *worker) {
   crd_team *team = worker->team;
   worker->pending = team->mail;
   __atomic_store_n(&team->mail, NULL, __ATOMIC_RELAXED);
-  return worker->pending != NULL || (!worker->leads && has_pieces(team));
+  return worker->pending != NULL || (!leads(worker) && has_pieces(team));
 }
 
 static void set_hungry(crd_team *team, uint32_t hungry) {
@@ -136,15 +154,16 @@ static bool wait_for_work(crd_minor *worker, uint32_t number) {
     }
     if (team->hungry == team->workers) {
       __atomic_store_n(&team->done, true, __ATOMIC_RELAXED);
-    } else if (!worker->leads && questions > QUESTIONS_MOST) {
+    } else if (!leads(worker) && questions > QUESTIONS_MOST) {
       set_hungry(team, team->hungry - 1);
       team->workers--;
       return false;
     } else {
-      lock_release(&team->lock);
+      spinlock_release(&team->lock);
+      TEAM_TURN(worker, TURN_WAIT);
       if (questions > 1) crd_thread_yield();
       look(worker);
-      lock_take(&team->lock);
+      spinlock_take(&team->lock);
     }
   }
   return false;
@@ -152,7 +171,72 @@ static bool wait_for_work(crd_minor *worker, uint32_t number) {
 
 static void work(crd_minor *worker) {
   crd_minor_trace(worker);
-  if (worker->leads || has_pieces(worker->team)) crd_minor_pieces(worker);
+  if (leads(worker) || has_pieces(worker->team)) crd_minor_pieces(worker);
+}
+
+/* --- hiring --- */
+
+static void run(crd_thread *self, void *data);
+
+/* Room for the helpers, once: their workers stay, because they have runs. */
+static bool make_room(crd_young *young) {
+  crd_team *team = &young->team;
+  crd_old *old = &young->space->old;
+  if (team->helpers != NULL) return true;
+  uint32_t wanted = crd_marker_threads(young->marking);
+  team->helpers = calloc(wanted, sizeof *team->helpers);
+  if (team->helpers == NULL) return false;
+  team->wanted = wanted;
+  for (uint32_t i = wanted; i-- != 0;) {
+    crd_helper *helper = &team->helpers[i];
+    *helper = (crd_helper){.worker = {.next = old->leader.next, .run_words = TEAM_RUN_BYTES / 8}, .young = young};
+    helper->index = i + 1;
+    old->leader.next = &helper->worker;
+  }
+  old->rest_bytes = (wanted + 1) * old->classes.run_bytes_total;
+  return true;
+}
+
+/* Ends the threads. Those that are not here did not survive a fork, in which one may have held the lock. */
+static void dismiss(crd_team *team) {
+  for (uint32_t i = 1; i < team->count; i++) {
+    crd_helper *helper = &team->helpers[i];
+    if (crd_thread_is_here(helper->thread)) {
+      crd_thread_set(helper->thread, &helper->word, ROUND_END);
+      crd_thread_join(helper->thread);
+    } else {
+      crd_thread_forget(helper->thread);
+    }
+    helper->thread = NULL;
+    helper->word = ROUND_IDLE;
+  }
+  team->count = 0;
+  team->lock = (crd_spinlock){0};
+}
+
+/* Fewer helpers than wanted if the system makes no more threads; none without memory. */
+static void hire(crd_young *young) {
+  crd_team *team = &young->team;
+  dismiss(team);
+  team->hired_for = young->marking->marker.made;
+  if (!make_room(young)) return;
+  uint32_t count = 1;
+  while (count < team->wanted &&
+         (team->helpers[count].thread = crd_thread_new("cradle-helper", run, &team->helpers[count])) != NULL)
+    count++;
+  if (count < team->wanted)
+    crd_event_note(young->space->report, "not all of the collector's threads could be made", team->wanted, count);
+  __atomic_store_n(&team->count, count, __ATOMIC_RELEASE);
+}
+
+void crd_team_fini(crd_young *young) {
+  crd_team *team = &young->team;
+  if (team->helpers == NULL) return;
+  dismiss(team);
+  crd_old_retire(&young->space->old); /* what the helpers' runs have left */
+  young->space->old.leader.next = NULL;
+  free(team->helpers);
+  team->helpers = NULL;
 }
 
 /* --- whether it is worth it --- */
@@ -162,6 +246,7 @@ static void work(crd_minor *worker) {
  * now and then. */
 static bool is_faster(crd_team *team) {
   uint32_t turn = team->worth++ % TRY_EVERY;
+  if (team->always) return true;
   if (team->worth <= 2 * TRY_TIMES) return team->worth <= TRY_TIMES;
   bool faster = team->object_ns[1] < FASTER * team->object_ns[0];
   return turn < TRY_TIMES ? !faster : faster;
@@ -175,39 +260,61 @@ void crd_team_judge(crd_minor *leader, uint64_t begun_ns) {
   *average = *average == 0 ? now : *average + (now - *average) / AVERAGED;
 }
 
-/* --- the leader --- */
-
+/* The promotion reserve may be too small for runs of workers that were hired just now, or while memory is short. */
 static bool is_worth_it(const crd_young *young) {
+  const crd_team *team = &young->team;
   const crd_marking *marking = young->marking;
-  const crd_marker *marker = &marking->marker;
-  return marker->thread != NULL && !marker->takes_turns && marking->major.phase != MAJOR_MARKING && !young->remember_all &&
-         marking->pacing.promoted_average >= WORTH_BYTES && young->space->options->stress_period == 0 &&
-         crd_thread_is_here(marker->thread);
+  const crd_old *old = &young->space->old;
+  if (marking->marker.takes_turns || young->remember_all || team->count <= marking->marker.going) return false;
+  if (!team->always && (marking->pacing.promoted_average < WORTH_BYTES || young->space->options->stress_period != 0))
+    return false;
+  return old->reserve >= crd_old_arenas_for(old, young->space->nursery.end - young->space->nursery.start) &&
+         crd_thread_is_here(marking->marker.thread);
 }
 
-uint64_t crd_team_begin(crd_minor *leader) {
-  crd_team *team = &leader->young->team;
-  if (!is_worth_it(leader->young)) return 0;
-  uint64_t now = crd_platform_now_ns();
-  if (!is_faster(team)) return now;
-  crd_marker *marker = &leader->young->marking->marker;
-  leader->team = team;
-  leader->leads = true;
-  leader->worker = &leader->old->leader;
-  leader->worker->next = &team->helper;
-  leader->worker->run_words = team->helper.run_words = TEAM_RUN_BYTES / 8;
-  lock_take(&team->lock);
+/* --- calling --- */
+
+static void call(crd_team *team, uint32_t index) {
+  if (index <= team->count) rounds_call(&team->helpers[index - 1].word, team->helpers[index - 1].thread);
+}
+
+/* Each helper calls two more, so that no one has to wake all. */
+static void call_after(crd_team *team, uint32_t index) {
+  call(team, 2 * index);
+  call(team, 2 * index + 1);
+}
+
+/* --- the leader --- */
+
+static void open(crd_team *team) {
+  spinlock_take(&team->lock);
   team->number++;
   team->open = true;
-  team->done = team->pieces = false;
+  __atomic_store_n(&team->done, false, __ATOMIC_RELAXED);
+  __atomic_store_n(&team->pieces, false, __ATOMIC_RELAXED);
   team->workers = 1;
   set_hungry(team, 0);
   team->left_large = PAGE_NONE;
   team->left_remembered = false;
   team->objects = team->bytes = 0;
   ASSERT(team->mail == NULL && team->left == NULL, "[team.3] a team begins with what another has left");
-  lock_release(&team->lock);
-  rounds_call(&marker->word, marker->thread);
+  spinlock_release(&team->lock);
+}
+
+uint64_t crd_team_begin(crd_minor *leader) {
+  crd_team *team = &leader->young->team;
+  crd_marker *marker = &leader->young->marking->marker;
+  if (CRADLE_UNLIKELY(team->hired_for != marker->made) && !marker->takes_turns) hire(leader->young);
+  if (!is_worth_it(leader->young)) return 0;
+  uint64_t now = crd_platform_now_ns();
+  if (!is_faster(team)) return now;
+  leader->team = team;
+  leader->worker = &leader->old->leader;
+  leader->worker->run_words = TEAM_RUN_BYTES / 8;
+  open(team);
+  if (!marker->going) rounds_call(&marker->word, marker->thread);
+  call_after(team, 1);
+  TEAM_TURN(leader, TURN_BEGIN);
   return now;
 }
 
@@ -216,12 +323,13 @@ void crd_team_end(crd_minor *leader) {
   bool more = true;
   while (more) {
     work(leader);
-    lock_take(&team->lock);
+    spinlock_take(&team->lock);
     set_hungry(team, team->hungry + 1);
     more = wait_for_work(leader, team->number);
     team->open = more;
-    lock_release(&team->lock);
+    spinlock_release(&team->lock);
   }
+  TEAM_TURN(leader, TURN_END);
   leader->worker->run_words = UINT32_MAX;
   leader->objects += team->objects;
   leader->helped = team->objects;
@@ -237,34 +345,50 @@ void crd_team_end(crd_minor *leader) {
 
 /* --- the helper --- */
 
-/* A worker of the team, with nothing to do yet. */
-static crd_minor helper_of(crd_young *young) {
-  crd_minor helper = crd_minor_begin(young);
-  helper.team = &young->team;
-  helper.shares = true;
-  helper.worker = &young->team.helper;
-  helper.allocators = young->team.helper.allocators;
-  return helper;
-}
-
-void crd_team_help(crd_young *young) {
-  crd_team *team = &young->team;
-  lock_take(&team->lock);
+static void help(crd_helper *self) {
+  crd_team *team = &self->young->team;
+  spinlock_take(&team->lock);
   if (team->open) {
     uint32_t number = team->number;
-    crd_minor helper = helper_of(young);
-    helper.self = &helper;
     team->workers++;
     set_hungry(team, team->hungry + 1);
+    crd_minor helper = crd_minor_begin(self->young);
+    helper.self = &helper;
+    helper.team = team;
+    helper.index = self->index;
+    helper.shares = true;
+    helper.worker = &self->worker;
+    helper.allocators = self->worker.allocators;
     while (wait_for_work(&helper, number)) {
-      lock_release(&team->lock);
+      spinlock_release(&team->lock);
       work(&helper);
-      lock_take(&team->lock);
+      spinlock_take(&team->lock);
       set_hungry(team, team->hungry + 1);
       team->objects += helper.objects;
       team->bytes += helper.bytes;
       helper.objects = helper.bytes = 0;
     }
+    spinlock_release(&team->lock);
+    TEAM_TURN(&helper, TURN_END);
+    return;
   }
-  lock_release(&team->lock);
+  spinlock_release(&team->lock);
+}
+
+void crd_team_help(crd_young *young) {
+  if (__atomic_load_n(&young->team.count, __ATOMIC_ACQUIRE) != 0) help(&young->team.helpers[0]);
+}
+
+static void run(crd_thread *self, void *data) {
+  crd_helper *helper = data;
+  for (;;) {
+    uint32_t taken = rounds_take(&helper->word);
+    if (taken == ROUND_END) return;
+    if (taken == ROUND_CALLED) {
+      call_after(&helper->young->team, helper->index);
+      help(helper);
+    } else {
+      crd_thread_wait(self, &helper->word, ROUND_IDLE);
+    }
+  }
 }

@@ -1,7 +1,7 @@
-/* The team of a minor collection: the leader, which is the program's thread, and the collector's thread, which helps.
+/* The team of a minor collection: the leader, which is the program's thread, and helpers, which are the collector's.
  *
- * The leader calls the helper and promotes as if it were alone. A helper that has nothing to do is *hungry*. The leader
- * sees that between two objects. If enough waits to be traced, it gives away a part, and from then on it *shares*: both
+ * The leader calls the helpers and promotes as if it were alone. A helper that has nothing to do is *hungry*. The leader
+ * sees that between two objects. If enough waits to be traced, it gives away a part, and from then on it *shares*: all
  * exchange the header of each object for its new address, instead of storing it. So what cannot be divided, such as a
  * list, costs no more than alone, and nobody waits for a helper that has not come.
  *
@@ -17,57 +17,92 @@
  *   [team.2] Word 1 of a body is a link, written after the header. Who takes it for a length asks the header again.
  *   [team.3] What is given away, hunger and the end change under the lock. A hungry worker has nothing left, and what
  *            it promoted is counted. If all are hungry, and nothing is given away, nothing is left.
- *   [team.4] Only the leader calls trace callbacks and looks at large objects. While a major collection marks, there is
- *            no team.
- *   [team.5] Pages, runs and bitmaps change under the lock.
+ *   [team.4] Only the leader calls trace callbacks and looks at large objects. A thread that marks beside is no helper.
+ *   [team.5] Pages, runs, bitmaps and what is to be marked change under the lock.
+ *   [team.6] Each worker's runs are part of what the promotion reserve holds (old.rest_bytes).
  */
 #ifndef CRADLE_GC_YOUNG_TEAM_H
 #define CRADLE_GC_YOUNG_TEAM_H
 
-#include "gc/base/lock.h"
+#include "gc/base/spinlock.h"
 #include "gc/death_calls.h"
 #include "gc/old/span.h"
 #include "gc/parts.h"
 
+typedef struct crd_helper {
+  crd_worker worker;
+  crd_young *young;
+  crd_thread *thread; /* NULL: the first helper is the marker's thread */
+  uint32_t word;      /* whether the thread is called, as in gc/old/marker.h */
+  uint32_t index;     /* from 1 on; the leader's is 0 */
+} crd_helper;
+
+/* What is written often lies apart from what a worker reads between two objects. */
+#define TEAM_APART 64
+
 typedef struct crd_team {
-  crd_lock lock;
-  uint32_t number;         /* of the team; a helper may still look for the last one */
-  bool open, done;         /* open: helpers may join */
-  bool pieces;             /* others than the leader may claim pieces, and perhaps some are left; atomic */
-  uint32_t workers;        /* the leader, and helpers that have joined and not left */
-  uint32_t hungry;         /* of these; read without the lock, too */
-  cradle_word *mail;       /* a list of bodies; read without the lock, too */
+  crd_helper *helpers;
+  uint32_t wanted;    /* helpers, for which there is room */
+  uint32_t count;     /* of those that have a thread */
+  uint32_t hired_for; /* marker.made when the helpers were hired */
+  bool always;        /* for tests: there is a team whatever it brings */
+  /* Nanoseconds an object, alone [0] and in a team [1]: averages of the last collections that were worth a team. */
+  double object_ns[2];
+  uint32_t worth; /* how many were */
   /* What helpers leave to the leader for the time when the team is done: bodies, pages of young large objects, and
    * whether among the remembered objects there are some without the barrier flag. */
   cradle_word *left;
   uint32_t left_large;
   bool left_remembered;
-  uint64_t objects, bytes;               /* promoted by helpers */
-  /* Nanoseconds an object, alone [0] and in a team [1]: averages of the last collections that were worth a team. */
-  double object_ns[2];
-  uint32_t worth; /* how many were */
-  char apart[128]; /* a cache line that is written all the time, from one that is read */
-  crd_worker helper;
+  bool open;               /* helpers may join */
+  uint32_t number;         /* of the team; a helper may still look for the last one */
+  uint32_t workers;        /* the leader, and helpers that have joined and not left */
+  uint64_t objects, bytes; /* promoted by helpers */
+  crd_spinlock lock;
+  char apart[TEAM_APART];
+  /* Read without the lock, too. */
+  cradle_word *mail; /* a list of bodies that was given away, or NULL */
+  uint32_t hungry;   /* workers */
+  bool pieces;       /* others than the leader may claim pieces, and perhaps some are left */
+  bool done;
+  char apart_too[TEAM_APART];
 } crd_team;
+
+/* Where another worker's next step may come in between. In the library with small limits, tests say there who goes on. */
+typedef enum crd_turn { TURN_BEGIN, TURN_WAIT, TURN_OBJECT, TURN_END } crd_turn;
+#if CRADLE_SMALL_LIMITS
+typedef void crd_turn_function(crd_team *team, uint32_t worker, crd_turn turn);
+extern crd_turn_function *crd_team_turn;
+#define TEAM_TURN(minor, turn) \
+  do { \
+    if (crd_team_turn != NULL && (minor)->team != NULL) crd_team_turn((minor)->team, (minor)->index, turn); \
+  } while (0)
+#else
+#define TEAM_TURN(minor, turn) ((void)0)
+#endif
 
 /* --- the leader --- */
 
-/* There is a helper. Calls it, if that is probably worth it. Returns the time if it might have been, 0 if not. */
+/* There is a thread. Calls the helpers, if that is probably worth it. Returns the time if it might have been, 0 if
+ * not. */
 uint64_t crd_team_begin(crd_minor *leader);
 /* Promotes until nothing is left, and nobody works any more. */
 void crd_team_end(crd_minor *leader);
 /* Notes how long a collection took that began at the time, if that is not 0. */
 void crd_team_judge(crd_minor *leader, uint64_t begun_ns);
+/* Before the heap is freed. */
+void crd_team_fini(crd_young *young);
 
 /* --- the helper --- */
 
-/* On the collector's thread: joins the team, if there is one, and returns when it is done. */
+/* On the marker's thread, which is the first helper: joins the team, if there is one, and returns when it is done. */
 void crd_team_help(crd_young *young);
 
 /* --- both --- */
 
 static inline bool team_is_hungry(const crd_team *team) {
-  return __atomic_load_n(&team->hungry, __ATOMIC_RELAXED) != 0 && __atomic_load_n(&team->mail, __ATOMIC_RELAXED) == NULL;
+  return __atomic_load_n(&team->hungry, __ATOMIC_RELAXED) != 0 &&
+         __atomic_load_n(&team->mail, __ATOMIC_RELAXED) == NULL;
 }
 /* Gives away a part of what waits, if there is enough. The worker shares from then on. */
 void crd_team_give(crd_minor *worker);
@@ -79,5 +114,7 @@ void crd_team_give_pieces(crd_minor *worker);
 /* Leaves a body, or a young large object's page, to the leader. */
 void crd_team_leave(crd_minor *helper, cradle_word *body);
 void crd_team_leave_large(crd_minor *helper, uint32_t page);
+/* As crd_marker_shade. */
+void crd_team_shade(crd_minor *worker, uintptr_t address);
 
 #endif

@@ -88,14 +88,13 @@ typedef enum cradle_gc {
   CRADLE_GC_OFF,
 } cradle_gc;
 
-/* Whether the collector may have a thread of its own, a second core that marks beside the program. */
-typedef enum cradle_gc_threads {
-  CRADLE_GC_THREADS_NONE = 0, /* no thread: the program's thread does all the work */
-  CRADLE_GC_THREADS_ONE,      /* one thread, from the first marking on */
-  /* one thread, from the first marking on that finds a heap of 8 MiB and a process that may use two CPUs. No thread
-   * under stress, or if the process has as many collector threads as CPUs */
-  CRADLE_GC_THREADS_AUTO,
-} cradle_gc_threads;
+/* Threads of the collector's own, beside the program's. One marks while the program runs. While the program is stopped
+ * for a minor collection, all help to promote. They are made by the first marking. */
+#define CRADLE_GC_THREADS_MAX 16
+/* As many as a quarter of the CPUs that the process may use, but at least one if it may use two, and at most 8; from
+ * the first marking on that finds a heap of 8 MiB. None under stress, or if the process has as many collector threads
+ * as CPUs. */
+#define CRADLE_GC_THREADS_AUTO (CRADLE_GC_THREADS_MAX + 1)
 
 /* Called when the embedder misuses the library. message says what was done and to what. The default writes it to
  * standard error and aborts. A handler may longjmp out; the refused call did nothing, unless its documentation says
@@ -120,7 +119,7 @@ typedef struct cradle_options {
   cradle_kind shadow_stack; /* what the words of the shadow stack hold; references by default */
 
   cradle_gc gc;                 /* on by default */
-  cradle_gc_threads gc_threads; /* none by default: a library starts no thread that nobody asked for */
+  uint32_t gc_threads; /* none by default: a library starts no thread that nobody asked for */
 
   /* the nursery's fixed size; 0: the size is chosen from the L2 cache, and changes with how much survives (with
    * CRADLE_GC_OFF: three quarters of the maximum heap or, without a maximum, of the memory) */

@@ -250,7 +250,7 @@ CRADLE_UNCHECKED_COLLECTION static void marking_goes_on_after_a_pause(void **sta
   fixture_options(&beside, &options);
   fixture_unstress(&options);
   options.verify = false;
-  options.gc_threads = CRADLE_GC_THREADS_ONE;
+  options.gc_threads = 1;
   fixture_open_with(&beside, &options);
   cradle_push(beside.m, NULL);
   for (int i = 0; i < 20000; i++) {

@@ -67,7 +67,7 @@ static int open_quarantined(void **state) {
 static void beside(cradle_options *options) {
   options->pause_ns = 1;
   options->nursery_bytes = (size_t)32 << 10;
-  options->gc_threads = CRADLE_GC_THREADS_ONE;
+  options->gc_threads = 1;
 }
 static int open_beside(void **state) {
   (void)state;

@@ -60,7 +60,7 @@ static seen all;
 static void listen(cradle_options *options) {
   fixture_unstress(options);
   options->verify = false;                      /* of long lists, at each collection */
-  options->gc_threads = CRADLE_GC_THREADS_NONE; /* what increments do is counted, whatever the environment says */
+  options->gc_threads = 0; /* what increments do is counted, whatever the environment says */
   options->listener = (cradle_listener){see, &all};
 }
 
@@ -260,7 +260,7 @@ static void one_increment_waits_for_the_threshold(void **state) {
     fixture_unstress(&options);
     options.verify = false;
     options.pause_ns = target ? 2000000 : 0;
-    options.gc_threads = CRADLE_GC_THREADS_NONE;
+    options.gc_threads = 0;
     options.major_min_bytes = (size_t)1 << 20;
     options.listener = (cradle_listener){note_begin, &f};
     fixture_open_with(&f, &options);
@@ -284,7 +284,7 @@ static void large_objects_beside_external_memory(void **state) {
   fixture_unstress(&options);
   options.major_min_bytes = (size_t)16 << 20;
   options.pause_ns = 0;
-  options.gc_threads = CRADLE_GC_THREADS_NONE;
+  options.gc_threads = 0;
   fixture_open_with(&large, &options);
   cradle_external_memory(large.m, (int64_t)8 << 20);
   cradle_push(large.m, cradle_new_array(large.m, T_STRING, (size_t)4 << 20));

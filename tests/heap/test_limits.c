@@ -329,7 +329,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_major_collection_begins_by_age(void **
       cradle_mutator *m;
       default_options(&options);
       options.pause_ns = pause;
-      options.gc_threads = threads ? CRADLE_GC_THREADS_ONE : CRADLE_GC_THREADS_NONE;
+      options.gc_threads = threads ? 1 : 0;
       options.major_age_ns = 50000000;
       cradle_heap *heap = open_spike(&options, &m, 32 * 1024, 128, true);
       uint64_t aged = idle(heap, m);
@@ -440,7 +440,7 @@ CRADLE_UNCHECKED_COLLECTION static int works_in_a_sandbox(void) {
   cradle_options options;
   cradle_error error;
   default_options(&options);
-  options.gc_threads = threads_wanted ? CRADLE_GC_THREADS_AUTO : CRADLE_GC_THREADS_NONE;
+  options.gc_threads = threads_wanted ? CRADLE_GC_THREADS_AUTO : 0;
   options.stress_period = period;
   options.verify = verifies;
   options.quarantine = verifies ? 2 : 0;

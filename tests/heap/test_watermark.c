@@ -298,7 +298,7 @@ CRADLE_UNCHECKED_COLLECTION static int open_unverified(void **state) {
   cradle_options options;
   fixture_options(&f, &options);
   options.verify = false;                      /* the verifier would report the unannounced write */
-  options.gc_threads = CRADLE_GC_THREADS_NONE; /* a thread would have marked the objects before the words are written */
+  options.gc_threads = 0; /* a thread would have marked the objects before the words are written */
   fixture_unstress(&options);
   fixture_open_with(&f, &options);
   return 0;

@@ -10,7 +10,7 @@ static void open_heap(void) {
   cradle_options options;
   fixture_options(&f, &options);
   options.verify = false;                      /* the tests say when */
-  options.gc_threads = CRADLE_GC_THREADS_NONE; /* a thread that marks would read what is overwritten */
+  options.gc_threads = 0; /* a thread that marks would read what is overwritten */
   fixture_unstress(&options);
   fixture_open_with(&f, &options);
   for (uint32_t i = 0; i < T_SERVICES - T_COUNT; i++)

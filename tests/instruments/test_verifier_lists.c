@@ -13,7 +13,7 @@ static int open_heap(void **state) {
   fixture_options(&f, &options);
   fixture_unstress(&options);
   options.verify = false;
-  options.gc_threads = CRADLE_GC_THREADS_NONE; /* tests stop marking in the middle */
+  options.gc_threads = 0; /* tests stop marking in the middle */
   fixture_open_with(&f, &options);
   for (uint32_t i = 0; i < T_SERVICES - T_COUNT; i++)
     assert_int_equal(cradle_type_add(f.heap, &service_types[i]), T_COUNT + i);

@@ -84,7 +84,7 @@ static void fuzz_step(world *w) CRADLE_MAY_COLLECT {
   }
 }
 
-static cradle_gc_threads threads;
+static uint32_t threads;
 static jmp_buf step_end;
 
 /* Something was refused: the operation ends before it changed anything. Every second time the call returns, and the
@@ -101,7 +101,7 @@ static void fuzz_steps(world *w) CRADLE_MAY_COLLECT {
   cradle_checkpoint checkpoint;
   for (; w->choice < w->choices_end; w->op++) {
     checkpoint = cradle_checkpoint_save(w->m);
-    if (threads != CRADLE_GC_THREADS_NONE) system_await_round(w->heap);
+    if (threads != 0) system_await_round(w->heap);
     if (setjmp(step_end) == 0)
       fuzz_step(w);
     else
@@ -197,7 +197,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
   (void)argc, (void)argv;
   const char *wanted = getenv("FUZZ_THREADS");
-  if (wanted != NULL && strcmp(wanted, "1") == 0) threads = CRADLE_GC_THREADS_ONE;
+  if (wanted != NULL && strcmp(wanted, "1") == 0) threads = 1;
   return 0;
 }
 #else
@@ -267,11 +267,11 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[at], "--twice") == 0)
       twice = true;
     else if (strcmp(argv[at], "--threads") == 0)
-      threads = CRADLE_GC_THREADS_ONE;
+      threads = 1;
     else
       return usage();
   }
-  if (at == argc || (twice && threads != CRADLE_GC_THREADS_NONE)) return usage();
+  if (at == argc || (twice && threads != 0)) return usage();
   for (; at < argc; at++)
     if (!read_all(argv[at])) return 1;
   uint64_t traced_beside = 0;
@@ -281,7 +281,7 @@ int main(int argc, char **argv) {
     traced_beside += last_run.statistics.beside_objects;
   }
   if (twice && !repeat()) return 1;
-  if (threads != CRADLE_GC_THREADS_NONE && traced_beside == 0) {
+  if (threads != 0 && traced_beside == 0) {
     fputs("fuzz_heap: the second core traced no object\n", stderr);
     return 1;
   }

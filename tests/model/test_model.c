@@ -58,7 +58,7 @@ static void step(world *w) CRADLE_MAY_COLLECT {
 }
 
 static uint64_t moved_old, recorded, beside, helped; /* summed over all runs */
-static cradle_gc_threads threads;
+static uint32_t threads;
 
 static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress, size_t quarantine, bool verify) {
   world w;
@@ -107,7 +107,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   uint64_t ops = argument(argc, argv, "--ops", 20000), moved = 0;
-  threads = (cradle_gc_threads)argument(argc, argv, "--threads", 0);
+  threads = argument(argc, argv, "--threads", 0);
   if (argc > 1 && argument(argc, argv, "--seed", 0) != 0) {
     moved = run(argument(argc, argv, "--seed", 1), ops, argument(argc, argv, "--nursery", 65536),
                 argument(argc, argv, "--stress", 0), argument(argc, argv, "--quarantine", 0),
@@ -127,7 +127,7 @@ int main(int argc, char **argv) {
              (unsigned long long)moved_old, (unsigned long long)recorded, (unsigned long long)looks_while_clearing);
       return 1;
     }
-    if (threads != CRADLE_GC_THREADS_NONE && beside < 1000) {
+    if (threads != 0 && beside < 1000) {
       printf("the second core traced hardly an object\n");
       return 1;
     }

@@ -108,7 +108,7 @@ static inline int open_heap(void **state) {
   options.types = types;
   options.type_count = T_COUNT;
   options.nursery_bytes = (size_t)4 << 20; /* nothing is collected unless the test asks */
-  options.gc_threads = CRADLE_GC_THREADS_NONE;
+  options.gc_threads = 0;
   options.encoding = cradle_encoding_of(0, 0, 0x02);
   heap = cradle_heap_new(&options, NULL);
   m = heap == NULL ? NULL : cradle_mutator_new(heap);

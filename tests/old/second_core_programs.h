@@ -20,7 +20,7 @@ static void says_exit(void) {
 }
 
 static void exits(void) {
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  second_core s = second_core_new(1, LIST_NODES);
   (void)atexit(says_exit);
   second_core_begin_round(&s);
   exit(7);
@@ -32,7 +32,7 @@ static void *exits_elsewhere(void *data) {
 }
 
 static void exits_on_another_thread(void) {
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  second_core s = second_core_new(1, LIST_NODES);
   pthread_t thread;
   second_core_begin_round(&s);
   require(pthread_create(&thread, NULL, exits_elsewhere, NULL) == 0, "no thread");
@@ -41,7 +41,7 @@ static void exits_on_another_thread(void) {
 
 static void frees_the_heap(void) {
   for (int i = 0; i < 5; i++) {
-    second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+    second_core s = second_core_new(1, LIST_NODES);
     second_core_begin_round(&s);
     require_markers(1);
     second_core_free(&s);
@@ -59,7 +59,7 @@ static void has_one_processor(void) {
   second_core_work(&s);
   second_core_check(&s);
   second_core_free(&s);
-  s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  s = second_core_new(1, LIST_NODES);
   second_core_begin_round(&s);
   require_markers(1);
   second_core_work(&s);
@@ -71,7 +71,7 @@ static void has_one_processor(void) {
 
 static void *uses_a_heap(void *data) {
   (void)data;
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, WORTHWHILE_NODES);
+  second_core s = second_core_new(1, WORTHWHILE_NODES);
   for (int i = 0; i < 3; i++) {
     second_core_begin(&s);
     second_core_work(&s);
@@ -99,7 +99,7 @@ static void *begins_a_round(void *data) {
 }
 
 static void hands_the_mutator_on(void) {
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  second_core s = second_core_new(1, LIST_NODES);
   for (int i = 0; i < 3; i++) {
     pthread_t thread;
     cradle_mutator_detach(s.m);
@@ -118,7 +118,7 @@ static void hands_the_mutator_on(void) {
 CRADLE_UNCHECKED_COLLECTION static void holds_no_references(void) {
   static node *held[TABLE_ITEMS];
   cradle_error error = {.message = ""};
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, WORTHWHILE_NODES);
+  second_core s = second_core_new(1, WORTHWHILE_NODES);
   for (int i = 0; i < 8; i++) {
     second_core_begin_round(&s);
     table *items = s.roots->items;

@@ -66,7 +66,7 @@ typedef struct world {
   cell *chain;
 } world;
 
-static cradle_options options_of(cradle_gc_threads threads) {
+static cradle_options options_of(uint32_t threads) {
   cradle_options options;
   cradle_options_init(&options);
   options.types = types;
@@ -139,7 +139,7 @@ static cradle_statistics figures(const world *w) {
 static void test_marks_beside(void **state) {
   (void)state;
   world w;
-  cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
+  cradle_options options = options_of(1);
   open_with(&w, &options);
   begin_round(&w);
   usleep(100000);
@@ -155,7 +155,7 @@ static void test_marks_beside(void **state) {
 CRADLE_UNCHECKED_COLLECTION static void test_grows_beyond_the_threshold(void **state) {
   (void)state;
   world w;
-  cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
+  cradle_options options = options_of(1);
   options.pause_ns = 1000000000; /* more than enough to mark everything in the pause */
   open_with(&w, &options);
   for (int i = 0; i < 5; i++) {
@@ -174,7 +174,7 @@ CRADLE_UNCHECKED_COLLECTION static void test_grows_beyond_the_threshold(void **s
 CRADLE_UNCHECKED_COLLECTION static void test_large_objects(void **state) {
   (void)state;
   world w;
-  cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
+  cradle_options options = options_of(1);
   open_with(&w, &options);
   array *holder = cradle_new_array(w.m, T_ARRAY, 1000);
   CRADLE_ROOT(w.m, holder);
@@ -199,7 +199,7 @@ CRADLE_UNCHECKED_COLLECTION static void test_large_objects(void **state) {
 CRADLE_UNCHECKED_COLLECTION static void test_pins_and_handles(void **state) {
   (void)state;
   world w;
-  cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
+  cradle_options options = options_of(1);
   open_with(&w, &options);
   for (int round = 0; round < 10; round++) {
     cell *last = w.chain;
@@ -227,7 +227,7 @@ CRADLE_UNCHECKED_COLLECTION static void test_pins_and_handles(void **state) {
 static void test_types_are_added(void **state) {
   (void)state;
   world w;
-  cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
+  cradle_options options = options_of(1);
   open_with(&w, &options);
   begin_round(&w);
   for (int i = 0; i < 3000; i++) (void)cradle_type_add(w.heap, &types[T_CELL]);
@@ -239,7 +239,7 @@ static void test_types_are_added(void **state) {
 CRADLE_UNCHECKED_COLLECTION static void test_moves_under_the_thread(void **state) {
   (void)state;
   world w;
-  cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
+  cradle_options options = options_of(1);
   open_with(&w, &options);
   array *large = cradle_new_array(w.m, T_ARRAY, LARGE_ITEMS), *small = NULL;
   CRADLE_ROOT(w.m, large);
@@ -270,7 +270,7 @@ CRADLE_UNCHECKED_COLLECTION static void test_moves_under_the_thread(void **state
 CRADLE_UNCHECKED_COLLECTION static void test_callbacks_stay(void **state) {
   (void)state;
   world w;
-  cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
+  cradle_options options = options_of(1);
   open_with(&w, &options);
   array *holder = cradle_new_array(w.m, T_ARRAY, 2000);
   CRADLE_ROOT(w.m, holder);
@@ -320,7 +320,7 @@ static void test_forks(void **state) {
   (void)state;
   if (!FORKS_ARE_TRIED) skip();
   world w;
-  cradle_options options = options_of(CRADLE_GC_THREADS_ONE);
+  cradle_options options = options_of(1);
   open_with(&w, &options);
   for (int round = 0; round < 10; round++) {
     bool prepared = round % 5 == 4;

@@ -104,7 +104,7 @@ static void open_with(bool has_weak, bool listens) {
   options.types = types;
   options.type_count = T_COUNT;
   options.nursery_bytes = (size_t)1 << 20; /* nothing is collected unless the test asks */
-  options.gc_threads = CRADLE_GC_THREADS_NONE;
+  options.gc_threads = 0;
   if (listens) options.listener = (cradle_listener){listen, NULL};
   heap = cradle_heap_new(&options, NULL);
   assert_non_null(heap);

@@ -38,7 +38,7 @@ static const char *plugin_path;
 
 /* Both processes go on: the parent's thread keeps marking, and the child has no thread. The child then forks, too. */
 static void forks_plainly(void) {
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  second_core s = second_core_new(1, LIST_NODES);
   for (int i = 0; i < FORKS; i++) {
     second_core_begin_round(&s);
     for (volatile int spin = 0; spin < i * i * 1000;) spin++; /* so that the thread is at another place each time */
@@ -74,7 +74,7 @@ static void test_plain_fork(void **state) {
 }
 
 static void forks_prepared(void) {
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  second_core s = second_core_new(1, LIST_NODES);
   for (int i = 0; i < FORKS / 2; i++) {
     cradle_error error = {.message = ""};
     second_core_begin_round(&s);
@@ -122,7 +122,7 @@ static void forks_with_the_same_number(void) {
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
   }
   (void)alarm(CHILD_MOST_S);
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  second_core s = second_core_new(1, LIST_NODES);
   second_core_begin_round(&s);
   if (unshare(CLONE_NEWPID) != 0) _exit(SKIP_STATUS);
   pid_t second = fork();
@@ -176,7 +176,7 @@ static void note(void *data, const cradle_event *event) {
 static void is_refused(void) {
   if (!refuse_threads()) exit(SKIP_STATUS);
   second_core_listener = note;
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  second_core s = second_core_new(1, LIST_NODES);
   second_core_begin(&s);
   require(inside_marker(s.heap)->thread == NULL, "there is a thread where none can be made");
   second_core_work(&s);
@@ -234,7 +234,7 @@ static void is_stormed(void) {
   struct itimerval often = {.it_interval = {.tv_usec = 100}, .it_value = {.tv_usec = 100}},
                    never = {.it_value = {0, 0}};
   struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  second_core s = second_core_new(1, LIST_NODES);
   program_thread = (pid_t)syscall(SYS_gettid);
   (void)sigaction(SIGALRM, &action, NULL);
   (void)sigaction(SIGUSR1, &action, NULL);
@@ -303,7 +303,7 @@ static void coroutine(int number) {
 
 static void runs_coroutines(void) {
   static char stacks[2][STACK_BYTES];
-  coroutines_core = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  coroutines_core = second_core_new(1, LIST_NODES);
   for (int i = 0; i < 2; i++) {
     require(getcontext(&contexts[i]) == 0, "no context");
     contexts[i].uc_stack = (stack_t){.ss_sp = stacks[i], .ss_size = STACK_BYTES};

@@ -241,7 +241,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_heap_that_grows_is_supplied(void **sta
   options.types = types;
   options.type_count = 1;
   options.nursery_bytes = (size_t)1 << 20;
-  options.gc_threads = CRADLE_GC_THREADS_ONE;
+  options.gc_threads = 1;
   cradle_heap *heap = cradle_heap_new(&options, &error);
   assert_non_null(heap);
   cradle_mutator *m = cradle_mutator_new(heap);

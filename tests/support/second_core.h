@@ -62,7 +62,7 @@ static inline node *new_node(cradle_mutator *m, uint64_t number) CRADLE_MAY_COLL
 }
 
 /* A heap with an old list of so many nodes. */
-static inline second_core second_core_new(cradle_gc_threads threads, uint64_t nodes) {
+static inline second_core second_core_new(uint32_t threads, uint64_t nodes) {
   static const cradle_type types[T_TYPES] = {
       [T_NODE] = {.name = "node",
                   .size = sizeof(node),

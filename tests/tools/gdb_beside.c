@@ -7,7 +7,7 @@ __attribute__((noinline)) void stop_here(cradle_heap *heap, node *first) {
 }
 
 int main(void) {
-  second_core s = second_core_new(CRADLE_GC_THREADS_ONE, LIST_NODES);
+  second_core s = second_core_new(1, LIST_NODES);
   second_core_begin_round(&s);
   stop_here(s.heap, s.roots->list);
   second_core_work(&s);

@@ -291,7 +291,7 @@ static int open_with_one_thread(void **state) {
   cradle_options options;
   fixture_options(&f, &options);
   choose(&options);
-  options.gc_threads = CRADLE_GC_THREADS_NONE;
+  options.gc_threads = 0;
   fixture_open_with(&f, &options);
   return 0;
 }

@@ -113,8 +113,10 @@ static void count_minor(cradle_heap *heap, const cradle_event *event) {
   stats->collected_bytes += event->u.minor.nursery_bytes;
   stats->promoted_objects += event->u.minor.promoted_objects;
   stats->moved_objects += event->u.minor.promoted_objects;
-  stats->helped_objects += event->u.minor.helped_objects;
-  stats->helped_collections += event->u.minor.helped_objects != 0;
+  if (CRADLE_UNLIKELY(event->u.minor.helped_objects != 0)) {
+    stats->helped_objects += event->u.minor.helped_objects;
+    stats->helped_collections++;
+  }
   stats->promoted_bytes += event->u.minor.promoted_bytes;
   stats->remembered_objects += event->u.minor.remembered;
   stats->recorded_slots += event->u.minor.recorded;

@@ -42,8 +42,8 @@ struct crd_local {
   crd_word_stack remembered;
   crd_word_stack recorded; /* slots of large arrays that were stored into, as slot entries (gc/object/value.h) */
   size_t claimed_remembered, claimed_recorded; /* in a minor collection: the entries before these; atomic */
-  uintptr_t spared[SPARED_OBJECTS];          /* see SPARED_TIMES */
-  crd_record_budget budgets[RECORD_BUDGETS]; /* slots that arrays without their own page may record; some share one */
+  uintptr_t spared[SPARED_OBJECTS];            /* see SPARED_TIMES */
+  crd_record_budget budgets[RECORD_BUDGETS];   /* slots that arrays without their own page may record; some share one */
 };
 
 #endif

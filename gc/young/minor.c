@@ -245,20 +245,24 @@ static void find_near(crd_minor *context) {
   context->near_bytes = end - start;
 }
 
-crd_minor crd_minor_begin(crd_young *young) {
+CRD_ALWAYS_INLINE void begin(crd_minor *context, crd_young *young) {
   crd_space *space = young->space;
-  crd_minor context = {.nursery_start = address_of(space->nursery.start),
-                       .nursery_bytes = space->nursery.reserved_bytes,
-                       .allocators = space->old.leader.allocators,
-                       .types = space->types.types,
-                       .pending_large = PAGE_NONE,
-                       .has_young_large = space->old.young_large != PAGE_NONE,
-                       .marking = young->marking->major.phase == MAJOR_MARKING,
-                       .young = young,
-                       .old = &space->old,
-                       .encoding = space->encoding};
-  find_near(&context);
-  return context;
+  *context = (crd_minor){.self = context,
+                         .nursery_start = address_of(space->nursery.start),
+                         .nursery_bytes = space->nursery.reserved_bytes,
+                         .allocators = space->old.leader.allocators,
+                         .types = space->types.types,
+                         .pending_large = PAGE_NONE,
+                         .has_young_large = space->old.young_large != PAGE_NONE,
+                         .marking = young->marking->major.phase == MAJOR_MARKING,
+                         .young = young,
+                         .old = &space->old,
+                         .encoding = space->encoding};
+  find_near(context);
+}
+
+void crd_minor_begin(crd_minor *context, crd_young *young) {
+  begin(context, young);
 }
 
 static void trace_roots(crd_minor *context) {
@@ -280,8 +284,8 @@ void crd_minor_run(crd_young *young, cradle_event *event) {
   const crd_space *space = young->space;
   crd_marking *marking = young->marking;
   ASSERT(space->report->state == HEAP_COLLECTING, "[heap.4] a minor collection while the mutator runs");
-  crd_minor context = crd_minor_begin(young);
-  context.self = &context;
+  crd_minor context;
+  begin(&context, young);
   uint64_t begun = CRADLE_UNLIKELY(marking->marker.thread != NULL) ? crd_team_begin(&context) : 0;
   trace_roots(&context);
   if (CRADLE_UNLIKELY(young->remember_all)) trace_all_old(&context);

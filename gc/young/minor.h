@@ -19,7 +19,7 @@
 #include "gc/death_calls.h"
 
 /* A worker of one, with nothing to do yet. */
-crd_minor crd_minor_begin(crd_young *young);
+void crd_minor_begin(crd_minor *minor, crd_young *young);
 /* Runs one; the state is HEAP_COLLECTING. Fills event->u.minor, except for its times. */
 void crd_minor_run(crd_young *young, cradle_event *event);
 /* For the order of death, which runs within one: promotes an object that was not promoted yet. The caller looks at its

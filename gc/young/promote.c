@@ -255,16 +255,17 @@ CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool value
 /* Traces a copy from the list that has items, or slots of both sorts [promote.3]. An inner call has a list of its own,
  * which it empties. */
 static CRADLE_NOINLINE void follow(crd_minor *context, cradle_word *object) {
-  bool own = context->depth + 1 < PROMOTE_DEPTH_MAX;
-  cradle_word **outer = &context->outer[context->depth++];
+  bool own = ++context->depth < PROMOTE_DEPTH_MAX;
+  crd_outer outer = {context->pending, context->outer};
   if (own) {
-    *outer = context->pending;
     context->pending = NULL;
+    context->outer = &outer;
   }
   crd_promote_from(context, object);
   if (own) {
     if (context->pending != NULL) crd_promote_list(context);
-    context->pending = *outer;
+    context->pending = outer.pending;
+    context->outer = outer.next;
   }
   context->depth--;
 }

@@ -41,6 +41,12 @@
 /* Who promotes: one worker; the leader of a team that has not given anything away; or several. */
 typedef enum promote_mode { PROMOTE_ALONE, PROMOTE_LEADING, PROMOTE_SHARING } promote_mode;
 
+/* The list of a call that waits for a call within it, on the C stack. */
+typedef struct crd_outer {
+  cradle_word *pending;
+  struct crd_outer *next; /* of the call around that */
+} crd_outer;
+
 struct crd_minor {
   crd_minor *self; /* the context itself; in a local copy, the original */
   uintptr_t nursery_start, nursery_bytes;
@@ -48,18 +54,18 @@ struct crd_minor {
   uintptr_t near_start, near_bytes;     /* [promote.4] */
   crd_allocator *allocators;
   const crd_type *types;
-  cradle_word *pending;                  /* [promote.1] */
-  unsigned depth;                        /* how deep the running call is in arrays inside arrays */
-  cradle_word *outer[PROMOTE_DEPTH_MAX]; /* the lists of the calls that the running one is in */
-  crd_team *team;                        /* of which the worker is one; NULL: it is alone */
-  crd_worker *worker;                    /* with the allocators, in a team */
-  uint32_t index;                        /* of the worker; the leader's is 0 */
-  bool shares;                           /* gc/young/team.h */
-  bool left_remembered;                  /* by helpers, which is to be looked at at last */
-  uint32_t gather;                       /* of an array's items, so many are gathered before some are given away */
-  uint32_t gathered;                     /* of them; both are counted while somebody is hungry */
-  uint64_t helped;                       /* objects that helpers promoted */
-  uint32_t pending_large;                /* [minor.1] */
+  cradle_word *pending;   /* [promote.1] */
+  unsigned depth;         /* how deep the running call is in arrays inside arrays */
+  crd_outer *outer;       /* the lists of the calls that the running one is in */
+  crd_team *team;         /* of which the worker is one; NULL: it is alone */
+  crd_worker *worker;     /* with the allocators, in a team */
+  uint32_t index;         /* of the worker; the leader's is 0 */
+  bool shares;            /* gc/young/team.h */
+  bool left_remembered;   /* by helpers, which is to be looked at at last */
+  uint32_t gather;        /* of an array's items, so many are gathered before some are given away */
+  uint32_t gathered;      /* of them; both are counted while somebody is hungry */
+  uint64_t helped;        /* objects that helpers promoted */
+  uint32_t pending_large; /* [minor.1] */
   bool has_young_large, marking;
   bool looked_at_all; /* every old object was looked at, not only the remembered ones */
   uint64_t objects, bytes;

@@ -72,13 +72,13 @@ static void give(crd_minor *worker, cradle_word *list, uint32_t least, uint32_t 
 
 /* The list of the outermost call has the largest parts of the graph. */
 void crd_team_give(crd_minor *worker) {
-  uint32_t depth = worker->depth < PROMOTE_DEPTH_MAX ? worker->depth : PROMOTE_DEPTH_MAX - 1;
-  for (uint32_t i = 0; i < depth; i++)
-    if (worker->outer[i] != NULL && pending_next(worker->outer[i]) != NULL) {
-      give(worker, worker->outer[i], 0, GIVE_LONG);
-      return;
-    }
-  if (worker->pending != NULL) give(worker, worker->pending, GIVE_MIN, GIVE_LONG);
+  cradle_word *list = NULL;
+  for (const crd_outer *outer = worker->outer; outer != NULL; outer = outer->next)
+    if (outer->pending != NULL && pending_next(outer->pending) != NULL) list = outer->pending;
+  if (list != NULL)
+    give(worker, list, 0, GIVE_LONG);
+  else if (worker->pending != NULL)
+    give(worker, worker->pending, GIVE_MIN, GIVE_LONG);
 }
 
 bool crd_team_gather(crd_minor *worker) {
@@ -352,8 +352,8 @@ static void help(crd_helper *self) {
     uint32_t number = team->number;
     team->workers++;
     set_hungry(team, team->hungry + 1);
-    crd_minor helper = crd_minor_begin(self->young);
-    helper.self = &helper;
+    crd_minor helper;
+    crd_minor_begin(&helper, self->young);
     helper.team = team;
     helper.index = self->index;
     helper.shares = true;

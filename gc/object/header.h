@@ -183,6 +183,12 @@ static inline void object_forward(cradle_word *object, const cradle_word *place)
   ASSERT(!header_is_pinned(*object), "a pinned object moves");
   *object = address_of(place) | HEADER_FORWARDED;
 }
+/* The same where several threads may promote an object: one of those that have read the header succeeds. For the others
+ * *header becomes what that one has left. */
+static inline bool object_try_forward(cradle_word *object, uint64_t *header, const cradle_word *place) {
+  return __atomic_compare_exchange_n(object, header, address_of(place) | HEADER_FORWARDED, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE);
+}
 
 /* --- open headers (gc/death/reach.c) --- */
 

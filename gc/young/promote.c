@@ -1,6 +1,5 @@
 #include "gc/young/promote.h"
 #include "gc/tables/tables.h"
-#include "gc/young/team.h"
 #include "gc/young/young.h"
 
 #include <string.h>
@@ -46,9 +45,7 @@ CRD_ALWAYS_INLINE cradle_word *pending_copy(const cradle_word *body) {
 CRD_ALWAYS_INLINE bool claim(const crd_minor *context, cradle_word *object, uint64_t header, cradle_word **place) {
   TEAM_TURN(context, TURN_OBJECT);
   (void)context;
-  if (CRADLE_LIKELY(__atomic_compare_exchange_n(object, &header, address_of(*place) | HEADER_FORWARDED, false,
-                                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)))
-    return true;
+  if (CRADLE_LIKELY(object_try_forward(object, &header, *place))) return true;
   *place = object_at(header_forwarded_to(header));
   return false;
 }
@@ -63,22 +60,17 @@ static CRADLE_NOINLINE bool claim_slowly(crd_minor *context, cradle_word *object
     *bytes =
         type_array_bytes(type, __atomic_load_n(object_at(address_of(object) + type->length_offset), __ATOMIC_ACQUIRE));
   TEAM_TURN(context, TURN_OBJECT);
-  uint64_t header = __atomic_load_n(object, __ATOMIC_RELAXED);
+  uint64_t header = slot_load(object);
   if (header_is_forwarded(header)) {
     *place = object_at(header_forwarded_to(header));
     return false;
   }
   if (*bytes > SMALL_MAX_BYTES) {
     spinlock_take(&team->lock);
-    header = __atomic_load_n(object, __ATOMIC_RELAXED);
-    bool won = !header_is_forwarded(header);
-    if (won) {
-      *place = crd_old_take_large(old, *bytes, false, false, 0);
-      ASSERT(*place != NULL, "[heap.2] the promotion reserve did not hold a place");
-      __atomic_store_n(object, address_of(*place) | HEADER_FORWARDED, __ATOMIC_RELAXED);
-    } else {
-      *place = object_at(header_forwarded_to(header));
-    }
+    bool won = !header_is_forwarded(header = slot_load(object));
+    *place = won ? crd_old_take_large(old, *bytes, false, false, 0) : object_at(header_forwarded_to(header));
+    ASSERT(*place != NULL, "[heap.2] the promotion reserve did not hold a place");
+    if (won) (void)object_try_forward(object, &header, *place);
     spinlock_release(&team->lock);
     return won;
   }
@@ -88,7 +80,7 @@ static CRADLE_NOINLINE bool claim_slowly(crd_minor *context, cradle_word *object
     spinlock_take(&team->lock);
     bool refilled = crd_old_refill(old, context->worker, size_class, 0);
     spinlock_release(&team->lock);
-    ASSERT(refilled, "[heap.2] the promotion reserve did not hold a place");
+    ASSERT(refilled, "[team.6] the promotion reserve did not hold a worker's run");
     (void)refilled;
   }
   *place = words_of(allocator->free);

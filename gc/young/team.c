@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "gc/old/marking.h"
 #include "gc/platform/pages.h"
 #include "gc/young/minor.h"
 #include "gc/young/promote.h"
@@ -97,6 +96,7 @@ void crd_team_give_pieces(crd_minor *worker) {
 
 void crd_team_leave(crd_minor *helper, cradle_word *body) {
   crd_team *team = helper->team;
+  ASSERT(!leads(helper), "[team.4] the leader leaves to itself what only it may do");
   spinlock_take(&team->lock);
   pending_set_next(body, team->left);
   team->left = body;
@@ -105,6 +105,7 @@ void crd_team_leave(crd_minor *helper, cradle_word *body) {
 
 void crd_team_leave_large(crd_minor *helper, uint32_t page) {
   crd_team *team = helper->team;
+  ASSERT(!leads(helper), "[team.4] the leader leaves to itself what only it may do");
   spinlock_take(&team->lock);
   arenas_page(&helper->old->arenas, page)->pending = team->left_large;
   team->left_large = page;
@@ -286,7 +287,7 @@ static void call_after(crd_team *team, uint32_t index) {
 
 /* --- the leader --- */
 
-static void open(crd_team *team) {
+static void open_team(crd_team *team) {
   spinlock_take(&team->lock);
   team->number++;
   team->open = true;
@@ -311,7 +312,7 @@ uint64_t crd_team_begin(crd_minor *leader) {
   leader->team = team;
   leader->worker = &leader->old->leader;
   leader->worker->run_words = TEAM_RUN_BYTES / 8;
-  open(team);
+  open_team(team);
   if (!marker->going) rounds_call(&marker->word, marker->thread);
   call_after(team, 1);
   TEAM_TURN(leader, TURN_BEGIN);

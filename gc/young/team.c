@@ -18,10 +18,10 @@
 /* Looks before a hungry worker asks under the lock, and such questions before a helper goes back to sleep. */
 #define LOOKS 1000
 #define QUESTIONS_MOST 20
-/* Of so many collections that are worth it, so many try what seems slower. */
+/* Of so many collections that are worth it, the first so many try both in turns. */
 #define TRY_EVERY 32
-#define TRY_TIMES 2
-#define FASTER LIMIT(0.97, 1000)
+#define TRY_FIRST 6
+#define FASTER LIMIT(0.98, 1000)
 #define AVERAGED 4
 
 #if CRADLE_SMALL_LIMITS
@@ -243,19 +243,17 @@ void crd_team_fini(crd_young *young) {
 /* --- whether it is worth it --- */
 
 /* Whether an object takes less time in a team: which depends on the program, because a list cannot be divided, and on
- * the machine, because the helper fetches what the program's thread has just written. What seems slower is tried again
- * now and then. */
+ * the machine, because the helper fetches what the program's thread has just written. Both are tried now and then. */
 static bool is_faster(crd_team *team) {
   uint32_t turn = team->worth++ % TRY_EVERY;
   if (team->always) return true;
-  if (team->worth <= 2 * TRY_TIMES) return team->worth <= TRY_TIMES;
-  bool faster = team->object_ns[1] < FASTER * team->object_ns[0];
-  return turn < TRY_TIMES ? !faster : faster;
+  return turn < TRY_FIRST ? turn % 2 == 0 : team->object_ns[1] < FASTER * team->object_ns[0];
 }
 
+/* The first time is no measure: the helper's thread has just been made. */
 void crd_team_judge(crd_minor *leader, uint64_t begun_ns) {
   crd_team *team = &leader->young->team;
-  if (begun_ns == 0 || leader->objects == 0) return;
+  if (begun_ns == 0 || leader->objects == 0 || team->worth == 1) return;
   double *average = &team->object_ns[leader->worker != NULL], took = (double)(crd_platform_now_ns() - begun_ns);
   double now = took / (double)leader->objects;
   *average = *average == 0 ? now : *average + (now - *average) / AVERAGED;

@@ -113,13 +113,19 @@ static void count_minor(cradle_heap *heap, const cradle_event *event) {
   stats->collected_bytes += event->u.minor.nursery_bytes;
   stats->promoted_objects += event->u.minor.promoted_objects;
   stats->moved_objects += event->u.minor.promoted_objects;
-  if (CRADLE_UNLIKELY(event->u.minor.helped_objects != 0)) {
-    stats->helped_objects += event->u.minor.helped_objects;
-    stats->helped_collections++;
-  }
   stats->promoted_bytes += event->u.minor.promoted_bytes;
   stats->remembered_objects += event->u.minor.remembered;
   stats->recorded_slots += event->u.minor.recorded;
+}
+
+/* Once the collector has threads: what they did in a minor collection. */
+static void count_help(cradle_heap *heap, const cradle_event *event) {
+  cradle_statistics *stats = &heap->report.stats;
+  stats->helped_collections += event->u.minor.helpers != 0;
+  stats->helped_objects += event->u.minor.helped_objects;
+  stats->helped_bytes += event->u.minor.helped_bytes;
+  stats->helped_ns += event->u.minor.helped_ns;
+  PROBE4(minor_help, heap, event->u.minor.helpers, event->u.minor.helped_bytes, event->u.minor.alone);
 }
 
 static bool is_short_of_reserve(const cradle_heap *heap) {
@@ -157,6 +163,7 @@ static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin,
   }
   event->u.minor.duration_ns = crd_platform_now_ns() - begin;
   count_minor(heap, event);
+  if (has_marker(heap)) count_help(heap, event);
   PROBE3(minor_end, heap, event->u.minor.promoted_bytes, event->u.minor.duration_ns);
   crd_event_send(&heap->report, event);
 }

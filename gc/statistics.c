@@ -70,6 +70,8 @@ void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statisti
   for (uint32_t queue = 1; queue <= CRADLE_FINALIZER_QUEUES; queue++)
     now.finalizers_waiting[queue] = crd_finalizer_waiting(heap->space.services, queue);
   now.beside_arenas = arenas->supplied_total;
+  now.thousand_alone_ns = (uint64_t)(1000 * heap->young.team.object_ns[0]);
+  now.thousand_helped_ns = (uint64_t)(1000 * heap->young.team.object_ns[1]);
   now.metadata_bytes = arenas->meta_committed;
   now.committed_bytes = committed_bytes(heap);
   copy_prefix(statistics, size, &now, sizeof now);

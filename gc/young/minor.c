@@ -303,5 +303,5 @@ void crd_minor_run(crd_young *young, cradle_event *event) {
   event->u.minor.large_freed_bytes = freed;
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;
-  event->u.minor.helped_objects = context.helped;
+  if (CRADLE_UNLIKELY(marking->marker.thread != NULL)) crd_team_tell(&young->team, event);
 }

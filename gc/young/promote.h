@@ -64,7 +64,6 @@ struct crd_minor {
   bool left_remembered;   /* by helpers, which is to be looked at at last */
   uint32_t gather;        /* of an array's items, so many are gathered before some are given away */
   uint32_t gathered;      /* of them; both are counted while somebody is hungry */
-  uint64_t helped;        /* objects that helpers promoted */
   uint32_t pending_large; /* [minor.1] */
   bool has_young_large, marking;
   bool looked_at_all; /* every old object was looked at, not only the remembered ones */

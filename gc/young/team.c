@@ -242,12 +242,14 @@ void crd_team_fini(crd_young *young) {
 
 /* --- whether it is worth it --- */
 
-/* Whether an object takes less time in a team: which depends on the program, because a list cannot be divided, and on
- * the machine, because the helper fetches what the program's thread has just written. Both are tried now and then. */
-static bool is_faster(crd_team *team) {
+/* Why no team is called this time, or NULL. What decides is whether an object takes less time in a team: which depends
+ * on the program, because a list cannot be divided, and on the machine, because the helper fetches what the program's
+ * thread has just written. Both are tried now and then. */
+static const char *choose(crd_team *team) {
   uint32_t turn = team->worth++ % TRY_EVERY;
-  if (team->always) return true;
-  return turn < TRY_FIRST ? turn % 2 == 0 : team->object_ns[1] < FASTER * team->object_ns[0];
+  if (team->always) return NULL;
+  if (turn < TRY_FIRST) return turn % 2 == 0 ? NULL : "to compare";
+  return team->object_ns[1] < FASTER * team->object_ns[0] ? NULL : "a team is no faster";
 }
 
 /* The first time is no measure: the helper's thread has just been made. */
@@ -259,16 +261,20 @@ void crd_team_judge(crd_minor *leader, uint64_t begun_ns) {
   *average = *average == 0 ? now : *average + (now - *average) / AVERAGED;
 }
 
-/* The promotion reserve may be too small for runs of workers that were hired just now, or while memory is short. */
-static bool is_worth_it(const crd_young *young) {
+/* Why there can be no team, or why none is worth it; NULL: one may be. The promotion reserve may be too small for runs
+ * of workers that were hired just now, or while memory is short. */
+static const char *obstacle(const crd_young *young) {
   const crd_team *team = &young->team;
   const crd_marking *marking = young->marking;
   const crd_old *old = &young->space->old;
-  if (marking->marker.takes_turns || young->remember_all || team->count <= marking->marker.going) return false;
-  if (!team->always && (marking->pacing.promoted_average < WORTH_BYTES || young->space->options->stress_period != 0))
-    return false;
-  return old->reserve >= crd_old_arenas_for(old, young->space->nursery.end - young->space->nursery.start) &&
-         crd_thread_is_here(marking->marker.thread);
+  if (marking->marker.takes_turns) return "one processor";
+  if (young->remember_all) return "all old objects are looked at";
+  if (team->count <= marking->marker.going) return team->count == 0 ? "no memory for helpers" : "the thread marks";
+  if (!team->always && young->space->options->stress_period != 0) return "stress";
+  if (!team->always && marking->pacing.promoted_average < WORTH_BYTES) return "little is promoted";
+  if (old->reserve < crd_old_arenas_for(old, young->space->nursery.end - young->space->nursery.start))
+    return "the reserve is too small";
+  return crd_thread_is_here(marking->marker.thread) ? NULL : "the thread did not survive a fork";
 }
 
 /* --- calling --- */
@@ -295,7 +301,6 @@ static void open_team(crd_team *team) {
   set_hungry(team, 0);
   team->left_large = PAGE_NONE;
   team->left_remembered = false;
-  team->objects = team->bytes = 0;
   ASSERT(team->mail == NULL && team->left == NULL, "[team.3] a team begins with what another has left");
   spinlock_release(&team->lock);
 }
@@ -304,9 +309,10 @@ uint64_t crd_team_begin(crd_minor *leader) {
   crd_team *team = &leader->young->team;
   crd_marker *marker = &leader->young->marking->marker;
   if (CRADLE_UNLIKELY(team->hired_for != marker->made) && !marker->takes_turns) hire(leader->young);
-  if (!is_worth_it(leader->young)) return 0;
+  team->joined = team->objects = team->bytes = team->ns = 0;
+  if ((team->alone = obstacle(leader->young)) != NULL) return 0;
   uint64_t now = crd_platform_now_ns();
-  if (!is_faster(team)) return now;
+  if ((team->alone = choose(team)) != NULL) return now;
   leader->team = team;
   leader->worker = &leader->old->leader;
   leader->worker->run_words = TEAM_RUN_BYTES / 8;
@@ -331,7 +337,6 @@ void crd_team_end(crd_minor *leader) {
   TEAM_TURN(leader, TURN_END);
   leader->worker->run_words = UINT32_MAX;
   leader->objects += team->objects;
-  leader->helped = team->objects;
   leader->bytes += team->bytes;
   leader->team = NULL;
   leader->shares = false;
@@ -342,6 +347,14 @@ void crd_team_end(crd_minor *leader) {
   crd_minor_trace(leader);
 }
 
+void crd_team_tell(const crd_team *team, cradle_event *event) {
+  event->u.minor.helpers = team->joined;
+  event->u.minor.helped_objects = team->objects;
+  event->u.minor.helped_bytes = team->bytes;
+  event->u.minor.helped_ns = team->ns;
+  event->u.minor.alone = team->alone == NULL && team->joined == 0 ? "no helper came in time" : team->alone;
+}
+
 /* --- the helper --- */
 
 static void help(crd_helper *self) {
@@ -350,6 +363,7 @@ static void help(crd_helper *self) {
   if (team->open) {
     uint32_t number = team->number;
     team->workers++;
+    team->joined++;
     set_hungry(team, team->hungry + 1);
     crd_minor helper;
     crd_minor_begin(&helper, self->young);
@@ -360,9 +374,12 @@ static void help(crd_helper *self) {
     helper.allocators = self->worker.allocators;
     while (wait_for_work(&helper, number)) {
       spinlock_release(&team->lock);
+      uint64_t begun = crd_platform_now_ns();
       work(&helper);
+      uint64_t worked = crd_platform_now_ns() - begun;
       spinlock_take(&team->lock);
       set_hungry(team, team->hungry + 1);
+      team->ns += worked;
       team->objects += helper.objects;
       team->bytes += helper.bytes;
       helper.objects = helper.bytes = 0;

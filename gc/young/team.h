@@ -57,7 +57,10 @@ typedef struct crd_team {
   bool open;               /* helpers may join */
   uint32_t number;         /* of the team; a helper may still look for the last one */
   uint32_t workers;        /* the leader, and helpers that have joined and not left */
-  uint64_t objects, bytes; /* promoted by helpers */
+  uint64_t joined;         /* helpers, in this team or the last one */
+  uint64_t objects, bytes; /* that they promoted */
+  uint64_t ns;             /* for which they worked, in all */
+  const char *alone;       /* why the last minor collection called no team, or NULL */
   crd_spinlock lock;
   char apart[TEAM_APART];
   /* Read without the lock, too. */
@@ -90,6 +93,8 @@ uint64_t crd_team_begin(crd_minor *leader);
 void crd_team_end(crd_minor *leader);
 /* Notes how long a collection took that began at the time, if that is not 0. */
 void crd_team_judge(crd_minor *leader, uint64_t begun_ns);
+/* Writes into the event what the helpers did, or why there were none. */
+void crd_team_tell(const crd_team *team, cradle_event *event);
 /* Before the heap is freed. */
 void crd_team_fini(crd_young *young);
 

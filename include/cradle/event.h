@@ -102,13 +102,16 @@ typedef struct cradle_event {
       uint64_t number;        /* from 1 */
       uint64_t nursery_bytes; /* filled when it began */
       uint64_t promoted_objects, promoted_bytes;
-      uint64_t helped_objects; /* of these, promoted by the collector's thread */
       uint64_t remembered; /* objects of the remembered set that were traced */
       uint64_t recorded;   /* slots of large arrays that were looked at */
       uint64_t large_freed_bytes;
       uint64_t pinned_objects;          /* pinned now */
       uint64_t used_before, used_after; /* bytes, nursery included */
       uint64_t duration_ns;
+      /* Once the collector has threads of its own: how many helped to promote, what of promoted_objects and
+       * promoted_bytes they promoted, and the time for which they worked, in all */
+      uint64_t helpers, helped_objects, helped_bytes, helped_ns;
+      const char *alone; /* why none of them helped, in words; NULL: some did, or there are none */
     } minor;
     struct {
       cradle_phase from, to;

@@ -70,7 +70,8 @@ static const char *thp_word(uint32_t mode) {
 #define IF_MAJOR .only_with = STATISTICS(major_collections)
 #define IF_RESIDENT .only_with = STATISTICS(resident_bytes)
 #define IF_BESIDE .only_with = STATISTICS(beside_ns)
-#define IF_HELPED .only_with = STATISTICS(helped_objects)
+#define IF_HELPED .only_with = AT(minor.helpers)
+#define IF_EVER_HELPED .only_with = STATISTICS(helped_collections)
 
 static const crd_field head_fields[] = {
     {FIELD("format", NULL, LETTERS, HEAD(form))},
@@ -123,8 +124,6 @@ static const crd_field minor_fields[] = {
     {FIELD("pinned_objects", "number of pinned objects: ", NUMBER, AT(minor.pinned_objects))},
     {FIELD("promoted_bytes", "total size of surviving objects: ", BYTES, AT(minor.promoted_bytes))},
     {FIELD("promoted_objects", "promoted objects: ", NUMBER, AT(minor.promoted_objects))},
-    {FIELD("helped_objects", "of them by the second core: ", NUMBER, AT(minor.helped_objects)),
-     .only_with = AT(minor.helped_objects)},
     {FIELD("remembered_objects", "remembered objects: ", NUMBER, AT(minor.remembered))},
     {FIELD("recorded_slots", "recorded slots: ", NUMBER, AT(minor.recorded))},
     {FIELD("nursery_used_bytes", "nursery used: ", BYTES, AT(minor.nursery_bytes))},
@@ -132,6 +131,12 @@ static const crd_field minor_fields[] = {
     {FIELD("used_before_bytes", "memory before: ", BYTES, AT(minor.used_before)), .in_line = ", "},
     {FIELD("used_after_bytes", ", after: ", BYTES, AT(minor.used_after)), .in_line = " => "},
     {FIELD(NULL, NULL, BYTES, AT(minor.promoted_bytes)), .in_line = ", survived "},
+    {FIELD("helpers", "helpers: ", NUMBER, AT(minor.helpers)), IF_HELPED, .in_line = ", helpers "},
+    {FIELD("helped_objects", ", objects: ", NUMBER, AT(minor.helped_objects)), IF_HELPED},
+    {FIELD("helped_bytes", "promoted by helpers, bytes: ", BYTES, AT(minor.helped_bytes)), IF_HELPED,
+     .in_line = " promoted "},
+    {FIELD("helped_ns", "the helpers worked: ", NS, AT(minor.helped_ns)), IF_HELPED},
+    {FIELD("alone", "alone: ", LETTERS, AT(minor.alone)), .in_line = ", alone: "},
     {FIELD("time_ns", "time taken: ", NS, AT(minor.duration_ns)), .in_line = ", took "},
 };
 
@@ -262,8 +267,14 @@ static const crd_field heap_end_fields[] = {
     {FIELD("beside_stop_p999_ns", "wait p99.9: ", NS, PAUSES(stop_p999_ns)), IF_BESIDE},
     {FIELD("beside_stop_max_ns", "longest wait: ", NS, STATISTICS(beside_stop_max_ns)), IF_BESIDE},
     {FIELD("beside_arenas", "arenas that it populated: ", NUMBER, STATISTICS(beside_arenas)), IF_BESIDE},
-    {FIELD("helped_objects", "objects that it promoted: ", NUMBER, STATISTICS(helped_objects)), IF_HELPED},
-    {FIELD("helped_collections", "in minor collections: ", NUMBER, STATISTICS(helped_collections)), IF_HELPED},
+    {FIELD("helped_collections", "collections with helpers: ", NUMBER, STATISTICS(helped_collections)), IF_BESIDE},
+    {FIELD("helped_objects", "objects promoted by helpers: ", NUMBER, STATISTICS(helped_objects)), IF_EVER_HELPED},
+    {FIELD("helped_bytes", "bytes promoted by helpers: ", BYTES, STATISTICS(helped_bytes)), IF_EVER_HELPED},
+    {FIELD("helped_ns", "time of helpers: ", NS, STATISTICS(helped_ns)), IF_EVER_HELPED},
+    {FIELD("thousand_alone_ns", "1,000 objects promoted alone: ", NS, STATISTICS(thousand_alone_ns)),
+     .only_with = STATISTICS(thousand_alone_ns)},
+    {FIELD("thousand_helped_ns", "1,000 objects promoted with helpers: ", NS, STATISTICS(thousand_helped_ns)),
+     .only_with = STATISTICS(thousand_helped_ns)},
 };
 
 /* --- rows --- */

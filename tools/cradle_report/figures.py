@@ -55,6 +55,10 @@ def figures(heap, summary):
     yield "promoted", summary.promoted, words.size
     yield "promoted a second", per_second(summary.promoted, summary), words.size
     yield "nursery that survived", summary.survival, words.percent
+    yield "collections with helpers", summary.helped, count
+    yield "promoted by helpers", summary.helped_share, words.percent
+    for name, key in (("1,000 objects alone", "thousand_alone_ns"), ("1,000 objects with helpers", "thousand_helped_ns")):
+        yield name, heap.ending.get(key), words.time
     yield "most memory used", summary.used_peak, words.size
     yield "live after the last major", summary.live, words.size
     yield "nursery", summary.nursery, words.size

@@ -242,6 +242,10 @@ class Summary:
     majors: int
     causes: Counter
     major_causes: Counter
+    helped: int | None  # minor collections with helpers; None: not in the log, or there were no threads for it
+    helped_bytes: int  # that helpers promoted
+    helped_ns: int  # for which they worked
+    alone: Counter  # why the others had none
     allocated: int | None  # None: not in the log
     filled: int | None
     promoted: int | None
@@ -259,11 +263,21 @@ class Summary:
     def survival(self):
         return self.promoted / self.filled if self.filled and self.promoted is not None else None
 
+    @property
+    def helped_share(self):
+        return None if self.helped is None or not self.promoted else self.helped_bytes / self.promoted
+
 
 def told_sum(sections, key, ending):
     """The sum over the sections, or else what the heap's end says; None if the log says neither."""
     values = [section.fields[key] for section in sections if key in section.fields]
     return sum(values) if values else ending.get(key)
+
+
+def collections_with_helpers(heap):
+    """None if there were no threads that could help, or the log does not say."""
+    told = [minor.fields.get("helpers", 0) for minor in heap.minors if "helpers" in minor.fields or "alone" in minor.fields]
+    return sum(one > 0 for one in told) if told else heap.ending.get("helped_collections")
 
 
 def summary_of(heap):
@@ -296,6 +310,10 @@ def summary_of(heap):
         majors=len(majors),
         causes=Counter(str(one.fields["cause"]) for one in heap.minors if "cause" in one.fields),
         major_causes=Counter(str(one.fields["cause"]) for one in majors if "cause" in one.fields),
+        helped=collections_with_helpers(heap),
+        helped_bytes=told_sum(heap.minors, "helped_bytes", heap.ending) or 0,
+        helped_ns=told_sum(heap.minors, "helped_ns", heap.ending) or 0,
+        alone=Counter(str(one.fields["alone"]) for one in heap.minors if "alone" in one.fields),
         allocated=sum(allocated_at(heap)) if nursery_known or grows else heap.ending.get("allocated_bytes"),
         filled=sum(nursery_at(heap)) if nursery_known else None,
         promoted=told_sum(heap.minors, "promoted_bytes", heap.ending),

@@ -323,6 +323,17 @@ def beside(heap):
     return found
 
 
+def helpers(heap):
+    """What helpers did in minor collections, each as long as the mean of their work, from the collection's beginning."""
+    found = []
+    for one in sorted(heap.minors, key=lambda one: one.end):
+        count = one.fields.get("helpers")
+        if count:
+            length = min(round(one.fields.get("helped_ns", 0) / count), one.end - one.begin)
+            found.append((one.begin, one.begin + length, words.counted(count, "helper"), 1, length))
+    return found
+
+
 def lane(clock, run, label, place, items, shade_of):
     items = joined_items(items, run.heap.wall)
     said = [
@@ -352,6 +363,7 @@ def major_collections(clock, runs):
         found.append((run, "collection", cycles(run.heap), lambda kind: 4))
         found.append((run, "increments", increments(run.heap), lambda kind: STEP_COLOURS.get(kind, 1)))
         found.append((run, "second core", beside(run.heap), lambda kind: 1))
+        found.append((run, "helpers", helpers(run.heap), lambda kind: 5))
     found = [one for one in found if one[2]][::-1]  # the first on top
     series = [
         lane(clock, run, label, place, items, shade_of) for place, (run, label, items, shade_of) in enumerate(found)
@@ -363,7 +375,9 @@ def major_collections(clock, runs):
         if series
         else ["No major collection is in this log."]
     )
-    return Chart("majors", "Major collections", clock.axis, Axis("class", names=names), series, notes, True)
+    if any(label == "helpers" for _, label, *_ in found):
+        notes.append("Helpers promote in minor collections, while the program stands still.")
+    return Chart("majors", "Major collections and helpers", clock.axis, Axis("class", names=names), series, notes, True)
 
 
 def charts_over_time(clock, runs):

@@ -125,6 +125,14 @@ KEYS = {
     "wait p99.9": "beside_stop_p999_ns",
     "longest wait": "beside_stop_max_ns",
     "arenas that it populated": "beside_arenas",
+    "promoted by helpers, bytes": "helped_bytes",
+    "the helpers worked": "helped_ns",
+    "collections with helpers": "helped_collections",
+    "objects promoted by helpers": "helped_objects",
+    "bytes promoted by helpers": "helped_bytes",
+    "time of helpers": "helped_ns",
+    "1,000 objects promoted alone": "thousand_alone_ns",
+    "1,000 objects promoted with helpers": "thousand_helped_ns",
 }
 # Of a size class, in one line.
 SPANS = {
@@ -145,6 +153,7 @@ PAIRS = {
     "arenas emptied": ("arenas_emptied", "arenas_before"),
     "resident bytes": ("resident_bytes", "huge_bytes"),
     "marked beside the program, objects": ("marked_objects", "marked_bytes"),
+    "helpers": ("helpers", "helped_objects"),
     "wanted": ("wanted", "got"),
 }
 

@@ -53,6 +53,10 @@ class Events:
             name, ending, length = SLICES[section.name]
             self.slice_end("b", name, ending, max(0, section.end - section.fields.get(length, 0)))
             self.slice_end("e", name, ending, section.end)
+        helpers = section.fields.get("helpers", 0) if section.name == "gc-minor" else 0
+        if helpers:  # each worked for so long, on average
+            self.slice_end("b", "helpers", "/helpers", section.begin)
+            self.slice_end("e", "helpers", "/helpers", section.begin + section.fields.get("helped_ns", 0) // helpers)
         if section.name in ("gc-collect", "gc-collect-done"):
             self.slice_end("b" if section.name == "gc-collect" else "e", "major collection", "", section.end)
 

@@ -46,6 +46,14 @@ def causes(counter):
     return ", ".join(f"{count} {shown(name, 80)}" for name, count in counter.most_common(20)) or "causes not known"
 
 
+def helpers(summary):
+    """What the collector's threads did for minor collections."""
+    words = f"in {counted(summary.helped, 'collection')}"
+    if summary.helped:
+        words += f", {percent(summary.helped_share)} of the promoted bytes, {time(summary.helped_ns)} of work"
+    return f"{words}; alone: {causes(summary.alone)}" if summary.alone else words
+
+
 def processor_time(summary):
     if summary.processor_longest is None:
         return NOT_KNOWN
@@ -80,6 +88,8 @@ def rows(heap, summary):
     objects = "" if summary.promoted_objects is None else f" in {counted(summary.promoted_objects, 'object')}"
     survived = "the survival is not known" if summary.survival is None else f"{percent(summary.survival)} of the nursery survived"
     yield "promoted", f"{size(summary.promoted)}{objects}; {survived}"
+    if summary.helped is not None:
+        yield "helpers", helpers(summary)
     most = NOT_KNOWN if summary.used_peak is None else f"{size(summary.used_peak)} at most"
     yield "memory used", f"{most}; live after the last major collection: {size(summary.live)}"
     yield "nursery", size(summary.nursery)

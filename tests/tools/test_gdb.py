@@ -61,7 +61,8 @@ EXPECTED = [
 BESIDE_COMMANDS = ["break stop_here", "run", "cradle heap heap", "info threads", "cradle what first", "thread find cradle-marker",
                    "thread 2", "cradle heap", "thread 1", "continue"]
 BESIDE_EXPECTED = [
-    r"heap 0x[0-9a-f]+: the program runs\n(.*\n){3,6}?major collection: marking",
+    r"heap 0x[0-9a-f]+: the program runs\n(.*\n){3,6}?major collection: marking.*\n"
+    r"minor collections with helpers: \d+(; the last was alone: [a-z ]+)?\n",
     r"\"?cradle-marker\"?",
     r"0x[0-9a-f]+: node, 32 bytes, old\n  word 1: node at 0x[0-9a-f]+\n",
     r"Thread 2 has (?:target )?name 'cradle-marker'",

@@ -125,8 +125,8 @@ class Internals:
 
     def unfilled(self):
         """The runs that an allocator has taken: their bits are set, but they are not filled with objects yet."""
-        allocators = self.old["leader"]["allocators"]
-        runs = [(int(allocators[i]["free"]), int(allocators[i]["end"])) for i in range(int(self.old["classes"]["count"]))]
+        runs = [(int(worker["allocators"][i]["free"]), int(worker["allocators"][i]["end"]))
+                for worker in self.linked(self.old["leader"].address) for i in range(int(self.old["classes"]["count"]))]
         return [(free, end) for free, end in runs if free != end]
 
     def stack_length(self, name):
@@ -499,6 +499,10 @@ class HeapCommand(gdb.Command):
               f"{len(inside.used_arenas())} arenas of {int(inside.arenas['committed_count'])} committed")
         print(f"major collection: {Internals.MAJOR_PHASES[int(heap.value['marking']['major']['phase'])]}; "
               f"threshold: {int(heap.value['marking']['pacing']['threshold'])} bytes")
+        if int(heap.value["marking"]["marker"]["thread"]) != 0:
+            why = heap.value["young"]["team"]["alone"]
+            print(f"minor collections with helpers: {int(stats['helped_collections'])}"
+                  + (f"; the last was alone: {why.string()}" if int(why) != 0 else ""))
         print(f"remembered objects: {inside.stack_length('remembered')}, "
               f"recorded slots of large arrays: {inside.stack_length('recorded')}")
         if state != 0:

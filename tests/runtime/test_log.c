@@ -165,6 +165,44 @@ static void spans_and_the_second_core_have_sections(void **state) {
   free(text);
 }
 
+/* Two minor collections of a heap with threads: two helped in the first, and none in the second. */
+static char *log_of_helpers(const char *selection) {
+  const char *path = fresh_name(".log");
+  crd_link *log = open_log(selection, path);
+  cradle_event end = {.kind = CRADLE_EVENT_MINOR_END,
+                      .u.minor = {.number = 1,
+                                  .promoted_bytes = 4096,
+                                  .helpers = 2,
+                                  .helped_objects = 50,
+                                  .helped_bytes = 3072,
+                                  .helped_ns = 5000}};
+  send_kind(log, CRADLE_EVENT_MINOR_BEGIN);
+  send_event(log, end);
+  end.u.minor = (__typeof__(end.u.minor)){.number = 2, .promoted_bytes = 32, .alone = "little is promoted"};
+  send_kind(log, CRADLE_EVENT_MINOR_BEGIN);
+  send_event(log, end);
+  close_log(log);
+  return must_read(path);
+}
+
+static void helpers_are_told_or_why_there_were_none(void **state) {
+  (void)state;
+  char *text = log_of_helpers("gc-minor:");
+  assert_int_equal(read_sections(text), 3);
+  assert_has(text, "after: 0\nhelpers: 2, objects: 50\npromoted by helpers, bytes: 3072\n"
+                   "the helpers worked: 0.000005000\ntime taken: ");
+  assert_has(text, "after: 0\nalone: little is promoted\ntime taken: ");
+  free(text);
+  text = log_of_helpers("json,gc-minor:");
+  assert_has(text, ",\"helpers\":2,\"helped_objects\":50,\"helped_bytes\":3072,\"helped_ns\":5000,\"time_ns\":0}\n");
+  assert_has(text, "\"used_after_bytes\":0,\"alone\":\"little is promoted\",\"time_ns\":0}\n");
+  free(text);
+  text = log_of_helpers("line,gc-minor:");
+  assert_has(text, "survived 4.00 KiB, helpers 2 promoted 3.00 KiB, took 0 ns\n");
+  assert_has(text, "survived 32 B, alone: little is promoted, took 0 ns\n");
+  free(text);
+}
+
 static void time_never_goes_back(void **state) {
   const char *path = fresh_name(".log");
   (void)state;
@@ -684,6 +722,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(everything_is_logged),
       cmocka_unit_test(the_minor_section_is_as_documented),
       cmocka_unit_test(spans_and_the_second_core_have_sections),
+      cmocka_unit_test(helpers_are_told_or_why_there_were_none),
       cmocka_unit_test(time_never_goes_back),
       cmocka_unit_test(heaps_are_told_apart),
       cmocka_unit_test(the_json_lines_are_as_documented),

@@ -213,8 +213,9 @@ static void allocate(cradle_mutator *m) {
   cradle_collect(m, CRADLE_COLLECT_FULL);
 }
 
-/* The sums of a heap's events. */
+/* The sums of a heap's events. A minor collection of a heap with threads has helpers, or says why not. */
 typedef struct told {
+  bool has_threads;
   cradle_statistics sums;
   cradle_statistics last; /* of the event that ends the heap */
   crd_pauses *pauses;
@@ -237,6 +238,15 @@ static void add_event(void *data, const cradle_event *event) {
     sums->collected_bytes += event->u.minor.nursery_bytes;
     sums->promoted_objects += event->u.minor.promoted_objects;
     sums->promoted_bytes += event->u.minor.promoted_bytes;
+    sums->helped_collections += event->u.minor.helpers != 0;
+    sums->helped_objects += event->u.minor.helped_objects;
+    sums->helped_bytes += event->u.minor.helped_bytes;
+    sums->helped_ns += event->u.minor.helped_ns;
+    all->has_threads |= event->u.minor.helpers != 0 || event->u.minor.alone != NULL;
+    if (all->has_threads) assert_true((event->u.minor.alone != NULL) == (event->u.minor.helpers == 0));
+    assert_true(event->u.minor.helped_objects <= event->u.minor.promoted_objects);
+    assert_true(event->u.minor.helped_bytes <= event->u.minor.promoted_bytes);
+    if (event->u.minor.helpers == 0) assert_true(event->u.minor.helped_objects + event->u.minor.helped_ns == 0);
     sums->used_peak_bytes = larger(sums->used_peak_bytes, event->u.minor.used_before);
     break;
   case CRADLE_EVENT_STEP_END:
@@ -289,6 +299,10 @@ static void assert_told(const cradle_statistics *now, const cradle_statistics *s
   assert_int_equal(now->collected_bytes, sums->collected_bytes);
   assert_int_equal(now->promoted_objects, sums->promoted_objects);
   assert_int_equal(now->promoted_bytes, sums->promoted_bytes);
+  assert_int_equal(now->helped_collections, sums->helped_collections);
+  assert_int_equal(now->helped_objects, sums->helped_objects);
+  assert_int_equal(now->helped_bytes, sums->helped_bytes);
+  assert_int_equal(now->helped_ns, sums->helped_ns);
   assert_int_equal(now->live_bytes, sums->live_bytes);
   assert_int_equal(now->live_peak_bytes, sums->live_peak_bytes);
   assert_in_range(now->used_peak_bytes, sums->used_peak_bytes, sums->used_peak_bytes + 400000);
@@ -331,6 +345,57 @@ static void the_statistics_are_what_the_events_come_to(void **state) {
   assert_told(&all.last, &all.sums);
   assert_int_equal(all.last.minor_collections, now.minor_collections + 1);
   assert_true(all.last.wall_ns > now.wall_ns);
+  free(all.pauses);
+}
+
+typedef struct tree {
+  uint64_t header;
+  struct tree *left, *right;
+} tree;
+static const cradle_type tree_type = {
+    .name = "tree", .size = sizeof(tree), .references = CRADLE_SLOT(tree, left) | CRADLE_SLOT(tree, right)};
+
+static tree *new_tree(cradle_mutator *m, int depth) CRADLE_MAY_COLLECT {
+  tree *left = NULL, *right = NULL;
+  CRADLE_ROOT(m, left);
+  CRADLE_ROOT(m, right);
+  if (depth > 0) left = new_tree(m, depth - 1);
+  if (depth > 0) right = new_tree(m, depth - 1);
+  tree *fresh = cradle_new(m, 0, sizeof(tree));
+  fresh->left = left;
+  fresh->right = right;
+  return fresh;
+}
+
+/* Both ways to promote are measured, whether or not a helper comes in time, except on one processor. */
+static void what_helpers_do_is_counted(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = &tree_type;
+  options.type_count = 1;
+  options.nursery_bytes = (size_t)1 << 20;
+  options.gc_threads = 1;
+  told all = {.pauses = new_pauses()};
+  options.listener = (cradle_listener){add_event, &all};
+  cradle_heap *heap = cradle_heap_new(&options, NULL);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  bool takes_turns = false;
+  for (int i = 0; i < 100 && statistics_of(heap).thousand_helped_ns * statistics_of(heap).thousand_alone_ns == 0; i++) {
+    tree *kept = NULL;
+    CRADLE_ROOT(m, kept);
+    for (int j = 0; j < 8; j++) kept = new_tree(m, 14);
+    cradle_collect(m, CRADLE_COLLECT_MAJOR);
+    takes_turns = inside_marker(heap)->takes_turns;
+    if (takes_turns) break;
+  }
+  cradle_statistics now = statistics_of(heap);
+  assert_told(&now, &all.sums);
+  assert_true(all.has_threads);
+  if (!takes_turns) assert_true(now.thousand_helped_ns != 0 && now.thousand_alone_ns != 0);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  assert_told(&all.last, &all.sums);
   free(all.pauses);
 }
 
@@ -778,6 +843,7 @@ int main(void) {
       cmocka_unit_test(pauses_are_what_their_events_say),
       cmocka_unit_test(each_quantile_is_that_of_its_name),
       cmocka_unit_test(the_statistics_are_what_the_events_come_to),
+      cmocka_unit_test(what_helpers_do_is_counted),
       cmocka_unit_test(a_heap_that_nobody_listens_to_is_counted_too),
       cmocka_unit_test(the_last_class_has_the_largest_small_objects),
       cmocka_unit_test(structures_of_other_sizes_are_filled),

@@ -1,7 +1,7 @@
-/* One run of a heap, logged in all forms at once: log_forms FOLDER [abort].
+/* One run of a heap, logged in all forms at once: log_forms FOLDER [abort | threads].
  *
  * Writes FOLDER/text.log and json.log. With abort, the process aborts half-way, after more than a buffer of
- * each was written. */
+ * each was written. With threads, the heap has a thread, and survivors that may be worth a helper. */
 #include <cradle/cradle.h>
 
 #include "runtime/log.h"
@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NURSERY_BYTES 65536
+#define NURSERY_WITH_THREADS (1 << 20)
 #define KEPT 20000
 #define ALLOCATED 400000
 #define LARGE_BYTES 200000
@@ -25,7 +27,7 @@ static const cradle_type types[TYPE_COUNT] = {
     [T_BYTES] = {.name = "bytes", .size = LARGE_BYTES},
 };
 
-static void run(cradle_mutator *m, int allocated, bool aborts) CRADLE_MAY_COLLECT {
+static void run(cradle_mutator *m, int allocated, bool aborts, bool threads) CRADLE_MAY_COLLECT {
   node *list = NULL;
   CRADLE_ROOT(m, list);
   for (int i = 0; i < allocated; i++) {
@@ -33,7 +35,8 @@ static void run(cradle_mutator *m, int allocated, bool aborts) CRADLE_MAY_COLLEC
     fresh->next = i % (2 * KEPT) == 0 ? NULL : list;
     if (i % 2 == 0) list = fresh;
     if (i % 50000 == 0) cradle_new(m, T_BYTES, LARGE_BYTES);
-    if (i % 100000 == 99999) cradle_collect(m, CRADLE_COLLECT_FULL);
+    if (i % 100000 == 99999 && !threads) cradle_collect(m, CRADLE_COLLECT_FULL);
+    if (i % 100000 == 99999 && threads) (void)cradle_collect_step(m, 0); /* in which a thread is made */
     if (aborts && i > allocated / 2) abort();
   }
 }
@@ -49,11 +52,12 @@ int main(int argc, char **argv) {
   cradle_options options;
   cradle_error error;
   if (argc < 2) return 2;
-  bool aborts = argc > 2;
+  bool aborts = argc > 2 && strcmp(argv[2], "abort") == 0, threads = argc > 2 && !aborts;
   cradle_options_init(&options);
   options.types = types;
   options.type_count = TYPE_COUNT;
-  options.nursery_bytes = aborts ? 4096 : 65536;
+  options.nursery_bytes = aborts ? 4096 : threads ? NURSERY_WITH_THREADS : NURSERY_BYTES;
+  options.gc_threads = threads;
   for (int i = 0; i < 2; i++) add_log(&options, forms[i], argv[1]);
   cradle_heap *heap = cradle_heap_new(&options, &error);
   if (heap == NULL) {
@@ -62,7 +66,7 @@ int main(int argc, char **argv) {
   }
   crd_chain_settle(options.listener, (cradle_listener){0}, heap);
   cradle_mutator *m = cradle_mutator_new(heap);
-  run(m, ALLOCATED, aborts);
+  run(m, threads ? 8 * ALLOCATED : ALLOCATED, aborts, threads);
   cradle_mutator_free(m);
   cradle_heap_free(heap);
   return 0;

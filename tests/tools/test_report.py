@@ -222,6 +222,34 @@ class SameRun(unittest.TestCase):
         self.assertIn(f"cut.log:{number}: the log ends inside gc-minor; read up to there", result.stdout)
 
 
+class Threads(unittest.TestCase):
+    """A run of a heap with a thread, which may help, or not: that depends on the machine."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        subprocess.run([PROGRAM, folder.name, "threads"], check=True)
+        self.path = {form: Path(folder.name) / f"{form}.log" for form in FORMS}
+
+    def test_text_says_the_same(self):
+        mine, other = (readers.read(self.path[form]).sections for form in ("json", "text"))
+        for one, two in zip(mine, other, strict=True):
+            left_out = {"used_bytes"} if one.name == "gc-minor" else set()
+            self.assertEqual({key: value for key, value in one.fields.items() if key not in left_out}, two.fields)
+
+    def test_helpers_or_the_reason_are_told(self):
+        heap = measures.heaps_of(readers.read(self.path["json"]))[0]
+        told = [one.fields for one in heap.minors if "helpers" in one.fields or "alone" in one.fields]
+        self.assertGreater(len(told), 10)
+        self.assertTrue(all(("helpers" in one) != ("alone" in one) for one in told))
+        self.assertEqual(told, [one.fields for one in heap.minors][-len(told):])  # from the thread's beginning on
+        summary = measures.summary_of(heap)
+        self.assertEqual(summary.helped, heap.ending["helped_collections"])
+        self.assertEqual(summary.helped + sum(summary.alone.values()), len(told))
+        self.assertEqual(summary.helped_bytes, heap.ending.get("helped_bytes", 0))
+        self.assertEqual(summary.helped_ns, heap.ending.get("helped_ns", 0))
+
+
 class Abort(unittest.TestCase):
     def test_what_was_written_can_be_read(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -443,6 +471,27 @@ class Samples(unittest.TestCase):
                                      "promoted_bytes": 300, "time_ns": length}))
             lines.append(json.dumps({"t": end, "heap": "1.1", "event": "gc-pause", "time_ns": length, **members}))
         return run_report(self.file("\n".join(lines) + "\n")).stdout
+
+    def helped(self):
+        """A log of three minor collections, each 10 us long: two helpers in the first, one in the second, none in the third."""
+        said = ({"helpers": 2, "helped_objects": 8, "helped_bytes": 400, "helped_ns": 12000},
+                {"helpers": 1, "helped_objects": 2, "helped_bytes": 100, "helped_ns": 5000}, {"alone": "little is promoted"})
+        lines = ['{"t":0,"heap":"1.1","event":"cradle-log","format":"cradle-json","version":1}']
+        for begin, fields in zip((10_000, 30_000, 50_000), said):
+            lines.append(json.dumps({"t": begin, "heap": "1.1", "event": "gc-minor", "phase": "begin"}))
+            lines.append(json.dumps({"t": begin + 10_000, "heap": "1.1", "event": "gc-minor", "phase": "end", "promoted_bytes": 1000, **fields}))
+        return self.file("\n".join(lines) + "\n")
+
+    def test_helpers_are_told(self):
+        told = " ".join(run_report(self.helped()).stdout.split())
+        self.assertIn("helpers in 2 collections, 16.67 % of the promoted bytes, 17.0 us of work; alone: 1 little is promoted", told)
+        self.assertNotIn("helpers", run_report(ROOT / "tests" / "tools" / "busy_machine.jsonl").stdout)
+
+    def test_helpers_are_slices_of_the_trace(self):
+        trace = Path(self.folder.name) / "trace.json"
+        self.assertEqual(run_report(self.helped(), "--trace", trace).returncode, 0)
+        found = [(one["ph"], one["ts"], one["id"]) for one in json.loads(trace.read_text()) if one["name"] == "helpers"]
+        self.assertEqual(found, [(phase, time, "1.1/helpers") for phase, time in (("b", 10), ("e", 16), ("b", 30), ("e", 35))])
 
     def test_a_pause_in_which_other_work_ran_is_called_that(self):
         told = " ".join(self.paused((1000, {"processor_ns": 900}), (40_000_000, {"processor_ns": 2_000_000, "preemptions": 3})).split())

@@ -156,6 +156,17 @@ class Text(Pages):
         self.assertEqual(charts["classes"]["x"]["names"], [str(one.fields["object_bytes"]) for one in heap.spans])
         self.assertIn("asked for", charts["nursery"]["series"][0]["words"][0])
 
+    def test_helpers_have_a_lane(self):
+        helped = [{"helpers": 2, "helped_ns": 12000}, {"helpers": 1, "helped_ns": 90000}, {"alone": "stress"}]
+        minors = [one for number, said in enumerate(helped) for one in minor(10_000 * (number + 1), 8000, promoted_bytes=100, **said)]
+        write_log("helped.json", [head(), *minors])
+        chart = self.data(self.page_of("helped.json"))["majors"]
+        lane = next(one for one in chart["series"] if one["label"] == "helpers")
+        self.assertEqual([round(end - begin, 6) for begin, end in zip(lane["x"], lane["ends"])], [6, 8])  # us; at most the collection
+        self.assertEqual(lane["words"], ["2 helpers, 6.0 us", "1 helper, 8.0 us"])
+        self.assertIn("Helpers promote in minor collections", chart["notes"][-1])
+        self.assertNotIn("helpers", [one["label"] for one in self.data(self.page_of("text.log"))["majors"]["series"]])
+
     def test_the_page_needs_nothing_else(self):
         text = self.page_of("text.log").read_text()
         self.assertEqual(re.findall(r"\s(?:src|href)\s*=|@import|url\(|<link", text), [])

@@ -26,6 +26,9 @@ static void say_event(void *data, const cradle_event *event) {
   case CRADLE_EVENT_MINOR_BEGIN: SAY("minor_begin", " %d", event->u.begin.cause); break;
   case CRADLE_EVENT_MINOR_END:
     SAY("minor_end", " %" PRIu64 " %" PRIu64, event->u.minor.promoted_bytes, event->u.minor.duration_ns);
+    if (event->u.minor.helpers == 0 && event->u.minor.alone == NULL) break; /* there is no thread yet */
+    SAY("minor_help", " %" PRIu64 " %" PRIu64 " %" PRIuPTR, event->u.minor.helpers, event->u.minor.helped_bytes,
+        (uintptr_t)event->u.minor.alone);
     break;
   case CRADLE_EVENT_MAJOR_BEGIN: SAY("major_begin", " %d", event->u.begin.cause); break;
   case CRADLE_EVENT_STEP_END:
@@ -100,6 +103,7 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   options.type_count = TYPES;
   options.nursery_bytes = (size_t)64 << 10;
   options.pause_ns = 1;
+  options.gc_threads = 1;
   options.listener = (cradle_listener){say_event, NULL};
   options.sampler = (cradle_sampler){.interval_bytes = 50000, .sampled = say_sample};
   heap = cradle_heap_new(&options, NULL);

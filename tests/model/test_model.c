@@ -1,10 +1,16 @@
 /* Compares a heap with a simple model of it, through random operations from a seed.
  *
- * Arguments: --seed N --ops N --nursery BYTES --stress N --quarantine N --verify 1 --threads 1. Without a seed, several
- * seeds and nursery sizes are run. The first difference from the model ends the program; it prints the seed and the
- * number of the operation, so that the run can be repeated.
+ * Arguments: --seed N --ops N --nursery BYTES --stress N --quarantine N --verify 1 --threads N --turns N --delays N.
+ * Without a seed, several seeds and nursery sizes are run. The first difference from the model ends the program; it
+ * prints the seed and the number of the operation, so that the run can be repeated.
+ *
+ * With threads, each minor collection has a team, and a thread marks beside. --turns and --delays are seeds of orders in
+ * which the team's workers come (tests/model/turns.h), in test_model-small only.
  */
 #include "tests/model/model_operations.h"
+#ifndef MODEL_PUBLIC
+#include "tests/model/turns.h"
+#endif
 
 #include <ctype.h>
 
@@ -60,12 +66,30 @@ static void step(world *w) CRADLE_MAY_COLLECT {
 static uint64_t moved_old, recorded, beside, helped; /* summed over all runs */
 static uint32_t threads;
 
+/* false: the library does not ask for turns. */
+static bool set_turns(uint64_t turns, uint64_t delays) {
+#ifdef MODEL_PUBLIC
+  return turns == 0 && delays == 0;
+#else
+  return (turns == 0 || turns_take(turns)) && (delays == 0 || turns_delay(delays));
+#endif
+}
+
+static void set_team(cradle_heap *heap) {
+#ifdef MODEL_PUBLIC
+  (void)heap;
+#else
+  if (threads != 0) turns_always(heap);
+#endif
+}
+
 static uint64_t run(uint64_t seed, uint64_t ops, size_t nursery, uint64_t stress, size_t quarantine, bool verify) {
   world w;
   cradle_options options;
   choose_options(&options, seed, seed + seed / 100, nursery, stress, quarantine, verify);
   options.gc_threads = threads;
   open_world(&w, seed, &options);
+  set_team(w.heap);
   start_mutator(&w);
   for (w.op = 0; w.op < ops; w.op++) step(&w);
   check_last(&w);
@@ -88,8 +112,8 @@ static uint64_t argument(int argc, char **argv, const char *name, uint64_t other
 
 /* Whether the arguments are names, each followed by a number. */
 static bool understood(int argc, char **argv) {
-  static const char *const names[] = {"--seed",       "--ops",    "--nursery", "--stress",
-                                      "--quarantine", "--verify", "--threads"};
+  static const char *const names[] = {"--seed",   "--ops",     "--nursery", "--stress", "--quarantine",
+                                      "--verify", "--threads", "--turns",   "--delays"};
   for (int i = 1; i < argc; i += 2) {
     size_t name = 0;
     while (name < sizeof names / sizeof *names && strcmp(argv[i], names[name]) != 0) name++;
@@ -102,12 +126,16 @@ int main(int argc, char **argv) {
   if (!understood(argc, argv)) {
     fprintf(stderr,
             "usage: %s [--seed N] [--ops N] [--nursery BYTES] [--stress N] [--quarantine N] [--verify 1]"
-            " [--threads 1]\n",
+            " [--threads N] [--turns N] [--delays N]\n",
             argv[0]);
     return 2;
   }
   uint64_t ops = argument(argc, argv, "--ops", 20000), moved = 0;
-  threads = argument(argc, argv, "--threads", 0);
+  threads = (uint32_t)argument(argc, argv, "--threads", 0);
+  if (!set_turns(argument(argc, argv, "--turns", 0), argument(argc, argv, "--delays", 0))) {
+    fprintf(stderr, "%s: --turns and --delays are for test_model-small\n", argv[0]);
+    return 2;
+  }
   if (argc > 1 && argument(argc, argv, "--seed", 0) != 0) {
     moved = run(argument(argc, argv, "--seed", 1), ops, argument(argc, argv, "--nursery", 65536),
                 argument(argc, argv, "--stress", 0), argument(argc, argv, "--quarantine", 0),
@@ -132,10 +160,14 @@ int main(int argc, char **argv) {
       return 1;
     }
   }
+  if (threads != 0 && helped == 0) {
+    printf("the helpers promoted no object\n");
+    return 1;
+  }
   /* Every run must print the same (tests/programs/sweep.py), so the counts, which depend on the collections, go to
    * stderr. */
   printf("no difference\n");
-  fprintf(stderr, "%llu objects moved, %llu traced beside, %llu promoted by the thread, %llu looks between marking and sweeping\n",
+  fprintf(stderr, "%llu objects moved, %llu traced beside, %llu promoted by helpers, %llu looks between marking and sweeping\n",
           (unsigned long long)moved, (unsigned long long)beside, (unsigned long long)helped,
           (unsigned long long)looks_while_clearing);
   return 0;

@@ -41,10 +41,11 @@ CRD_ALWAYS_INLINE void pending_push(crd_minor *context, cradle_word *body, unsig
   pending_set(body, pending_link(address_of(context->pending), word));
   context->pending = body;
 }
-/* The copy of a body. */
+/* The copy of a body. Another worker may try to promote the object still. */
 CRD_ALWAYS_INLINE cradle_word *pending_copy(const cradle_word *body) {
-  ASSERT(header_is_forwarded(body[0]), "[promote.1] a body on the pending list has no copy");
-  return object_at(header_forwarded_to(body[0]));
+  cradle_word header = slot_load(body);
+  ASSERT(header_is_forwarded(header), "[promote.1] a body on the pending list has no copy");
+  return object_at(header_forwarded_to(header));
 }
 
 /* Leaves the place's address in the header, unless another worker has left one: then *place is that one. */

@@ -78,7 +78,8 @@ typedef void crd_turn_function(crd_team *team, uint32_t worker, crd_turn turn);
 extern crd_turn_function *crd_team_turn;
 #define TEAM_TURN(minor, turn) \
   do { \
-    if (crd_team_turn != NULL && (minor)->team != NULL) crd_team_turn((minor)->team, (minor)->index, turn); \
+    crd_turn_function *asked = __atomic_load_n(&crd_team_turn, __ATOMIC_ACQUIRE); \
+    if (asked != NULL && (minor)->team != NULL) asked((minor)->team, (minor)->index, turn); \
   } while (0)
 #else
 #define TEAM_TURN(minor, turn) ((void)0)

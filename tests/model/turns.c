@@ -126,9 +126,11 @@ static void delay(crd_team *team, uint32_t worker, crd_turn turn) {
 }
 
 static bool begin(crd_turn_function *function, uint64_t seed) {
-  random_state = seed;
-  passed = switched = 0;
-  crd_team_turn = function;
+  /* A helper may still leave the last team. */
+  __atomic_store_n(&random_state, seed, __ATOMIC_RELAXED);
+  __atomic_store_n(&passed, 0, __ATOMIC_RELAXED);
+  switched = 0;
+  __atomic_store_n(&crd_team_turn, function, __ATOMIC_RELEASE);
   return true;
 }
 

@@ -92,10 +92,10 @@ CRADLE_UNCHECKED_COLLECTION static void open_team(void) {
   turns_always(f.heap);
   program = pthread_self();
   callbacks = 0;
+  set_order();
   while (!cradle_collect_step(f.m, 0)) continue;
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_int_equal(f.heap->young.team.count, running.helpers);
-  set_order();
 }
 
 static uint64_t helped(void) {

@@ -219,7 +219,7 @@ static void dismiss(crd_team *team) {
 static void hire(crd_young *young) {
   crd_team *team = &young->team;
   dismiss(team);
-  team->hired_for = young->marking->marker.made;
+  __atomic_store_n(&team->hired_for, young->marking->marker.made, __ATOMIC_RELEASE);
   if (!make_room(young)) return;
   uint32_t count = 1;
   while (count < team->wanted &&
@@ -391,8 +391,11 @@ static void help(crd_helper *self) {
   spinlock_release(&team->lock);
 }
 
+/* After a fork the marker's thread may come before helpers were hired again, when the lock may still be held. */
 void crd_team_help(crd_young *young) {
-  if (__atomic_load_n(&young->team.count, __ATOMIC_ACQUIRE) != 0) help(&young->team.helpers[0]);
+  crd_team *team = &young->team;
+  if (__atomic_load_n(&team->hired_for, __ATOMIC_ACQUIRE) != young->marking->marker.made) return;
+  if (__atomic_load_n(&team->count, __ATOMIC_ACQUIRE) != 0) help(&team->helpers[0]);
 }
 
 static void run(crd_thread *self, void *data) {

@@ -35,7 +35,10 @@ static uint64_t waited_ns;
 static bool is_quick;    /* the thread takes each round as soon as it is offered */
 static bool is_diligent; /* before the thread ends a round, it marks everything that is on the stack */
 
+static uint32_t refused_helpers; /* the test plays no other thread */
+
 crd_thread *crd_thread_new(const char *name, void (*run)(crd_thread *self, void *data), void *data) {
+  if (strcmp(name, "cradle-helper") == 0) return refused_helpers++, NULL;
   assert_string_equal(name, "cradle-marker");
   if (refused) return NULL;
   made++;
@@ -190,7 +193,7 @@ static int open_with(uint32_t threads) {
   options.listener = (cradle_listener){listen, NULL};
   refused = elsewhere = runs = is_quick = is_diligent = false;
   waited_ns = 0;
-  made = joined = forgotten = others = offers = calls = waits = 0;
+  made = joined = forgotten = others = offers = calls = waits = refused_helpers = 0;
   besides = notes = 0;
   heap = cradle_heap_new(&options, NULL);
   m = heap == NULL ? NULL : cradle_mutator_new(heap);
@@ -215,6 +218,10 @@ static int open_heap(void **state) {
 static int open_without(void **state) {
   (void)state;
   return open_with(0);
+}
+static int open_three(void **state) {
+  (void)state;
+  return open_with(3);
 }
 static int open_auto(void **state) {
   (void)state;
@@ -817,6 +824,28 @@ static void a_thread_that_is_refused_is_not_asked_for_again(void **state) {
   end_collection(0);
 }
 
+/* The second thread is refused: the first helps alone, and the third is not asked for. */
+static void helpers_that_are_refused_are_not_asked_for_again(void **state) {
+  (void)state;
+  crd_team *team = &heap->young.team;
+  team->always = true;
+  (void)cradle_collect_step(m, 0);
+  assert_int_equal(made, 1);
+  end_collection(0);
+  for (int i = 0; i < 3; i++) {
+    calls = 0;
+    for (int k = 0; k < 100; k++) hidden = cradle_new(m, T_CELL, sizeof(cell));
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
+    assert_int_equal(refused_helpers, 1);
+    assert_int_equal(team->count, 1);
+    assert_int_equal(notes, 1);
+    assert_int_equal(note.u.note.wanted, 3);
+    assert_int_equal(note.u.note.got, 1);
+    assert_true(calls != 0 || marker()->word == ROUND_CALLED);
+  }
+  assert_int_equal(figures().helped_objects, 0);
+}
+
 #ifdef __linux__
 static void without_addresses_for_its_stacks_there_is_no_thread(void **state) {
   (void)state;
@@ -911,6 +940,7 @@ int main(void) {
       TEST(the_end_frees_what_only_the_thread_needed),
       TEST(there_is_one_thread),
       TEST(a_thread_that_is_refused_is_not_asked_for_again),
+      cmocka_unit_test_setup_teardown(helpers_that_are_refused_are_not_asked_for_again, open_three, close_heap),
 #ifdef __linux__
       TEST(without_addresses_for_its_stacks_there_is_no_thread),
 #endif

@@ -127,6 +127,7 @@ CRD_ALWAYS_INLINE bool copy(crd_minor *context, cradle_word *object, uint64_t he
   __builtin_prefetch((const char *)object + PREFETCH_BYTES, 1);
   /* From here on the copy is old and not remembered. If its slots still lead into the nursery, the pending list has it,
    * not the remembered set. */
+  if (shared) TEAM_TURN(context, TURN_OBJECT);
   place[0] = header_with(header, HEADER_BARRIER_FLAG);
   place[1] = object[1];
   copy_words(place + 2, object + 2, bytes / 8 - 2);

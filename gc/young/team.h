@@ -71,7 +71,8 @@ typedef struct crd_team {
   char apart_too[TEAM_APART];
 } crd_team;
 
-/* Where another worker's next step may come in between. In the library with small limits, tests say there who goes on. */
+/* Where another worker's next step may come in between. In the library with small limits, tests say there who goes
+ * on. */
 typedef enum crd_turn { TURN_BEGIN, TURN_WAIT, TURN_OBJECT, TURN_END } crd_turn;
 #if CRADLE_SMALL_LIMITS
 typedef void crd_turn_function(crd_team *team, uint32_t worker, crd_turn turn);

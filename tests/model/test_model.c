@@ -4,8 +4,8 @@
  * Without a seed, several seeds and nursery sizes are run. The first difference from the model ends the program; it
  * prints the seed and the number of the operation, so that the run can be repeated.
  *
- * With threads, each minor collection has a team, and a thread marks beside. --turns and --delays are seeds of orders in
- * which the team's workers come (tests/model/turns.h), in test_model-small only.
+ * With threads, each minor collection has a team, and a thread marks beside. --turns and --delays are seeds of orders
+ * in which the team's workers come (tests/model/turns.h), in test_model-small only.
  */
 #include "tests/model/model_operations.h"
 #ifndef MODEL_PUBLIC
@@ -167,7 +167,8 @@ int main(int argc, char **argv) {
   /* Every run must print the same (tests/programs/sweep.py), so the counts, which depend on the collections, go to
    * stderr. */
   printf("no difference\n");
-  fprintf(stderr, "%llu objects moved, %llu traced beside, %llu promoted by helpers, %llu looks between marking and sweeping\n",
+  fprintf(stderr,
+          "%llu objects moved, %llu traced beside, %llu promoted by helpers, %llu looks between marking and sweeping\n",
           (unsigned long long)moved, (unsigned long long)beside, (unsigned long long)helped,
           (unsigned long long)looks_while_clearing);
   return 0;

@@ -158,8 +158,7 @@ bool turns_take(uint64_t seed) {
 bool turns_delay(uint64_t seed) {
   return (void)seed, false;
 }
-void turns_end(void) {
-}
+void turns_end(void) {}
 uint64_t turns_passed(void) {
   return 0;
 }

@@ -1,9 +1,9 @@
 /* Orders in which the workers of a team (gc/young/team.h) come, from a seed. Only the library with small limits asks at
  * the places where another worker's next step may come in between; with the other, nothing is done.
  *
- * With turns, one worker runs at a time: at such a place the seed decides who goes on. The leader waits until all called
- * helpers have joined, so a collection runs the same way again with the same seed, unless a thread marks beside it. With
- * delays all run at once, and now and then one waits a moment, so that rare orders come up on few processors, too.
+ * With turns, one worker runs at a time: at such a place the seed decides who goes on. The leader waits until all
+ * called helpers have joined, so a collection runs the same way again with the same seed, unless a thread marks beside
+ * it. With delays all run at once, and now and then one waits, so that rare orders come up on few processors, too.
  */
 #ifndef TESTS_TURNS_H
 #define TESTS_TURNS_H

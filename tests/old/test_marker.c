@@ -58,8 +58,7 @@ void crd_thread_forget(crd_thread *gone) {
   forgotten++;
 }
 
-void crd_thread_yield(void) {
-}
+void crd_thread_yield(void) {}
 
 /* No thread of this test ends with a mutator. */
 void *crd_thread_left(void) {

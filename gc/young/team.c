@@ -252,10 +252,10 @@ static const char *choose(crd_team *team) {
   return team->object_ns[1] < FASTER * team->object_ns[0] ? NULL : "a team is no faster";
 }
 
-/* The first time is no measure: the helper's thread has just been made. */
+/* The first time is no measure: the helper's thread has just been made. Nor is a collection that promotes little. */
 void crd_team_judge(crd_minor *leader, uint64_t begun_ns) {
   crd_team *team = &leader->young->team;
-  if (begun_ns == 0 || leader->objects == 0 || team->worth == 1) return;
+  if (begun_ns == 0 || leader->bytes < WORTH_BYTES || team->worth == 1) return;
   double *average = &team->object_ns[leader->worker != NULL], took = (double)(crd_platform_now_ns() - begun_ns);
   double now = took / (double)leader->objects;
   *average = *average == 0 ? now : *average + (now - *average) / AVERAGED;

@@ -385,8 +385,28 @@ CRADLE_MAY_COLLECT static void large(void) {
   large_objects();
 }
 
+/* One that is scanned whole, and not recorded from birth: with small limits, at most 48 KiB. */
+CRADLE_MAY_COLLECT static void scanned(void) {
+  (void)add(T_NODE);
+  for (int round = 0; round < 12; round++) {
+    uint32_t whole = add_array(T_ARRAY, 5500), wide = add_array(T_ARRAY, 200);
+    assert_int_not_equal(inside_old(f.heap)->young_large, PAGE_NONE);
+    for (uint32_t k = 0; k < 100; k++) put(whole, 55 * k, add(T_NODE));
+    for (uint32_t i = 0; i < 200; i++) {
+      uint32_t holder = add(T_NODE), last = add(T_NODE);
+      put(wide, i, holder);
+      put(holder, 0, last);
+      put(last, 0, whole);
+      put(last, 1, add(T_NODE));
+    }
+    put(1, 0, wide);
+    (void)collect_graph(1);
+  }
+}
+
 static void large_objects_become_old_once(void **state) {
   (void)state;
+  every_way_with((size_t)40 << 10, NULL, scanned);
   every_way_with((size_t)256 << 10, NULL, large);
 }
 

@@ -84,7 +84,7 @@ static inline bytes *everyday_string_by_hand(manual *memory, const unsigned char
   return string;
 }
 
-/* --- the types of these programs; their rows are in workload_heap.c --- */
+/* --- the types of these programs and of table-walk; their rows are in workload_heap.c --- */
 
 typedef struct cached {
   uint64_t header;
@@ -134,5 +134,19 @@ typedef struct scope {
   struct scope *outer;
   declared *first;
 } scope;
+
+typedef struct field {
+  cell *name; /* whose number is its hash */
+  cradle_value value;
+} field;
+typedef struct fields {
+  uint64_t header, length;
+  field entries[]; /* a hash table */
+} fields;
+typedef struct instance {
+  uint64_t header;
+  cell *class;
+  fields *fields;
+} instance;
 
 #endif

@@ -81,6 +81,16 @@ static const cradle_type types[TYPE_COUNT] = {
     [TYPE_SCOPE] = {.name = "scope",
                     .size = sizeof(scope),
                     .references = CRADLE_SLOT(scope, outer) | CRADLE_SLOT(scope, first)},
+    [TYPE_INSTANCE] = {.name = "instance",
+                       .size = sizeof(instance),
+                       .references = CRADLE_SLOT(instance, class) | CRADLE_SLOT(instance, fields)},
+    [TYPE_FIELDS] = {.name = "fields",
+                     .size = sizeof(fields),
+                     .items = CRADLE_ITEMS_STRUCTURES,
+                     .item_size = sizeof(field),
+                     .length_offset = offsetof(fields, length),
+                     .item_references = CRADLE_SLOT(field, name),
+                     .item_values = CRADLE_SLOT(field, value)},
 };
 
 /* --- pauses --- */

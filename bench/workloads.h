@@ -86,6 +86,8 @@ enum {
   TYPE_SYMBOL,
   TYPE_DECLARED,
   TYPE_SCOPE,
+  TYPE_INSTANCE,
+  TYPE_FIELDS,
   TYPE_COUNT
 };
 enum { WIDE_CHILDREN = 7 };
@@ -149,7 +151,7 @@ extern const workload workload_binary_trees, workload_gcbench, workload_tuples;
 extern const workload workload_store;
 extern const workload workload_promote, workload_list, workload_list_sort, workload_queue, workload_hash_table;
 extern const workload workload_medium, workload_cache, workload_fragment, workload_pause, workload_soak;
-extern const workload workload_walk;
+extern const workload workload_walk, workload_table_walk;
 extern const workload workload_string_cache, workload_tree_map, workload_json, workload_symbols;
 
 /* Starts a heap for a workload, or ends the program with a message. */

@@ -253,23 +253,249 @@ CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool value
   context->pending = object_at(pending_after(link));
 }
 
-/* Traces a copy from the list that has items, or slots of both sorts [promote.3]. An inner call has a list of its own,
- * which it empties. */
-static CRADLE_NOINLINE void follow(crd_minor *context, cradle_word *object) {
-  bool own = ++context->depth < PROMOTE_DEPTH_MAX;
-  crd_outer outer = {context->pending, context->outer};
-  if (own) {
-    context->pending = NULL;
-    context->outer = &outer;
-  }
-  crd_promote_from(context, object);
-  if (own) {
-    if (context->pending != NULL) crd_promote_list(context);
-    context->pending = outer.pending;
-    context->outer = outer.next;
-  }
-  context->depth--;
+static inline bool is_near(uintptr_t address, uintptr_t start, uintptr_t bytes) {
+  return address - start < bytes;
 }
+
+/* Visits the values of an array that may need a look. Skips four at a time while all four lie outside the range that
+ * needs one. */
+CRD_ALWAYS_INLINE void visit_values(const crd_minor *context, cradle_word *slot, cradle_word *end,
+                                    crd_slot_function visit, void *data) {
+  uint64_t payload = context->encoding.payload_mask;
+  uintptr_t start = context->near_start, bytes = context->near_bytes;
+  while (slot < end) {
+    while (end - slot >= 4 && !is_near(slot_load(&slot[0]) & payload, start, bytes) &&
+           !is_near(slot_load(&slot[1]) & payload, start, bytes) &&
+           !is_near(slot_load(&slot[2]) & payload, start, bytes) &&
+           !is_near(slot_load(&slot[3]) & payload, start, bytes))
+      slot += 4;
+    /* At least one of these four needs a look, or they are the last. */
+    for (cradle_word *to = end - slot < 4 ? end : slot + 4; slot < to; slot++) visit(data, true, slot);
+  }
+}
+
+/* The items of an object that has such, which may be structures. */
+CRD_ALWAYS_INLINE void visit_items_near(const crd_minor *context, const crd_type *type, cradle_word *object,
+                                        crd_slot_function visit, void *data) {
+  uint64_t length = type_length(type, object);
+  if (type->item_alike == CRADLE_ITEMS_VALUES)
+    visit_values(context, type_items(type, object), type_items(type, object) + length * type->item_words, visit, data);
+  else
+    visit_items(&context->young->space->types, object, 0, length, visit, data);
+}
+
+/* --- notes: bodies of objects that have items, or slots of both sorts [promote.3] --- */
+
+/* A note is a word: from bit NOTE_TARGET_SHIFT on, how many words behind the nursery's start the young object lies;
+ * below, the slot's word in the copy; NOTE_LAST and NOTE_VALUE. So sorted notes are in the order of allocation. */
+#define NOTE_VALUE 1
+#define NOTE_LAST 2
+#define NOTE_WORD_SHIFT 2
+#define NOTE_TARGET_SHIFT 16
+_Static_assert(CRADLE_NURSERY_OBJECT_MAX_BYTES / 8 <= 1 << (NOTE_TARGET_SHIFT - NOTE_WORD_SHIFT),
+               "the number of a word in a young object fits into a note");
+
+CRD_ALWAYS_INLINE cradle_word note_of(const crd_minor *context, uintptr_t address, size_t number, bool value) {
+  return (address - context->nursery_start) >> 3 << NOTE_TARGET_SHIFT | number << NOTE_WORD_SHIFT |
+         (value ? NOTE_VALUE : 0);
+}
+CRD_ALWAYS_INLINE uintptr_t note_address(const crd_minor *context, cradle_word note) {
+  return context->nursery_start + (note >> NOTE_TARGET_SHIFT << 3);
+}
+CRD_ALWAYS_INLINE size_t note_number(cradle_word note) {
+  return note >> NOTE_WORD_SHIFT & ((1 << (NOTE_TARGET_SHIFT - NOTE_WORD_SHIFT)) - 1);
+}
+
+/* Sorts notes by the addresses of the young objects. Shell's method, with Knuth's distances: most tables have a few
+ * entries, which it sorts as insertion does. */
+static CRADLE_NOINLINE void sort_notes(cradle_word *notes, size_t count) {
+  size_t distance = 1;
+  while (distance < count / 3) distance = 3 * distance + 1;
+  for (; distance > 0; distance /= 3)
+    for (size_t i = distance; i < count; i++) {
+      cradle_word note = notes[i];
+      size_t at = i;
+      for (; at >= distance && notes[at - distance] > note; at -= distance)
+        body_set(&notes[at], notes[at - distance]);
+      body_set(&notes[at], note);
+    }
+}
+
+typedef struct noted {
+  crd_minor *context;
+  const cradle_word *copied;
+  cradle_word *next; /* the place of the next note in the body */
+} noted;
+
+CRD_ALWAYS_INLINE void note_slot(void *data, bool value, cradle_word *slot) {
+  noted *notes = data;
+  const crd_minor *context = notes->context;
+  uintptr_t address = value ? value_payload(&context->encoding, *slot) : *slot;
+  if (CRADLE_LIKELY(!is_near(address, context->near_start, context->near_bytes))) return;
+  if (value && !value_is_reference(&context->encoding, *slot)) return;
+  if (is_young(context, address))
+    body_set(notes->next++, note_of(context, address, (size_t)(slot - notes->copied), value));
+  else if (is_beyond(context, address))
+    crd_promote_old(notes->context, address, true);
+}
+
+/* Notes in the body, from word 1 on, which slots of the copy lead to young objects, in the order in which they are to
+ * be followed. There is room, because the header is no slot. Returns how many there are. */
+CRD_ALWAYS_INLINE size_t note_slots(crd_minor *context, const crd_type *type, cradle_word *body,
+                                         cradle_word *copied) {
+  noted notes = {context, copied, body + 1};
+  visit_bits(copied, type->references, false, note_slot, &notes);
+  visit_bits(copied, type->values, true, note_slot, &notes);
+  if (type->items >= CRADLE_ITEMS_REFERENCES) {
+    cradle_word *of_items = notes.next;
+    visit_items_near(context, type, copied, note_slot, &notes);
+    if (type->items == CRADLE_ITEMS_STRUCTURES && notes.next - of_items > 1)
+      sort_notes(of_items, (size_t)(notes.next - of_items));
+  }
+  return (size_t)(notes.next - (body + 1));
+}
+
+/* Whether what is promoted is to wait, so that it can be given away. */
+static bool gathers(crd_minor *context) {
+  return CRADLE_UNLIKELY(context->team != NULL) && team_is_hungry(context->team) && crd_team_gather(context);
+}
+
+/* Follows slots of the list's first body until something waits to be traced before the rest. */
+CRD_ALWAYS_INLINE void follow_slots(crd_minor *context, const crd_type *type, cradle_word *body, cradle_word *copied) {
+  uintptr_t next = pending_after(body[1]);
+  unsigned at = pending_word(body);
+  if (at == 0) {
+    size_t count = note_slots(context, type, body, copied);
+    if (count == 0) {
+      context->pending = object_at(next);
+      return;
+    }
+    body_set(&body[count], body[count] | NOTE_LAST);
+  }
+  for (;;) {
+    cradle_word note = body[1 + at];
+    bool is_last = note & NOTE_LAST;
+    /* A body can leave the list only while it is the first. */
+    if (is_last && context->pending != body) return;
+    if (is_last)
+      context->pending = object_at(next);
+    else
+      pending_set(body, pending_link(next, ++at));
+    crd_promote_one(context, copied + note_number(note), note_address(context, note), note & NOTE_VALUE);
+    if (is_last || (context->pending != body && !gathers(context))) return;
+  }
+}
+
+/* The list's first body, and those that come after it as long as they are of this sort. */
+static CRADLE_NOINLINE void follow(crd_minor *context, const crd_type *type) {
+  do {
+    follow_slots(context, type, context->pending, pending_copy(context->pending));
+    if (context->team != NULL || context->pending == NULL) return;
+    type = &context->types[header_type(pending_copy(context->pending)[0])];
+  } while (type->sole == 0 && type->trace == NULL);
+}
+
+/* --- batches: unordered slots that are not in a young object, or in no object --- */
+
+/* So many of an object's slots are sorted at a time. */
+#define BATCH_SLOTS LIMIT(64, 4)
+
+typedef struct batch {
+  crd_minor *context;
+  bool queues;               /* what is promoted is traced once the batch ends; otherwise at once */
+  cradle_word *first, *last; /* the queue of bodies */
+  cradle_word *waiting;      /* the list, which comes after the queue */
+  size_t count;
+  cradle_word notes[BATCH_SLOTS];
+  cradle_word *slots[BATCH_SLOTS]; /* a note has the number of its slot here */
+} batch;
+
+/* Promotes what a slot refers to. The list, which is empty, goes to the end of the queue. */
+static void queue_slot(batch *b, cradle_word *slot, uintptr_t address, bool value) {
+  crd_promote_one(b->context, slot, address, value);
+  cradle_word *body = b->context->pending;
+  if (body == NULL) return;
+  b->context->pending = NULL;
+  if (b->last == NULL)
+    b->first = body;
+  else
+    pending_set_next(b->last, body);
+  while (pending_next(body) != NULL) body = pending_next(body);
+  b->last = body;
+}
+
+static void empty_batch(batch *b) {
+  sort_notes(b->notes, b->count);
+  for (size_t i = 0; i < b->count; i++) {
+    cradle_word note = b->notes[i], *slot = b->slots[note_number(note)];
+    if (b->queues)
+      queue_slot(b, slot, note_address(b->context, note), note & NOTE_VALUE);
+    else
+      crd_promote_all(b->context, slot, note_address(b->context, note), note & NOTE_VALUE);
+  }
+  b->count = 0;
+}
+
+static void batch_slot(void *data, bool value, cradle_word *slot) {
+  batch *b = data;
+  uintptr_t address = address_in(b->context, value, slot_load(slot));
+  if (is_young(b->context, address)) {
+    if (b->count == BATCH_SLOTS) empty_batch(b);
+    b->slots[b->count] = slot;
+    b->notes[b->count] = note_of(b->context, address, b->count, value);
+    b->count++;
+  } else if (is_beyond(b->context, address)) {
+    crd_promote_old(b->context, address, true);
+  }
+}
+
+static void begin_queue(batch *b, crd_minor *context) {
+  b->context = context;
+  b->queues = true;
+  b->first = b->last = NULL;
+  b->waiting = context->pending;
+  b->count = 0;
+  context->pending = NULL;
+}
+static void end_queue(batch *b) {
+  empty_batch(b);
+  if (b->last != NULL) pending_set_next(b->last, b->waiting);
+  b->context->pending = b->last != NULL ? b->first : b->waiting;
+}
+
+/* Calls the trace callback of an object. What its slots refer to is promoted at once, and waits, because callbacks must
+ * not be called within one another. */
+static CRADLE_NOINLINE void trace_by_callback(crd_minor *context, const crd_type *type, cradle_word *object) {
+  batch b;
+  begin_queue(&b, context);
+  visit_by_callback(type, object, batch_slot, &b);
+  end_queue(&b);
+}
+
+static CRADLE_NOINLINE void trace_structures(crd_minor *context, const crd_type *type, cradle_word *object) {
+  batch b;
+  b.context = context;
+  b.queues = false;
+  b.count = 0;
+  visit_items_near(context, type, object, batch_slot, &b);
+  empty_batch(&b);
+}
+
+/* Traces the list's first body, which has a trace callback. A helper leaves it to the leader. */
+static CRADLE_NOINLINE void follow_callback(crd_minor *context, cradle_word *body) {
+  cradle_word *object = pending_copy(body);
+  context->pending = pending_next(body);
+  if (context->index != 0) {
+    crd_team_leave(context, body);
+    return;
+  }
+  batch b;
+  begin_queue(&b, context);
+  visit_object(&context->young->space->types, object, batch_slot, &b);
+  end_queue(&b);
+}
+
+/* --- the loop over the list --- */
 
 /* Neighbours in the list tend to be of one type, whose slots are looked up once: so the processor can predict where
  * they are and go on to the next object, instead of waiting for the lookup. */
@@ -293,12 +519,12 @@ CRD_ALWAYS_INLINE void promote_list(crd_minor *context, promote_mode mode) {
     }
     if (slots == 0) {
       /* The call works on the original context, so the list goes there and comes back. */
-      cradle_word *body = local.pending;
-      context->pending = pending_next(body);
-      if (shared && local.index != 0 && local.types[last_type].trace != NULL)
-        crd_team_leave(context, body);
+      context->pending = local.pending;
+      const crd_type *type = &local.types[last_type];
+      if (CRADLE_UNLIKELY(type->trace != NULL))
+        follow_callback(context, local.pending);
       else
-        follow(context, copied);
+        follow(context, type);
       local.pending = context->pending;
       if (mode == PROMOTE_LEADING && context->shares) break;
     } else if (values) {
@@ -345,19 +571,16 @@ void crd_promote_one(crd_minor *context, cradle_word *slot, uintptr_t address, b
 /* A worker that sees hunger lets what the items of an array refer to wait on the list, so that it can give it away. */
 static CRADLE_NOINLINE void promote_all_in_team(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
   crd_promote_one(context, slot, address, value);
-  if (context->pending == NULL || (team_is_hungry(context->team) && crd_team_gather(context))) return;
-  if (context->depth < PROMOTE_DEPTH_MAX) promote_list_in_team(context);
+  if (context->pending != NULL && !gathers(context)) promote_list_in_team(context);
 }
 
-/* At PROMOTE_DEPTH_MAX, what was promoted waits on the list: a call for each level of arrays would need unlimited C
- * stack. */
 void crd_promote_all(crd_minor *context, cradle_word *slot, uintptr_t address, bool value) {
   if (CRADLE_UNLIKELY(context->team != NULL)) {
     promote_all_in_team(context, slot, address, value);
     return;
   }
   promote(context, slot, address, value, false);
-  if (context->pending != NULL && context->depth < PROMOTE_DEPTH_MAX) promote_list_alone(context);
+  if (context->pending != NULL) promote_list_alone(context);
 }
 
 /* --- recorded slots --- */
@@ -402,47 +625,15 @@ void crd_promote_recorded(crd_minor *context, const cradle_word *entry, const cr
 
 /* --- objects that are looked at slot by slot --- */
 
-static inline bool is_near(uintptr_t address, uintptr_t start, uintptr_t bytes) {
-  return address - start < bytes;
-}
-
-/* Looks at the values of an array. Skips four at a time while all four lie outside the range that needs a look. */
-CRD_ALWAYS_INLINE void trace_values(crd_minor *context, cradle_word *slot, cradle_word *end) {
-  uint64_t payload = context->encoding.payload_mask;
-  uintptr_t start = context->near_start, bytes = context->near_bytes;
-  while (slot < end) {
-    while (end - slot >= 4 && !is_near(slot_load(&slot[0]) & payload, start, bytes) &&
-           !is_near(slot_load(&slot[1]) & payload, start, bytes) &&
-           !is_near(slot_load(&slot[2]) & payload, start, bytes) &&
-           !is_near(slot_load(&slot[3]) & payload, start, bytes))
-      slot += 4;
-    /* At least one of these four needs a look, or they are the last. */
-    for (cradle_word *to = end - slot < 4 ? end : slot + 4; slot < to; slot++) promote_slot(context, true, slot);
-  }
-}
-
-static CRADLE_NOINLINE void trace_structures(crd_minor *context, const crd_type *type, cradle_word *object) {
-  uint64_t length = type_length(type, object);
-  if (type->item_alike == CRADLE_ITEMS_VALUES)
-    trace_values(context, type_items(type, object), type_items(type, object) + length * type->item_words);
-  else
-    visit_items(&context->young->space->types, object, 0, length, promote_slot, context);
-}
-
 void crd_promote_from(crd_minor *context, cradle_word *object) {
   const crd_type *type = &context->types[header_type(object[0])];
   visit_bits(object, type->references, false, promote_slot, context);
   if (type->values != 0) visit_bits(object, type->values, true, promote_slot, context);
-  if (CRADLE_UNLIKELY(type->trace != NULL)) visit_by_callback(type, object, promote_slot_only, context);
-  if (type->items >= CRADLE_ITEMS_VALUES) {
-    if (CRADLE_LIKELY(type->items == CRADLE_ITEMS_VALUES))
-      trace_values(context, type_items(type, object), type_items(type, object) + type_length(type, object));
-    else
-      trace_structures(context, type, object);
-  } else if (type->items == CRADLE_ITEMS_REFERENCES) {
-    visit_words(type_items(type, object), type_items(type, object) + type_length(type, object), false, promote_slot,
-                context);
-  }
+  if (CRADLE_UNLIKELY(type->trace != NULL)) trace_by_callback(context, type, object);
+  if (type->items == CRADLE_ITEMS_STRUCTURES)
+    trace_structures(context, type, object);
+  else if (type->items >= CRADLE_ITEMS_REFERENCES)
+    visit_items_near(context, type, object, promote_slot, context);
 }
 
 /* References outside the nursery go to crd_promote_old, because their object may be a young large one. */

@@ -35,17 +35,8 @@
 
 #include "gc/space.h"
 
-/* Down to this depth, the items of arrays inside arrays are followed at once [promote.3]. */
-#define PROMOTE_DEPTH_MAX LIMIT(8, 2)
-
 /* Who promotes: one worker; the leader of a team that has not given anything away; or several. */
 typedef enum promote_mode { PROMOTE_ALONE, PROMOTE_LEADING, PROMOTE_SHARING } promote_mode;
-
-/* The list of a call that waits for a call within it, on the C stack. */
-typedef struct crd_outer {
-  cradle_word *pending;
-  struct crd_outer *next; /* of the call around that */
-} crd_outer;
 
 struct crd_minor {
   crd_minor *self; /* the context itself; in a local copy, the original */
@@ -55,8 +46,6 @@ struct crd_minor {
   crd_allocator *allocators;
   const crd_type *types;
   cradle_word *pending;   /* [promote.1] */
-  unsigned depth;         /* how deep the running call is in arrays inside arrays */
-  crd_outer *outer;       /* the lists of the calls that the running one is in */
   crd_team *team;         /* of which the worker is one; NULL: it is alone */
   crd_worker *worker;     /* with the allocators, in a team */
   uint32_t index;         /* of the worker; the leader's is 0 */
@@ -103,15 +92,21 @@ CRD_ALWAYS_INLINE cradle_word pending_link(uintptr_t next, unsigned word) {
 CRD_ALWAYS_INLINE uintptr_t pending_after(cradle_word link) {
   return link & ((UINT64_C(1) << PENDING_WORD_SHIFT) - 1);
 }
-/* In a team, another worker may take word 1 for the object's length [team.2]. */
+CRD_ALWAYS_INLINE unsigned pending_word(const cradle_word *body) {
+  return (unsigned)(body[1] >> PENDING_WORD_SHIFT);
+}
+/* In a team, another worker may take a word of a body for the object's length [team.2]. */
+CRD_ALWAYS_INLINE void body_set(cradle_word *word, cradle_word to) {
+  __atomic_store_n(word, to, __ATOMIC_RELEASE);
+}
 CRD_ALWAYS_INLINE void pending_set(cradle_word *body, cradle_word link) {
-  __atomic_store_n(&body[1], link, __ATOMIC_RELEASE);
+  body_set(&body[1], link);
 }
 static inline cradle_word *pending_next(const cradle_word *body) {
   return object_at(pending_after(body[1]));
 }
 static inline void pending_set_next(cradle_word *body, const cradle_word *next) {
-  pending_set(body, pending_link(address_of(next), (unsigned)(body[1] >> PENDING_WORD_SHIFT)));
+  pending_set(body, pending_link(address_of(next), pending_word(body)));
 }
 
 /* Whether a reference that does not lead into the nursery needs a look. */

@@ -69,15 +69,8 @@ static void give(crd_minor *worker, cradle_word *list, uint32_t least, uint32_t 
   if (!post(worker->team, given)) put_back(list, given);
 }
 
-/* The list of the outermost call has the largest parts of the graph. */
 void crd_team_give(crd_minor *worker) {
-  cradle_word *list = NULL;
-  for (const crd_outer *outer = worker->outer; outer != NULL; outer = outer->next)
-    if (outer->pending != NULL && pending_next(outer->pending) != NULL) list = outer->pending;
-  if (list != NULL)
-    give(worker, list, 0, GIVE_LONG);
-  else if (worker->pending != NULL)
-    give(worker, worker->pending, GIVE_MIN, GIVE_LONG);
+  give(worker, worker->pending, GIVE_MIN, GIVE_LONG);
 }
 
 bool crd_team_gather(crd_minor *worker) {

@@ -1,12 +1,13 @@
-/* Instances whose fields lie in hash tables, as a VM with dynamic classes has them: a binary tree of instances is built,
- * parent first, promoted, and then walked by the names of the fields. Only the walks are timed.
+/* Instances whose fields lie in hash tables, as a VM with dynamic classes has them: a binary tree of instances is
+ * built, parent first, promoted, and then walked by the names of the fields. Only the walks are timed.
  *
  * A table's entries have no order of their own: where an entry lies is decided by the hash of its name. So the tree is
  * built twice. In *hashed*, the entry of the right child comes before that of the left one; in *in order*, its twin, it
- * comes after. The twins differ in nothing else, so the ratio of their walks is what the order of the entries costs.
+ * comes after, in the order of allocation. The twins differ in nothing else, so the ratio of their walks is what the
+ * order of the entries costs. An arena has the objects of both in the order of allocation.
  *
  * Beside the times, the figures say how many steps of a walk go backwards in memory: from an instance to one at a lower
- * address, and the same for tables. They are the same in each run.
+ * address, and the same for tables. They depend on no clock, but on the sizes of the nursery.
  */
 #include "bench/everyday.h"
 #include "bench/timing.h"

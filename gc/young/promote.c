@@ -235,7 +235,7 @@ CRD_ALWAYS_INLINE void write_back(const crd_minor *local) {
 CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool values, bool shared) {
   cradle_word *body = context->pending, *copied = pending_copy(body), link = body[1];
   /* Keeps only the slots after the one that was looked at last. */
-  for (slots &= ~UINT64_C(1) << (link >> PENDING_WORD_SHIFT); slots != 0;) {
+  for (slots &= ~UINT64_C(1) << (link >> PENDING_NUMBER_SHIFT); slots != 0;) {
     unsigned word = (unsigned)__builtin_ctzll(slots);
     slots &= slots - 1;
     cradle_word *slot = copied + word;
@@ -286,24 +286,25 @@ CRD_ALWAYS_INLINE void visit_items_near(const crd_minor *context, const crd_type
 
 /* --- notes: bodies of objects that have items, or slots of both sorts [promote.3] --- */
 
-/* A note is a word: from bit NOTE_TARGET_SHIFT on, how many words behind the nursery's start the young object lies;
- * below, the slot's word in the copy; NOTE_LAST and NOTE_VALUE. So sorted notes are in the order of allocation. */
+/* A note says which slot leads to which young object. From bit NOTE_TARGET_SHIFT on, it has the number of words between
+ * the nursery's start and the object; from NOTE_NUMBER_SHIFT on, the number of the slot's word in the copy. So sorted
+ * notes are in the order of allocation. NOTE_LAST is set in an object's last note. */
 #define NOTE_VALUE 1
 #define NOTE_LAST 2
-#define NOTE_WORD_SHIFT 2
+#define NOTE_NUMBER_SHIFT 2
 #define NOTE_TARGET_SHIFT 16
-_Static_assert(CRADLE_NURSERY_OBJECT_MAX_BYTES / 8 <= 1 << (NOTE_TARGET_SHIFT - NOTE_WORD_SHIFT),
+_Static_assert(CRADLE_NURSERY_OBJECT_MAX_BYTES / 8 <= 1 << (NOTE_TARGET_SHIFT - NOTE_NUMBER_SHIFT),
                "the number of a word in a young object fits into a note");
 
 CRD_ALWAYS_INLINE cradle_word note_of(const crd_minor *context, uintptr_t address, size_t number, bool value) {
-  return (address - context->nursery_start) >> 3 << NOTE_TARGET_SHIFT | number << NOTE_WORD_SHIFT |
+  return (address - context->nursery_start) >> 3 << NOTE_TARGET_SHIFT | number << NOTE_NUMBER_SHIFT |
          (value ? NOTE_VALUE : 0);
 }
 CRD_ALWAYS_INLINE uintptr_t note_address(const crd_minor *context, cradle_word note) {
   return context->nursery_start + (note >> NOTE_TARGET_SHIFT << 3);
 }
 CRD_ALWAYS_INLINE size_t note_number(cradle_word note) {
-  return note >> NOTE_WORD_SHIFT & ((1 << (NOTE_TARGET_SHIFT - NOTE_WORD_SHIFT)) - 1);
+  return note >> NOTE_NUMBER_SHIFT & ((1 << (NOTE_TARGET_SHIFT - NOTE_NUMBER_SHIFT)) - 1);
 }
 
 /* Sorts notes by the addresses of the young objects. Shell's method, with Knuth's distances: most tables have a few
@@ -315,8 +316,7 @@ static CRADLE_NOINLINE void sort_notes(cradle_word *notes, size_t count) {
     for (size_t i = distance; i < count; i++) {
       cradle_word note = notes[i];
       size_t at = i;
-      for (; at >= distance && notes[at - distance] > note; at -= distance)
-        body_set(&notes[at], notes[at - distance]);
+      for (; at >= distance && notes[at - distance] > note; at -= distance) body_set(&notes[at], notes[at - distance]);
       body_set(&notes[at], note);
     }
 }
@@ -324,7 +324,7 @@ static CRADLE_NOINLINE void sort_notes(cradle_word *notes, size_t count) {
 typedef struct noted {
   crd_minor *context;
   const cradle_word *copied;
-  cradle_word *next; /* the place of the next note in the body */
+  cradle_word *next; /* where the next note goes in the body */
 } noted;
 
 CRD_ALWAYS_INLINE void note_slot(void *data, bool value, cradle_word *slot) {
@@ -339,10 +339,9 @@ CRD_ALWAYS_INLINE void note_slot(void *data, bool value, cradle_word *slot) {
     crd_promote_old(notes->context, address, true);
 }
 
-/* Notes in the body, from word 1 on, which slots of the copy lead to young objects, in the order in which they are to
- * be followed. There is room, because the header is no slot. Returns how many there are. */
-CRD_ALWAYS_INLINE size_t note_slots(crd_minor *context, const crd_type *type, cradle_word *body,
-                                         cradle_word *copied) {
+/* Notes the slots of the copy that lead to young objects in words 1.. of the body, in the order in which they are to be
+ * followed. Returns how many there are. */
+CRD_ALWAYS_INLINE size_t note_slots(crd_minor *context, const crd_type *type, cradle_word *body, cradle_word *copied) {
   noted notes = {context, copied, body + 1};
   visit_bits(copied, type->references, false, note_slot, &notes);
   visit_bits(copied, type->values, true, note_slot, &notes);
@@ -363,13 +362,15 @@ static bool gathers(crd_minor *context) {
 /* Follows slots of the list's first body until something waits to be traced before the rest. */
 CRD_ALWAYS_INLINE void follow_slots(crd_minor *context, const crd_type *type, cradle_word *body, cradle_word *copied) {
   uintptr_t next = pending_after(body[1]);
-  unsigned at = pending_word(body);
+  unsigned at = pending_number(body);
   if (at == 0) {
     size_t count = note_slots(context, type, body, copied);
     if (count == 0) {
       context->pending = object_at(next);
       return;
     }
+    ASSERT(body + count < object_at(address_of(body) + type_object_bytes(type, copied)),
+           "[promote.3] notes behind a body");
     body_set(&body[count], body[count] | NOTE_LAST);
   }
   for (;;) {
@@ -386,7 +387,7 @@ CRD_ALWAYS_INLINE void follow_slots(crd_minor *context, const crd_type *type, cr
   }
 }
 
-/* The list's first body, and those that come after it as long as they are of this sort. */
+/* Follows slots of the list's first body, and of those that come to its place as long as they have notes, too. */
 static CRADLE_NOINLINE void follow(crd_minor *context, const crd_type *type) {
   do {
     follow_slots(context, type, context->pending, pending_copy(context->pending));
@@ -395,9 +396,9 @@ static CRADLE_NOINLINE void follow(crd_minor *context, const crd_type *type) {
   } while (type->sole == 0 && type->trace == NULL);
 }
 
-/* --- batches: unordered slots that are not in a young object, or in no object --- */
+/* --- batches: unordered slots of an old object, or outside of objects [promote.5] --- */
 
-/* So many of an object's slots are sorted at a time. */
+/* So many slots of an object are sorted at a time. */
 #define BATCH_SLOTS LIMIT(64, 4)
 
 typedef struct batch {
@@ -407,7 +408,7 @@ typedef struct batch {
   cradle_word *waiting;      /* the list, which comes after the queue */
   size_t count;
   cradle_word notes[BATCH_SLOTS];
-  cradle_word *slots[BATCH_SLOTS]; /* a note has the number of its slot here */
+  cradle_word *slots[BATCH_SLOTS]; /* a note has the number of a slot here */
 } batch;
 
 /* Promotes what a slot refers to. The list, which is empty, goes to the end of the queue. */

@@ -10,25 +10,36 @@
  *        / \   \         | 1 | 2 | 3 | 4 | 5 | 6 |
  *       3   4   6
  *
+ * Slots that have no order of their own are followed in the order in which the young objects were allocated, which is
+ * that of their addresses: items that are structures, such as the entries of a hash table, and what a trace callback
+ * reports. Where a table has an entry depends on a hash. A program that builds and then walks such tables uses the
+ * entries in the order in which it made them.
+ *
  * Depth first usually needs a stack. Promotion needs no memory for one: what is left of a promoted object in the
- * nursery, its *body*, is dead and has room for a link.
+ * nursery, its *body*, is dead and has room for a link, and for a *note* of each slot that leads to a young object.
  *
  *    body, in the nursery                                    copy, in the old generation
  *    word 0   address of the copy, and bit F    ---------->  header
- *    word 1   next body, and the word of the last slot       the object's words; its slots lead into the nursery
- *             that was looked at                             until they are looked at
+ *    word 1   next body, and a number                        the object's words; its slots lead into the nursery
+ *    word 2.. notes                                          until they are looked at
  *
  *   [promote.1] Objects whose copies are still to be traced are linked through word 1 of their bodies. So the list
  *               needs no memory and cannot overflow.
  *   [promote.2] The list is a stack. If an object's slots are all fixed ones and of one sort, the first is looked at
  *               when the object is copied, and each further one once everything that the slots before it lead to is
- *               promoted. An object with one such slot is never on the list, so a chain needs no list.
- *   [promote.3] The items of an array are followed one at a time, too. Where an array holds arrays, a call within a
- *               call does that, up to a depth. Below that depth, what items refer to is copied at once and waits on the
- *               list. So is what a trace callback reports, because callbacks must not be called within one another.
+ *               promoted. Word 1 has the number of the slot's word. An object with one such slot is never on the list,
+ *               so a chain needs no list.
+ *   [promote.3] Of any other object, the slots that lead to young objects are noted when it is first taken from the
+ *               list: fixed slots and references and values in their order, structures in that of the addresses. Then
+ *               they are followed one at a time, as in [promote.2]; word 1 has the number of the note. There is room
+ *               for the notes, because the header is no slot: the first note is read before the link is stored over
+ *               it. So promotion never calls itself, however deep tables lie in tables.
  *   [promote.4] References into two ranges of addresses need a look: the nursery, and [beyond_start, beyond_start +
  *               beyond_bytes). The second is the arenas while a major collection marks. Otherwise it has the young
  *               large objects, and is empty if there are none. [near_start, near_start + near_bytes) covers both.
+ *   [promote.5] A trace callback's slots may lie anywhere, and callbacks must not be called within one another. So what
+ *               they refer to is promoted at once, sorted in batches, and waits in that order on the list. Structures
+ *               of an old object, which has no body, are sorted in batches, too.
  */
 #ifndef CRADLE_GC_YOUNG_PROMOTE_H
 #define CRADLE_GC_YOUNG_PROMOTE_H
@@ -81,19 +92,19 @@ void crd_promote_from_unmarked(crd_minor *context, cradle_word *object);
 /* Traces the copies on the list. */
 void crd_promote_list(crd_minor *context);
 
-/* The link's low 48 bits are an address. Above them is the word number of the last slot that was looked at. It is 0
- * before the first slot: word 0 is the header, never a slot. */
-#define PENDING_WORD_SHIFT 48
+/* The link's low 48 bits are an address. Above them is the word number of the last slot that was looked at, or the
+ * number of the last note that was followed, from 1 on. It is 0 before the first. */
+#define PENDING_NUMBER_SHIFT 48
 
-CRD_ALWAYS_INLINE cradle_word pending_link(uintptr_t next, unsigned word) {
-  ASSERT(next >> PENDING_WORD_SHIFT == 0, "[promote.1] an address reaches into the place of a slot");
-  return next | (cradle_word)word << PENDING_WORD_SHIFT;
+CRD_ALWAYS_INLINE cradle_word pending_link(uintptr_t next, unsigned number) {
+  ASSERT(next >> PENDING_NUMBER_SHIFT == 0, "[promote.1] an address reaches into the place of a number");
+  return next | (cradle_word)number << PENDING_NUMBER_SHIFT;
 }
 CRD_ALWAYS_INLINE uintptr_t pending_after(cradle_word link) {
-  return link & ((UINT64_C(1) << PENDING_WORD_SHIFT) - 1);
+  return link & ((UINT64_C(1) << PENDING_NUMBER_SHIFT) - 1);
 }
-CRD_ALWAYS_INLINE unsigned pending_word(const cradle_word *body) {
-  return (unsigned)(body[1] >> PENDING_WORD_SHIFT);
+CRD_ALWAYS_INLINE unsigned pending_number(const cradle_word *body) {
+  return (unsigned)(body[1] >> PENDING_NUMBER_SHIFT);
 }
 /* In a team, another worker may take a word of a body for the object's length [team.2]. */
 CRD_ALWAYS_INLINE void body_set(cradle_word *word, cradle_word to) {
@@ -106,7 +117,7 @@ static inline cradle_word *pending_next(const cradle_word *body) {
   return object_at(pending_after(body[1]));
 }
 static inline void pending_set_next(cradle_word *body, const cradle_word *next) {
-  pending_set(body, pending_link(address_of(next), pending_word(body)));
+  pending_set(body, pending_link(address_of(next), pending_number(body)));
 }
 
 /* Whether a reference that does not lead into the nursery needs a look. */

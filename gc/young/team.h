@@ -14,7 +14,8 @@
  *   [team.1] Of those that share, exactly one promotes an object: the one whose exchange of the header succeeded. It
  *            alone writes to the body and to the copy. The others use the copy's address, and read neither, until the
  *            team is done, or the body was given to them.
- *   [team.2] Word 1 of a body is a link, written after the header. Who takes it for a length asks the header again.
+ *   [team.2] A body's words are a link and notes, written after the header. Who takes one for a length asks the header
+ *            again.
  *   [team.3] What is given away, hunger and the end change under the lock. A hungry worker has nothing left, and what
  *            it promoted is counted. If all are hungry, and nothing is given away, nothing is left.
  *   [team.4] Only the leader calls trace callbacks and looks at large objects. A thread that marks beside is no helper.

@@ -137,7 +137,8 @@ static void *new_table(cradle_mutator *m, uint32_t type, uint64_t count) CRADLE_
 
 static cradle_value *slot_of(void *table, uint32_t type, uint64_t i) {
   if (type == T_OWNER) return &((owner *)table)->slot[i];
-  if (type == T_ENTRIES) return i % 2 == 0 ? &((entries *)table)->item[i / 2].key : &((entries *)table)->item[i / 2].value;
+  if (type == T_ENTRIES)
+    return i % 2 == 0 ? &((entries *)table)->item[i / 2].key : &((entries *)table)->item[i / 2].value;
   mixed_item *item = &((mixed *)table)->item[i / 2];
   return i % 2 == 0 ? (cradle_value *)&item->reference : &item->value;
 }
@@ -236,7 +237,7 @@ static void no_slot_is_lost_in_any_nursery(void **state) {
       for (int old = 0; old < 2; old++) fill_and_look(type, 2 * BATCH + 1, old, bytes, true);
 }
 
-/* --- one slot twice, one object in many slots --- */
+/* --- one slot twice, one object in many slots [promote.5] --- */
 
 static void a_slot_may_be_reported_twice(void **state) {
   (void)state;
@@ -312,7 +313,7 @@ static void tables_lie_in_the_order_of_a_walk_at_any_depth(void **state) {
   fixture_close(&f);
 }
 
-/* A promotion that called itself for a table within a table would overflow the C stack. */
+/* [promote.3]: a promotion that called itself for a table within a table would overflow the C stack. */
 static void tables_within_tables_survive(void **state) {
   (void)state;
   enum { TABLES = 100000 };
@@ -374,7 +375,8 @@ static void fixed_slots_and_references_keep_their_order(void **state) {
       const full *made = all->item[i];
       for (int slot = 0; slot < 2 * FULL; slot++) {
         if (slot >= FULL) assert_int_equal(made->value[slot - FULL] & TAG_MASK, TAG);
-        const leaf *one = slot < FULL ? made->reference[slot] : (const leaf *)(uintptr_t)(made->value[slot - FULL] - TAG);
+        const leaf *one =
+            slot < FULL ? made->reference[slot] : (const leaf *)(uintptr_t)(made->value[slot - FULL] - TAG);
         assert_int_equal(one->number, slot);
         follow(&w, one, sizeof *one);
         follow(&w, one->inner, sizeof *one);

@@ -4,8 +4,8 @@
  * page costs 2 MiB and 0.1 ms when it is first touched, and reading the machine costs 0.3 ms. So a heap begins small:
  *
  *   nursery    Its first 256 KiB lie on base pages for good, the rest on huge pages (gc/young/nursery.h).
- *   arenas     Under the policy auto, arenas and their metadata are on base pages while the heap is small. An arena
- *              that is in use when the heap outgrows this keeps them; others come on huge pages.
+ *   arenas     Under the policy auto, arenas and their metadata are on base pages while the heap is small. The first
+ *              arena, and one that is in use when the heap outgrows this, keep them; others come on huge pages.
  *   machine    Its parts are read when they are needed: memory and the cgroup's limit, which becomes the maximum heap,
  *              when the heap outgrows; the size of the L3, which bounds the nursery, when the nursery would grow.
  *
@@ -15,8 +15,8 @@
  *
  *   [outgrow.1] Of a heap that is small the last collection began with less than SMALL_BYTES allocated, and so did the
  *               last placement outside of the nursery with its object counted in. A heap never becomes small again.
- *   [outgrow.2] Its arenas are advised for huge pages exactly if it is not small or their policy is not auto, and the
- *               system's refusal changes nothing but what the report shows.
+ *   [outgrow.2] Its arenas but for the first [arena_memory.4] are advised for huge pages exactly if it is not small or
+ *               their policy is not auto, and the system's refusal changes nothing but what the report shows.
  */
 #ifndef CRADLE_GC_OUTGROW_H
 #define CRADLE_GC_OUTGROW_H

@@ -79,15 +79,23 @@ static bool reserve_what_is_given(crd_arenas *arenas, size_t bytes, bool given, 
   return bytes >= least && reserve(arenas, bytes, hint);
 }
 
+/* Advises a part of a region for or against huge pages [arena_memory.4]. */
+static void advise_huge(const crd_arenas *arenas, char *region, char *address, size_t bytes, bool transparent) {
+  bool leads = arenas->backing.asked == CRADLE_HUGEPAGES_AUTO && address == region;
+  size_t lead = leads ? ARENA_BYTES : 0;
+  if (leads) crd_pages_advise_huge(address, lead, false);
+  if (bytes > lead) crd_pages_advise_huge(address + lead, bytes - lead, transparent && !arenas->waits);
+}
 /* Advises and names mappings that are new: of some arenas, or of all of them and their metadata. */
 static void advise(const crd_arenas *arenas, void *address, size_t bytes) {
-  crd_pages_advise_huge(address, bytes, arenas->backing.transparent && !arenas->waits);
+  advise_huge(arenas, memory_at(arenas->base), address, bytes, arenas->backing.transparent);
   crd_pages_name(address, bytes, ARENAS_NAME);
 }
 static void advise_all(const crd_arenas *arenas) {
+  char *meta = (char *)arenas->meta;
   advise(arenas, memory_at(arenas->base), arenas->bytes);
-  crd_pages_advise_huge(arenas->meta, arenas->meta_bytes, arenas->meta_backing.transparent && !arenas->waits);
-  crd_pages_name(arenas->meta, arenas->meta_bytes, METADATA_NAME);
+  advise_huge(arenas, meta, meta, arenas->meta_bytes, arenas->meta_backing.transparent);
+  crd_pages_name(meta, arenas->meta_bytes, METADATA_NAME);
 }
 
 bool crd_arenas_init(crd_arenas *arenas, const cradle_options *options, const cradle_hardware *hardware) {

@@ -9,9 +9,15 @@
  * as many arenas as it had in use at most in this epoch and the one before, and the promotion reserve besides. The
  * clock is read at collections only: a program that does not collect gives nothing back unless it asks for that.
  *
+ * The first arena. A heap that keeps a few hundred KiB would pay 2 MiB for a huge page of objects, and as much for one of
+ * metadata. So under the policy auto the first arena, and the metadata of the first 25, never get one: where a heap is
+ * large, that is a page of many; where it is small, it takes what it touches.
+ *
  *   [arena_memory.1] The metadata of a committed arena is committed.
  *   [arena_memory.2] A RESERVED arena has no origin; pool_count counts the arenas whose origin is the pool.
  *   [arena_memory.3] The peak of the present epoch is at least the number of arenas in use.
+ *   [arena_memory.4] Under the policy auto, the first 2 MiB of the arenas and of the metadata are advised against huge
+ *                    pages for good.
  */
 #ifndef CRADLE_GC_OLD_ARENA_MEMORY_H
 #define CRADLE_GC_OLD_ARENA_MEMORY_H

@@ -56,8 +56,8 @@ static struct {
     bool memory, pool, named, populated;
     int advice;
   } arena[CAPACITY_MOST];
-  size_t meta_bytes; /* committed, from the first byte on */
-  int meta_advice;
+  size_t meta_bytes;                 /* committed, from the first byte on */
+  int meta_advice, meta_lead_advice; /* beyond the first piece, and of it */
   bool meta_named;
   uintptr_t populated_from, populated_to; /* of the metadata, by the last call */
 } the;
@@ -203,8 +203,10 @@ void crd_pages_advise_huge(void *address, size_t size, bool wanted) {
   if (is_in_arenas(address)) {
     EACH_ARENA(i, address, size) the.arena[i].advice = wanted ? HUGE_WANTED : HUGE_UNWANTED;
   } else {
-    assert_true((void *)arenas.meta == address && size == arenas.meta_bytes);
-    the.meta_advice = wanted ? HUGE_WANTED : HUGE_UNWANTED;
+    uintptr_t from = (uintptr_t)address - (uintptr_t)arenas.meta;
+    assert_true(from + size == arenas.meta_bytes || (from == 0 && size == PIECE));
+    if (from == 0) the.meta_lead_advice = wanted ? HUGE_WANTED : HUGE_UNWANTED;
+    if (from + size > PIECE) the.meta_advice = wanted ? HUGE_WANTED : HUGE_UNWANTED;
   }
 }
 
@@ -285,14 +287,16 @@ static inline void check(void) {
   if (fault != NULL) fail_msg("%s", fault);
   int advice = arenas.backing.transparent && !arenas.waits ? HUGE_WANTED : HUGE_UNWANTED;
   assert_int_equal(arenas.meta_committed, the.meta_bytes);
-  assert_int_equal(the.meta_advice, advice);
+  int lead_advice = arenas.backing.asked == CRADLE_HUGEPAGES_AUTO ? HUGE_UNWANTED : advice; /* [arena_memory.4] */
+  if (arenas.meta_bytes > PIECE) assert_int_equal(the.meta_advice, advice);
+  assert_int_equal(the.meta_lead_advice, lead_advice);
   assert_true(the.meta_named);
   for (uint32_t i = 0; i < arenas.capacity; i++) {
     assert_int_equal(the.arena[i].memory, arenas.states[i] != ARENA_RESERVED);
     assert_int_equal(the.arena[i].pool, (arenas.origins[i] & ARENA_FROM_POOL) != 0);
     if (the.arena[i].memory) assert_true((i + 1) * sizeof(crd_arena) <= the.meta_bytes);
     if (the.arena[i].pool) continue;
-    assert_int_equal(the.arena[i].advice, advice);
+    assert_int_equal(the.arena[i].advice, i == 0 ? lead_advice : advice);
     assert_true(the.arena[i].named);
   }
 }

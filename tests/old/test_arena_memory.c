@@ -77,6 +77,26 @@ static void huge_pages_are_advised_when_the_heap_is_large(void **state) {
   close_arenas();
 }
 
+/* [arena_memory.4] */
+static void the_first_arena_keeps_base_pages(void **state) {
+  (void)state;
+  open_arenas(CRADLE_HUGEPAGES_AUTO, 64 * ARENA_BYTES);
+  fill(3);
+  crd_arenas_enter_huge(&arenas);
+  assert_int_equal(the.arena[0].advice, HUGE_UNWANTED);
+  assert_int_equal(the.arena[1].advice, HUGE_WANTED);
+  assert_int_equal(the.meta_lead_advice, HUGE_UNWANTED);
+  empty(0, 3);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 3); /* in one call */
+  assert_int_equal(the.arena[0].advice, HUGE_UNWANTED);
+  assert_int_equal(the.arena[2].advice, HUGE_WANTED);
+  fill(1);
+  empty(0, 1);
+  assert_int_equal(crd_arenas_release(&arenas, 0, UINT32_MAX), 1);
+  assert_int_equal(the.arena[0].advice, HUGE_UNWANTED);
+  close_arenas();
+}
+
 static void other_policies_advise_at_once(void **state) {
   (void)state;
   open_arenas(CRADLE_HUGEPAGES_OFF, 64 * ARENA_BYTES);
@@ -568,6 +588,7 @@ int main(void) {
       TEST(what_is_asked_for_is_reserved_or_nothing),
       TEST(what_was_reserved_before_a_refusal_goes_back),
       TEST(huge_pages_are_advised_when_the_heap_is_large),
+      TEST(the_first_arena_keeps_base_pages),
       TEST(other_policies_advise_at_once),
       TEST(metadata_comes_before_its_arenas),
       TEST(neighbours_are_committed_together_or_one_by_one),

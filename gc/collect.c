@@ -335,20 +335,23 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
     crd_compact_if_due(marking);
 }
 
-/* Prepares the arenas that the next minor collection is likely to fill, so that promotion meets no page fault. The
- * mutator waits for this, but after the pause. It is left out for programs that promote little. */
-static void prepare_arenas(cradle_heap *heap) {
-  uint64_t promoted = heap->marking.pacing.promoted_average;
-  if (promoted < PREPARE_MIN_BYTES || heap->options.stress_period != 0 || heap->small) return;
-  uint32_t next = (uint32_t)(promoted / ARENA_BYTES) + 1;
-  uint32_t wanted = has_marker(heap) ? next : (uint32_t)(2 * promoted / ARENA_BYTES) + 1;
-  if (wanted > heap->space.old.reserve) wanted = heap->space.old.reserve;
+/* Prepares the arenas that the next minor collections are likely to fill, so that promotion meets no page fault: one
+ * collection, or two if nobody does it beside the program. The mutator waits for this, but after the pause. It is left
+ * out for programs that promote little. promoted: the bytes of the last minor collection. The rest of the promotion
+ * reserve stays untouched, because it is three quarters of a nursery larger than what a program promotes as a rule. */
+static void prepare_arenas(cradle_heap *heap, uint64_t promoted) {
+  uint64_t average = heap->marking.pacing.promoted_average;
+  if (average < PREPARE_MIN_BYTES || heap->options.stress_period != 0 || heap->small) return;
+  uint32_t next = (uint32_t)(average / ARENA_BYTES) + 1;
+  uint32_t twice = (uint32_t)(2 * (promoted > average ? promoted : average) / ARENA_BYTES) + 1;
+  uint32_t reserve = heap->space.old.reserve, wanted = has_marker(heap) ? next : twice;
+  if (wanted > reserve) wanted = reserve;
   uint64_t begin = crd_platform_now_ns();
   ASSERT(heap->report.state == HEAP_MUTATING, "arenas are populated in a pause");
   if (has_marker(heap)) (void)crd_supply_settle(&heap->space.old.arenas);
   bool ready = crd_arenas_prepare(&heap->space.old.arenas, wanted) == wanted;
   /* If they are not ready, memory is short, or the system cannot populate arenas. */
-  if (has_marker(heap) && ready) crd_marker_supply(&heap->marking, next);
+  if (has_marker(heap) && ready) crd_marker_supply(&heap->marking, twice < reserve ? twice : reserve, next);
   heap->report.stats.prepare_ns += crd_platform_now_ns() - begin;
 }
 
@@ -371,7 +374,7 @@ void crd_collect(cradle_heap *heap, cradle_cause cause) {
   step_if_due(heap, cause, begin, promoted + large);
   heap->marking.major.large_bytes = 0;
   end_pause(heap, cause, begin);
-  prepare_arenas(heap);
+  prepare_arenas(heap, promoted);
   crd_stress_spend(&heap->stress, entered);
 }
 

@@ -187,10 +187,10 @@ void crd_marker_gather(crd_marking *marking) {
     if (!word_stack_push(&marking->mark_stack, word_stack_pop(aside))) marking->major.overflowed = true;
 }
 
-void crd_marker_supply(crd_marking *marking, uint32_t ahead) {
+void crd_marker_supply(crd_marking *marking, uint32_t keep, uint32_t ahead) {
   crd_marker *marker = &marking->marker;
   if (!crd_thread_is_here(marker->thread)) return;
-  if (crd_supply_ask(&marking->old->arenas, marking->old->reserve, ahead)) rounds_call(&marker->word, marker->thread);
+  if (crd_supply_ask(&marking->old->arenas, keep, ahead)) rounds_call(&marker->word, marker->thread);
 }
 
 /* --- going on --- */

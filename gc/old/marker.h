@@ -130,8 +130,8 @@ void crd_marker_go_on_in_minor(crd_marking *marking);
 void crd_marker_shade(crd_marking *marking, uintptr_t address);
 /* At the beginning of a pause: adds to the statistics what the rounds since the last one did, and sends an event. */
 void crd_marker_tell(crd_marking *marking);
-/* Has the thread, which must exist, populate the promotion reserve and, while the heap grows, `ahead` more arenas. */
-void crd_marker_supply(crd_marking *marking, uint32_t ahead);
+/* Has the thread, which must exist, populate `keep` FREE arenas and, while the heap grows, `ahead` more. */
+void crd_marker_supply(crd_marking *marking, uint32_t keep, uint32_t ahead);
 /* Moves the objects that rounds put aside to the mark stack. */
 void crd_marker_gather(crd_marking *marking);
 /* On the thread (gc/old/mark_beside.c): does a round, until nothing is left to trace or a pause asks for its end. */

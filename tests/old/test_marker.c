@@ -715,7 +715,7 @@ static void a_thread_that_is_lost_is_asked_for_nothing(void **state) {
   (void)begin();
   assert_true(crd_marker_stop(&heap->marking));
   elsewhere = true;
-  crd_marker_supply(&heap->marking, 1);
+  crd_marker_supply(&heap->marking, heap->space.old.reserve, 1);
   assert_int_equal(calls, 0);
   assert_int_equal(inside_old(heap)->arenas.supply.count, 0);
   end_collection(2);
@@ -731,7 +731,7 @@ static void the_thread_populates_what_it_is_called_for(void **state) {
   end_collection(2);
   for (uint32_t i = 0; i < inside_old(heap)->arenas.capacity; i++)
     inside_old(heap)->arenas.origins[i] &= (uint8_t)~ARENA_TOUCHED;
-  crd_marker_supply(&heap->marking, 1);
+  crd_marker_supply(&heap->marking, heap->space.old.reserve, 1);
   if (supply->count == 0) skip(); /* pages of a pool, or such */
   assert_int_equal(calls, 1);
   assert_int_equal(marker()->word, ROUND_CALLED);
@@ -739,7 +739,7 @@ static void the_thread_populates_what_it_is_called_for(void **state) {
   thread_goes();
   assert_int_equal(marker()->word, ROUND_IDLE);
   assert_int_equal(supply->done, supply->asked);
-  crd_marker_supply(&heap->marking, 1);
+  crd_marker_supply(&heap->marking, heap->space.old.reserve, 1);
   assert_int_equal(supply->count, 0);
 }
 
@@ -750,7 +750,7 @@ static void rounds_come_first(void **state) {
   (void)begin();
   for (uint32_t i = 0; i < inside_old(heap)->arenas.capacity; i++)
     inside_old(heap)->arenas.origins[i] &= (uint8_t)~ARENA_TOUCHED;
-  crd_marker_supply(&heap->marking, 1);
+  crd_marker_supply(&heap->marking, heap->space.old.reserve, 1);
   if (supply->count == 0) skip();
   assert_int_equal(calls, 0);
   assert_int_equal(marker()->word, ROUND_OFFERED);

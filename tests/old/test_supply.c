@@ -264,6 +264,42 @@ CRADLE_UNCHECKED_COLLECTION static void a_heap_that_grows_is_supplied(void **sta
   cradle_heap_free(heap);
 }
 
+/* Of a large nursery of which little survives, most of the promotion reserve is never touched. */
+CRADLE_UNCHECKED_COLLECTION static void the_reserve_is_populated_as_far_as_it_will_be_used(void **state) {
+  (void)state;
+  cradle_options options;
+  cradle_error error;
+  if (!can_populate()) {
+    puts("skipped: this system populates no pages ahead");
+    skip();
+  }
+  cradle_options_init(&options);
+  options.types = types;
+  options.type_count = 1;
+  options.nursery_bytes = (size_t)16 << 20;
+  options.gc_threads = CRADLE_GC_THREADS_ONE;
+  cradle_heap *heap = cradle_heap_new(&options, &error);
+  assert_non_null(heap);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  cell *list = NULL;
+  cradle_global_root_add(heap, &list, CRADLE_KIND_REFERENCE);
+  (void)cradle_collect_step(m, 1); /* the thread is made */
+  for (uint64_t i = 0; i < 40 * (options.nursery_bytes / sizeof(cell)); i++) {
+    cell *next = cradle_new(m, 0, sizeof(cell));
+    if (i % 16 == 0) next->next = list, list = next; /* a MiB of each nursery is kept */
+    if (i % 4000000 == 0) list = NULL;
+  }
+  const crd_old *old = inside_old(heap);
+  uint32_t touched = 0;
+  for (uint32_t i = 0; i < old->arenas.committed_end; i++)
+    touched += old->arenas.states[i] == ARENA_FREE && is_ready(&old->arenas, i);
+  assert_true(old->reserve >= 12);
+  assert_in_range(touched, 1, 6);
+  cradle_global_root_remove(heap, &list);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_asked_for_is_ready_when_it_is_done),
@@ -274,6 +310,7 @@ int main(void) {
       cmocka_unit_test(what_the_thread_is_at_stays),
       cmocka_unit_test(populating_changes_nothing),
       cmocka_unit_test(a_heap_that_grows_is_supplied),
+      cmocka_unit_test(the_reserve_is_populated_as_far_as_it_will_be_used),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,21 +67,32 @@ static inline bool marking_sees(const crd_mutator *mutator, const cradle_word *a
          !old_is_listed(&mutator->space->old, address_of(array));
 }
 
-/* The counter of slots that may still be recorded before the next minor collection. A large array has its own, in its
- * page entry; if two others meet in one, they are only remembered as wholes earlier. */
-static inline uint32_t *may_record(const crd_mutator *mutator, const cradle_word *array) {
-  uintptr_t address = address_of(array);
+/* The counter of slots that may still be recorded before the next minor collection, and the collection after which it
+ * was set. A large array has its own, in its page entry, and a young one its own that is always valid (at: NULL); if two
+ * others meet in one, they are only remembered as wholes earlier. */
+typedef struct record_counter {
+  uint32_t *at, *left;
+} record_counter;
+
+static inline record_counter counter_of(const crd_mutator *mutator, const cradle_word *array) {
   crd_page *page = page_of(mutator->space, array);
-  if (CRADLE_UNLIKELY(page->state == PAGE_LARGE_YOUNG)) return &page->record_left;
-  crd_record_budget *shared = &mutator->local->budgets[address / SLOTS_MIN_BYTES % RECORD_BUDGETS];
+  if (CRADLE_UNLIKELY(page->state == PAGE_LARGE_YOUNG)) return (record_counter){NULL, &page->record_left};
+  crd_record_budget *shared = &mutator->local->budgets[address_of(array) / SLOTS_MIN_BYTES % RECORD_BUDGETS];
   bool large = page->state == PAGE_LARGE;
-  uint32_t *at = large ? &page->recorded_at : &shared->recorded_at, *left = large ? &page->record_left : &shared->left;
-  uint32_t now = (uint32_t)mutator->space->report->stats.minor_collections;
-  if (CRADLE_UNLIKELY(*at != now)) {
-    *at = now;
-    *left = recorded_most(mutator->space, array);
+  return large ? (record_counter){&page->recorded_at, &page->record_left}
+               : (record_counter){&shared->recorded_at, &shared->left};
+}
+static inline bool is_set(const crd_mutator *mutator, record_counter counter) {
+  return counter.at == NULL || *counter.at == (uint32_t)mutator->space->report->stats.minor_collections;
+}
+
+static inline uint32_t *may_record(const crd_mutator *mutator, const cradle_word *array) {
+  record_counter counter = counter_of(mutator, array);
+  if (CRADLE_UNLIKELY(!is_set(mutator, counter))) {
+    *counter.at = (uint32_t)mutator->space->report->stats.minor_collections;
+    *counter.left = recorded_most(mutator->space, array);
   }
-  return left;
+  return counter.left;
 }
 
 /* While marking, when count more slots of an array are to be recorded: whether these are too many for one pause, so
@@ -161,6 +172,68 @@ static CRADLE_NOINLINE void remember_beside_large(const crd_mutator *mutator, cr
   if (may_be_young_large || !needs_nothing(mutator, object, word)) remember(mutator, object);
 }
 
+static CRADLE_NOINLINE void record_slot_slow(const crd_mutator *mutator, cradle_word *array, cradle_word slot) {
+  uint32_t *most = may_record(mutator, array);
+  if (*most > 0 && word_stack_push(&mutator->local->recorded, slot))
+    --*most;
+  else
+    remember(mutator, array);
+}
+/* Records a slot of an array of slots of one kind, with SLOT_HOLDS_VALUE if they hold values. It calls nothing, so it
+ * saves no register. */
+static CRADLE_NOINLINE void record_slot(const crd_mutator *mutator, cradle_word *array, cradle_word slot) {
+  record_counter counter = counter_of(mutator, array);
+  crd_word_stack *recorded = &mutator->local->recorded;
+  if (CRADLE_LIKELY(is_set(mutator, counter) && *counter.left != 0 && recorded->top != recorded->limit)) {
+    *recorded->top++ = slot;
+    --*counter.left;
+    return;
+  }
+  record_slot_slow(mutator, array, slot);
+}
+
+/* The same while marking, where the word is an old reference. */
+static CRADLE_NOINLINE void record_for_marking(const crd_mutator *mutator, cradle_word *array, cradle_word slot) {
+  if (marking_sees(mutator, array) && !list_instead(mutator, array, 1)) record_slot(mutator, array, slot);
+}
+
+/* The word has been stored into a slot of an array. */
+CRD_ALWAYS_INLINE void record_store(const crd_mutator *mutator, cradle_word *array, const cradle_word *slot, bool value,
+                                    cradle_word word) {
+  uintptr_t address = space_address_in(mutator->space, value, word); /* 0: the word refers to nothing */
+  if (space_holds_young(mutator->space, address))
+    record_slot(mutator, array, slot_entry(slot, value));
+  else if (CRADLE_UNLIKELY(mutator->marking->major.phase == MAJOR_MARKING) && address != 0)
+    record_for_marking(mutator, array, slot_entry(slot, value));
+}
+
+/* Whether the word refers to something young, as a reference or as a value: which it is, takes long to find out. */
+static inline bool may_be_young(const crd_space *space, cradle_word word) {
+  return space_holds_young(space, word) ||
+         (!space->plain_encoding && space_holds_young(space, value_address(&space->encoding, word)));
+}
+
+static CRADLE_NOINLINE void record_in_item(const crd_mutator *mutator, cradle_word *array, const cradle_word *slot,
+                                           cradle_word word) {
+  cradle_items kind = crd_type_item_word(space_type(mutator->space, *array), array, slot);
+  if (kind != CRADLE_ITEMS_BYTES) record_store(mutator, array, slot, kind == CRADLE_ITEMS_VALUES, word);
+}
+static CRADLE_NOINLINE void store_into_structures(const crd_mutator *mutator, cradle_word *array,
+                                                  const cradle_word *slot, cradle_word word) {
+  if (CRADLE_UNLIKELY(mutator->marking->major.phase == MAJOR_MARKING) || may_be_young(mutator->space, word))
+    record_in_item(mutator, array, slot, word);
+}
+
+static CRADLE_NOINLINE void store_into_other(const crd_mutator *mutator, cradle_word *object, const cradle_word *slot,
+                                             cradle_word word) {
+  if (CRADLE_UNLIKELY(header_is_weak(*object)) && record_items(mutator, object, slot, 1)) return;
+  if (CRADLE_UNLIKELY(mutator->space->old.young_large != PAGE_NONE)) {
+    remember_beside_large(mutator, object, word); /* a tail call: a test here would cost each store two registers */
+    return;
+  }
+  if (!needs_nothing(mutator, object, word)) remember(mutator, object);
+}
+
 /* The object is old and not remembered. What is done depends on what it is:
  *
  *   array of slots of one kind   the slot is recorded, if the next minor collection must look at it
@@ -168,35 +241,23 @@ static CRADLE_NOINLINE void remember_beside_large(const crd_mutator *mutator, cr
  *   weak slots or ephemerons     likewise, of a large array
  *   any other object             remembered, or left alone (needs_nothing)
  *
- * An array whose slot cannot be recorded is remembered as a whole. */
+ * An array whose slot cannot be recorded is remembered as a whole. Most stores into an array end here: numbers, NULL
+ * and old references. So what takes more registers is in functions of its own, as tail calls. */
 void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
-  crd_mutator *m = mutator_of(mutator);
+  const crd_mutator *m = mutator_of(mutator);
   heap_check(mutator->heap, "cradle_store"); /* [heap.4] */
   cradle_word header = *words_of(object);
   PROBE2(barrier_slow, mutator->heap, object);
   ASSERT(header_has_barrier(header), "[remember.1] the barrier's slow path is for objects with the flag");
   *words_of(slot) = word;
-  bool value = header_holds_values(header);
-  if (CRADLE_LIKELY(header_records_one_kind(header))) {
-    if (!space_holds_young(m->space, space_address_in(m->space, value, word)) &&
-        (!marking_sees(m, object) || list_instead(m, object, 1)))
-      return;
-    uint32_t *most = may_record(m, object);
-    if (*most > 0 && word_stack_push(&m->local->recorded, slot_entry(slot, value))) {
-      --*most;
-      return;
-    }
-  } else if (header_records_structures(header) && record_in_structures(m, object, slot, 1)) {
+  if (CRADLE_UNLIKELY(!header_records_one_kind(header))) {
+    if (header_records_structures(header))
+      store_into_structures(m, object, slot, word);
+    else
+      store_into_other(m, object, slot, word);
     return;
-  } else if (!header_records_structures(header)) {
-    if (CRADLE_UNLIKELY(header_is_weak(header)) && record_items(m, object, slot, 1)) return;
-    if (CRADLE_UNLIKELY(m->space->old.young_large != PAGE_NONE)) {
-      remember_beside_large(m, object, word); /* a tail call: a test here would cost each store two registers */
-      return;
-    }
-    if (needs_nothing(m, object, word)) return;
   }
-  remember(m, object);
+  record_store(m, object, slot, header_holds_values(header), word);
 }
 
 void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *slots, size_t count) {

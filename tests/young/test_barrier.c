@@ -240,6 +240,37 @@ CRADLE_MAY_COLLECT static void values_are_stored_with_their_tag(void **state) {
   assert_int_equal(holder->value, list->items[499]);
 }
 
+/* While marking, an old reference in an array is recorded for marking; NULL and immediates refer to nothing. */
+CRADLE_MAY_COLLECT static void while_marking_words_that_refer_to_nothing_are_not_recorded(void **state) {
+  (void)state;
+  enum { LENGTH = 8000, STORES = 100 };
+  array *references = cradle_new_array(mutator, REFERENCES, LENGTH), *values = NULL;
+  node *old = NULL;
+  CRADLE_ROOT(mutator, references);
+  CRADLE_ROOT(mutator, values);
+  CRADLE_ROOT(mutator, old);
+  values = cradle_new_array(mutator, VALUES, LENGTH);
+  old = new_node(1);
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
+  assert_false(cradle_collect_step(mutator, 1));
+  uint64_t before = read_stats().recorded_slots;
+  for (uint64_t i = 0; i < STORES; i++) {
+    cradle_store(mutator, references, &references->items[i], NULL);
+    cradle_store_value(mutator, values, &values->items[i], i << 3);
+  }
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
+  assert_int_equal(inside_major(heap)->phase, MAJOR_MARKING);
+  assert_int_equal(read_stats().recorded_slots, before);
+  for (uint64_t i = 0; i < STORES; i++) {
+    cradle_store(mutator, references, &references->items[i], old);
+    cradle_store_value(mutator, values, &values->items[i], (uint64_t)(uintptr_t)old + TAG);
+  }
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
+  assert_int_equal(read_stats().recorded_slots, before + 2 * STORES);
+  while (!cradle_collect_step(mutator, 1)) assert_sound();
+  assert_ptr_equal(node_at(values->items[STORES - 1] - TAG), old);
+}
+
 CRADLE_MAY_COLLECT static void what_is_overwritten_dies(void **state) {
   (void)state;
   node *holder = new_node(1);
@@ -352,6 +383,7 @@ int main(void) {
       IN_HEAP(a_remembered_set_that_cannot_grow_loses_nothing),
       IN_HEAP(arrays_hold_what_is_stored),
       IN_HEAP(values_are_stored_with_their_tag),
+      IN_HEAP(while_marking_words_that_refer_to_nothing_are_not_recorded),
       IN_HEAP(what_is_overwritten_dies),
       IN_HEAP(two_old_objects_share_a_young_one),
       IN_HEAP(an_old_object_holds_a_young_large_one),

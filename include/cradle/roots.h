@@ -24,11 +24,13 @@ CRADLE_BEGIN_DECLS
 
 /* Push a word or a reference, or pop either as a pointer. Popping from an empty stack is misuse. */
 CRADLE_INLINE void cradle_push_word(cradle_mutator *mutator, cradle_word word) {
-  if (CRADLE_UNLIKELY(mutator->shadow_top == mutator->shadow_limit)) {
+  cradle_word *top = mutator->shadow_top;
+  if (CRADLE_UNLIKELY(top == mutator->shadow_limit)) {
     cradle_push_slow(mutator, word);
     return;
   }
-  *mutator->shadow_top++ = word;
+  *top = word;
+  mutator->shadow_top = top + 1; /* last, so that the next push need not read it again */
 }
 CRADLE_INLINE void cradle_push(cradle_mutator *mutator, const void *reference) {
   cradle_push_word(mutator, (cradle_word)(uintptr_t)reference);

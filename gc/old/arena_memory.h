@@ -9,9 +9,9 @@
  * as many arenas as it had in use at most in this epoch and the one before, and the promotion reserve besides. The
  * clock is read at collections only: a program that does not collect gives nothing back unless it asks for that.
  *
- * The first arena. A heap that keeps a few hundred KiB would pay 2 MiB for a huge page of objects, and as much for one of
- * metadata. So under the policy auto the first arena, and the metadata of the first 25, never get one: where a heap is
- * large, that is a page of many; where it is small, it takes what it touches.
+ * The first arena. A heap that keeps a few hundred KiB would pay 2 MiB for a huge page of objects, and as much for one
+ * of metadata. So under the policy auto the first arena, and the metadata of the first 25, never get one: where a heap
+ * is large, that is a page of many; where it is small, it takes what it touches.
  *
  *   [arena_memory.1] The metadata of a committed arena is committed.
  *   [arena_memory.2] A RESERVED arena has no origin; pool_count counts the arenas whose origin is the pool.

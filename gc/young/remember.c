@@ -68,8 +68,8 @@ static inline bool marking_sees(const crd_mutator *mutator, const cradle_word *a
 }
 
 /* The counter of slots that may still be recorded before the next minor collection, and the collection after which it
- * was set. A large array has its own, in its page entry, and a young one its own that is always valid (at: NULL); if two
- * others meet in one, they are only remembered as wholes earlier. */
+ * was set. A large array has its own, in its page entry; that of a young one is always valid (at: NULL). If two others
+ * meet in one, they are only remembered as wholes earlier. */
 typedef struct record_counter {
   uint32_t *at, *left;
 } record_counter;

@@ -46,14 +46,16 @@ uint64_t crd_major_threshold_max(const crd_marking *marking) {
   return (max < COUNTED_MAX_BYTES ? max : COUNTED_MAX_BYTES) + marking->external_bytes;
 }
 
-/* born: what was promoted and allocated old while marking went on. */
+/* born: what was promoted and allocated old while marking went on. The dead may have had external memory, too. */
 static void end_cycle(crd_marking *marking) {
   crd_major *major = &marking->major;
   cradle_statistics *stats = &marking->space->report->stats;
   ASSERT(major->swept.freed_bytes <= major->used_before_sweep, "more was freed than was in use");
   uint64_t born = major->used_before_sweep > major->used_at_start ? major->used_before_sweep - major->used_at_start : 0;
-  crd_pacing_update(&marking->pacing, crd_major_counted_bytes(marking), major->swept.freed_bytes, born,
-                    crd_major_threshold_max(marking));
+  uint64_t survived = crd_major_counted_bytes(marking), freed = major->swept.freed_bytes;
+  if (major->collected_at_start + born > survived + freed) freed = major->collected_at_start + born - survived;
+  bool was_due = major->cause == CRADLE_CAUSE_THRESHOLD || major->cause == CRADLE_CAUSE_LARGE;
+  crd_pacing_update(&marking->pacing, survived, freed, born, was_due, crd_major_threshold_max(marking));
   enter_phase(marking, FROM(SWEEPING), MAJOR_IDLE);
   stats->major_collections++;
   stats->major_causes[major->cause]++;

@@ -8,7 +8,7 @@
 #define ROOM_SHARE 4
 /* Where more survives than the soft maximum, the heap may still grow by this share of it. */
 #define SOFT_SHARE 4
-/* A collection that frees less than this share of what was in use came too early to be worth its marking. */
+/* A collection that frees less than this share of what was there when it began was not worth its marking. */
 #define YIELD_SHARE 8
 #define UNKNOWN_MEMORY_DELTA ((uint64_t)1 << 30)
 /* Averages move by this share of the distance to a new value. */
@@ -68,11 +68,15 @@ static uint64_t floating(const crd_pacing *pacing, uint64_t survived, uint64_t b
 }
 
 void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t freed_bytes, uint64_t born_marked_bytes,
-                       uint64_t heap_max_bytes) {
+                       bool was_due, uint64_t heap_max_bytes) {
   ASSERT(survived_bytes < 4 * (COUNTED_MAX_BYTES - 1), "[pacing.3] more bytes are counted than any machine has");
-  uint64_t threshold = scaled(survived_bytes - floating(pacing, survived_bytes, born_marked_bytes), pacing->factor);
+  uint64_t settled = survived_bytes - smaller(born_marked_bytes, survived_bytes);
+  bool in_vain = freed_bytes < settled / (YIELD_SHARE - 1);
+  uint64_t threshold = in_vain && was_due
+                           ? scaled(survived_bytes, pacing->factor * pacing->growth)
+                           : scaled(survived_bytes - floating(pacing, survived_bytes, born_marked_bytes), pacing->factor);
   threshold = smaller(threshold, survived_bytes + pacing->max_delta);
-  if (freed_bytes >= survived_bytes / (YIELD_SHARE - 1)) {
+  if (!in_vain) {
     uint64_t grown = larger(scaled(pacing->threshold, pacing->growth), survived_bytes + pacing->min / ROOM_SHARE);
     threshold = smaller(threshold, grown);
   }
@@ -85,7 +89,6 @@ void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t fre
   pacing->threshold = threshold;
   pacing->survived = survived_bytes;
   /* What was born marked may float, and must not make the next collection longer, in which more would. */
-  uint64_t settled = survived_bytes - smaller(born_marked_bytes, survived_bytes);
   pacing->beside_room = larger(scaled(settled, pacing->factor), pacing->min) / BESIDE_ROOM_SHARE;
 }
 

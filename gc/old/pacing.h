@@ -23,8 +23,9 @@
  *   - Of what survived, bytes that only seem to live are estimated and left out: see floating in the source.
  *   - The bound by growth is never less than a quarter of the minimum above what survived, or a large array that comes
  *     at once could make the next collection due immediately.
- *   - The bound by growth does not hold after a collection that freed less than an eighth of what was in use: the
- *     program is building what it keeps.
+ *   - After a collection in vain, which freed less than an eighth of what there was when it began, the bound by growth
+ *     does not hold: the program is building what it keeps. If the heap's growth brought that collection on, the factor
+ *     counts growth times as much, and nothing floats, because nothing dies. So the next one comes later.
  *
  * A collection in increments ought to be over when the threshold is reached. So it begins earlier, by what will
  * probably be promoted and allocated large in the increments that it takes to mark what is used. If the promotions
@@ -66,9 +67,10 @@ void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cr
                      size_t nursery_bytes);
 /* Bounds the threshold anew, when the maximum heap changes or the machine's memory becomes known. */
 void crd_pacing_bound(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware);
-/* Sets the threshold after a major collection. born_marked_bytes: what was promoted while it marked. */
+/* Sets the threshold after a major collection. born_marked_bytes: what was promoted while it marked. was_due: the heap's
+ * growth brought it on, nobody asked for it. */
 void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t freed_bytes, uint64_t born_marked_bytes,
-                       uint64_t heap_max_bytes);
+                       bool was_due, uint64_t heap_max_bytes);
 /* The used bytes at which the next major collection must begin, to be over at the threshold. */
 uint64_t crd_pacing_trigger(const crd_pacing *pacing, uint64_t used_bytes);
 /* How many bytes the increment after a minor collection marks that promoted so many. At least twice what was promoted,

@@ -396,12 +396,51 @@ static void pacing_hears_of_what_survived(void **state) {
     uint64_t freed = DEAD * sizeof(cell), survived = LIVE * sizeof(cell) + 3000000 + (born ? freed : 0);
     uint64_t grown = born ? inside_major(heap)->used_before_sweep - inside_major(heap)->used_at_start : 0;
     assert_true(grown >= (born ? freed : 0)); /* with the places that are not filled */
-    crd_pacing_update(&expected, survived, freed, grown, crd_major_threshold_max(&heap->marking));
+    crd_pacing_update(&expected, survived, freed, grown, false, crd_major_threshold_max(&heap->marking));
     step(everything);
     assert_int_equal(inside_major(heap)->swept.freed_bytes, freed);
     assert_int_equal(inside_pacing(heap)->threshold, expected.threshold);
     assert_int_equal(inside_pacing(heap)->survived, survived);
     cradle_external_memory(m, -3000000);
+    close_heap();
+  }
+}
+
+/* What dies may own more outside of the heap than in it: here 3 MB, which are given back while marking goes on. */
+static void external_memory_that_goes_counts_as_freed(void **state) {
+  (void)state;
+  for (int freed = 0; freed < 2; freed++) {
+    open_with(false, false);
+    cradle_external_memory(m, 8000000);
+    crd_major_start(&heap->marking, CRADLE_CAUSE_THRESHOLD);
+    inside_pacing(heap)->min = 1000;
+    inside_pacing(heap)->threshold = (uint64_t)1 << 30;
+    if (freed) cradle_external_memory(m, -3000000);
+    step(everything);
+    step(everything);
+    double survived = (double)inside_pacing(heap)->survived, factor = (double)inside_pacing(heap)->threshold / survived;
+    assert_true(freed ? factor < 1.83 : factor > 2.5);
+    cradle_external_memory(m, freed ? -5000000 : -8000000);
+    close_heap();
+  }
+}
+
+/* Each collection finds that everything lives, so the next comes when there is 2.5 times as much (1.82 times, it would
+ * be five collections). In increments a collection begins before the threshold, and another follows. No clock decides:
+ * the target is longer than the test. */
+static void a_program_that_only_builds_is_seldom_collected(void **state) {
+  (void)state;
+  for (int increments = 0; increments < 2; increments++) {
+    open_with(false, false);
+    heap->options.pause_ns = increments ? UINT64_C(1000000000000) : 0;
+    inside_pacing(heap)->min = inside_pacing(heap)->threshold = 4 * MIB;
+    uint64_t before = heap->report.stats.major_collections;
+    for (int i = 0; i < 64 * MIB / (int)sizeof(cell); i++) {
+      cell *next = cradle_new(m, T_CELL, sizeof(cell));
+      next->next = live;
+      live = next;
+    }
+    assert_in_range(heap->report.stats.major_collections - before, 2, 3 + increments);
     close_heap();
   }
 }
@@ -551,6 +590,8 @@ int main(void) {
       cmocka_unit_test(a_sweep_with_time_enough_is_one_increment),
       cmocka_unit_test(the_peak_is_taken_before_a_sweep),
       cmocka_unit_test(pacing_hears_of_what_survived),
+      cmocka_unit_test(external_memory_that_goes_counts_as_freed),
+      cmocka_unit_test(a_program_that_only_builds_is_seldom_collected),
       cmocka_unit_test(increments_that_fall_behind_are_counted),
       cmocka_unit_test(pacing_learns_what_increments_mark),
       cmocka_unit_test(an_increment_counts_large_objects_anew),

@@ -25,41 +25,59 @@ static void pacing_follows_factor_growth_delta_minimum_and_maximum(void **state)
   (void)state;
   crd_pacing pacing = pacing_of_defaults((size_t)8 << 30, 1 << 20);
   assert_int_equal(pacing.threshold, 8 << 20); /* 8 base nurseries */
-  crd_pacing_update(&pacing, 1 << 20, 1 << 20, 0, 0);
+  crd_pacing_update(&pacing, 1 << 20, 1 << 20, 0, false, 0);
   assert_int_equal(pacing.threshold, 8 << 20); /* never below it */
-  crd_pacing_update(&pacing, 6000000, 6000000, 0, 0);
+  crd_pacing_update(&pacing, 6000000, 6000000, 0, false, 0);
   assert_int_equal(pacing.threshold, 10920000); /* 1.82 x */
   assert_int_equal(pacing.survived, 6000000);
-  crd_pacing_update(&pacing, 12000000, 12000000, 0, 0);
+  crd_pacing_update(&pacing, 12000000, 12000000, 0, false, 0);
   assert_in_range(pacing.threshold, 15287999, 15288000); /* at most 1.4 x the last */
-  crd_pacing_update(&pacing, 100000000, 100000000, 0, 0);
+  crd_pacing_update(&pacing, 100000000, 100000000, 0, false, 0);
   assert_int_equal(pacing.threshold, 100000000 + (2 << 20)); /* but above what survived */
   pacing.threshold = (uint64_t)100 << 30;
-  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, 0);
+  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, false, 0);
   assert_int_equal(pacing.threshold, (uint64_t)11 << 30); /* at most an eighth of the memory above */
-  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, (uint64_t)5 << 30);
+  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, false, (uint64_t)5 << 30);
   assert_int_equal(pacing.threshold, (uint64_t)5 << 30); /* the maximum holds over all */
 }
 
 static void growth_bounds_nothing_where_nothing_was_freed(void **state) {
   (void)state;
   crd_pacing pacing = pacing_of_defaults((size_t)8 << 30, 1 << 20);
-  crd_pacing_update(&pacing, 70000000, 10000000, 0, 0);
+  crd_pacing_update(&pacing, 70000000, 10000000, 0, false, 0);
   assert_int_equal(pacing.threshold, 70000000 + (2 << 20)); /* an eighth was freed: growth holds */
-  crd_pacing_update(&pacing, 70000000, 9999999, 0, 0);
+  crd_pacing_update(&pacing, 70000000, 9999999, 0, false, 0);
   assert_int_equal(pacing.threshold, 127400000); /* less than an eighth: the factor alone */
-  crd_pacing_update(&pacing, 700000000, 0, 0, 0);
+  crd_pacing_update(&pacing, 700000000, 0, 0, false, 0);
   assert_int_equal(pacing.threshold, 1274000000);
+}
+
+/* A collection that came due and freed less than an eighth of what there was when it began: of 80 MB, 70 of which were
+ * there, it freed less than 10. What was promoted meanwhile probably lives, too. */
+static void after_a_collection_in_vain_the_next_comes_later(void **state) {
+  (void)state;
+  crd_pacing pacing = pacing_of_defaults((size_t)8 << 30, 1 << 20);
+  crd_pacing_update(&pacing, 80000000, 9999999, 10000000, true, 0);
+  assert_in_range(pacing.threshold, 203839999, 203840000); /* 1.82 x 1.4 x */
+  pacing.threshold = (uint64_t)1 << 30;
+  crd_pacing_update(&pacing, 80000000, 10000000, 10000000, true, 0);
+  assert_int_equal(pacing.threshold, 136500000); /* 1.82 x 75 MB: it was worth while */
+  crd_pacing_update(&pacing, 80000000, 9999999, 10000000, false, 0);
+  assert_int_equal(pacing.threshold, 136500000); /* somebody asked for it */
+  crd_pacing_update(&pacing, 80000000, 0, 0, true, 100000000);
+  assert_int_equal(pacing.threshold, 100000000); /* the maximum holds over all */
+  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, true, 0);
+  assert_int_equal(pacing.threshold, (uint64_t)11 << 30); /* so does the maximum delta */
 }
 
 static void what_floats_lengthens_no_threshold(void **state) {
   (void)state;
   crd_pacing pacing = pacing_of_defaults((size_t)64 << 30, 1 << 20);
   pacing.threshold = (uint64_t)10 << 30;
-  crd_pacing_update(&pacing, 1200000000, 0, 400000000, 0);
+  crd_pacing_update(&pacing, 1200000000, 0, 400000000, false, 0);
   assert_int_equal(pacing.threshold, 1820000000); /* half of the objects born marked are assumed dead: 1 GB lives */
   pacing.threshold = (uint64_t)10 << 30;
-  crd_pacing_update(&pacing, 1000000000, 0, 3000000000, 0);
+  crd_pacing_update(&pacing, 1000000000, 0, 3000000000, false, 0);
   assert_in_range(pacing.threshold, 1409999990, 1410000000); /* half of the room above the live bytes */
 }
 
@@ -128,13 +146,13 @@ static void pacing_of_the_largest_numbers(void **state) {
     options.major_max_delta = deltas[i];
     crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
     pacing.threshold = (uint64_t)100 << 30;
-    crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, 0);
+    crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, false, 0);
     assert_in_range(pacing.threshold, (uint64_t)18 << 30, (uint64_t)19 << 30); /* 1.82 x */
   }
   /* Three counts of external memory at their maximum, and the bytes in the heap. */
   const uint64_t most = 3 * COUNTED_MAX_BYTES;
   for (uint64_t used = most, i = 0; i < 10; used += (uint64_t)1 << 40, i++) {
-    crd_pacing_update(&pacing, used, used, used, 0);
+    crd_pacing_update(&pacing, used, used, used, false, 0);
     assert_true(pacing.threshold >= pacing.min && pacing.threshold < UINT64_MAX / 2);
   }
   for (int i = 0; i < 1000; i++) crd_pacing_promoted(&pacing, (uint64_t)1 << 43, (uint64_t)1 << 43);
@@ -146,7 +164,7 @@ static void pacing_of_the_largest_numbers(void **state) {
   options.major_min_bytes = SIZE_MAX;
   crd_pacing_init(&pacing, &options, &hardware, 1 << 20);
   assert_int_equal(pacing.threshold, COUNTED_MAX_BYTES);
-  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, 0);
+  crd_pacing_update(&pacing, (uint64_t)10 << 30, 0, 0, false, 0);
   assert_int_equal(pacing.threshold, COUNTED_MAX_BYTES);
 }
 
@@ -193,7 +211,7 @@ static void a_second_core_without_time_lets_the_heap_grow_to_an_end(void **state
   uint64_t born = 0, limit = live;
   for (int cycles = 0; cycles < 100; cycles++) {
     uint64_t survived = live + born;
-    crd_pacing_update(&pacing, survived, limit > survived ? limit - survived : 0, born, 0);
+    crd_pacing_update(&pacing, survived, limit > survived ? limit - survived : 0, born, false, 0);
     limit = crd_pacing_limit_beside(&pacing, 0);
     born = limit - crd_pacing_trigger(&pacing, survived);
   }
@@ -280,12 +298,12 @@ static void a_soft_maximum_bounds_the_threshold(void **state) {
   crd_pacing pacing = pacing_of_defaults((size_t)8 << 30, 1 << 20), free_pacing = pacing;
   pacing.soft_max = (uint64_t)75 << 20;
   pacing.threshold = free_pacing.threshold = (uint64_t)90 << 20;
-  crd_pacing_update(&free_pacing, (uint64_t)50 << 20, (uint64_t)50 << 20, 0, 0);
-  crd_pacing_update(&pacing, (uint64_t)50 << 20, (uint64_t)50 << 20, 0, 0);
+  crd_pacing_update(&free_pacing, (uint64_t)50 << 20, (uint64_t)50 << 20, 0, false, 0);
+  crd_pacing_update(&pacing, (uint64_t)50 << 20, (uint64_t)50 << 20, 0, false, 0);
   assert_true(free_pacing.threshold > (uint64_t)75 << 20);
   assert_int_equal(pacing.threshold, (uint64_t)75 << 20);
   pacing.threshold = (uint64_t)400 << 20;
-  crd_pacing_update(&pacing, (uint64_t)200 << 20, (uint64_t)200 << 20, 0, 0);
+  crd_pacing_update(&pacing, (uint64_t)200 << 20, (uint64_t)200 << 20, 0, false, 0);
   assert_int_equal(pacing.threshold, (uint64_t)250 << 20);
   cradle_hardware hardware = {.memory_bytes = (size_t)8 << 30, .group_high_bytes = 100 << 20};
   cradle_options options;
@@ -298,6 +316,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pacing_follows_factor_growth_delta_minimum_and_maximum),
       cmocka_unit_test(growth_bounds_nothing_where_nothing_was_freed),
+      cmocka_unit_test(after_a_collection_in_vain_the_next_comes_later),
       cmocka_unit_test(what_floats_lengthens_no_threshold),
       cmocka_unit_test(increments_are_over_at_the_threshold),
       cmocka_unit_test(pacing_takes_what_the_options_say),

@@ -72,9 +72,9 @@ void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t fre
   ASSERT(survived_bytes < 4 * (COUNTED_MAX_BYTES - 1), "[pacing.3] more bytes are counted than any machine has");
   uint64_t settled = survived_bytes - smaller(born_marked_bytes, survived_bytes);
   bool in_vain = freed_bytes < settled / (YIELD_SHARE - 1);
-  uint64_t threshold = in_vain && was_due
-                           ? scaled(survived_bytes, pacing->factor * pacing->growth)
-                           : scaled(survived_bytes - floating(pacing, survived_bytes, born_marked_bytes), pacing->factor);
+  uint64_t threshold =
+      in_vain && was_due ? scaled(survived_bytes, pacing->factor * pacing->growth)
+                         : scaled(survived_bytes - floating(pacing, survived_bytes, born_marked_bytes), pacing->factor);
   threshold = smaller(threshold, survived_bytes + pacing->max_delta);
   if (!in_vain) {
     uint64_t grown = larger(scaled(pacing->threshold, pacing->growth), survived_bytes + pacing->min / ROOM_SHARE);

@@ -73,7 +73,7 @@ void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t fre
   uint64_t settled = survived_bytes - smaller(born_marked_bytes, survived_bytes);
   bool in_vain = freed_bytes < settled / (YIELD_SHARE - 1);
   uint64_t threshold =
-      in_vain && was_due ? scaled(survived_bytes, pacing->factor * pacing->growth)
+      in_vain && was_due ? scaled(survived_bytes, 1 + (pacing->factor - 1) * pacing->growth)
                          : scaled(survived_bytes - floating(pacing, survived_bytes, born_marked_bytes), pacing->factor);
   threshold = smaller(threshold, survived_bytes + pacing->max_delta);
   if (!in_vain) {

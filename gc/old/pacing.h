@@ -24,8 +24,8 @@
  *   - The bound by growth is never less than a quarter of the minimum above what survived, or a large array that comes
  *     at once could make the next collection due immediately.
  *   - After a collection in vain, which freed less than an eighth of what there was when it began, the bound by growth
- *     does not hold: the program is building what it keeps. If the heap's growth brought that collection on, the factor
- *     counts growth times as much, and nothing floats, because nothing dies. So the next one comes later.
+ *     does not hold: the program is building what it keeps. If the heap's growth brought that collection on, the room
+ *     that the factor gives above what survived is growth times as large, and nothing floats, because nothing dies.
  *
  * A collection in increments ought to be over when the threshold is reached. So it begins earlier, by what will
  * probably be promoted and allocated large in the increments that it takes to mark what is used. If the promotions

@@ -419,15 +419,14 @@ static void external_memory_that_goes_counts_as_freed(void **state) {
     step(everything);
     step(everything);
     double survived = (double)inside_pacing(heap)->survived, factor = (double)inside_pacing(heap)->threshold / survived;
-    assert_true(freed ? factor < 1.83 : factor > 2.5);
+    assert_true(freed ? factor < 1.83 : factor > 2.1);
     cradle_external_memory(m, freed ? -5000000 : -8000000);
     close_heap();
   }
 }
 
-/* Each collection finds that everything lives, so the next comes when there is 2.5 times as much (1.82 times, it would
- * be five collections). In increments a collection begins before the threshold, and another follows. No clock decides:
- * the target is longer than the test. */
+/* Each collection finds that everything lives, so the next comes when there is 2.15 times as much. At 1.82 times there
+ * would be five, in increments, too. No clock decides: the target is longer than the test. */
 static void a_program_that_only_builds_is_seldom_collected(void **state) {
   (void)state;
   for (int increments = 0; increments < 2; increments++) {
@@ -435,12 +434,12 @@ static void a_program_that_only_builds_is_seldom_collected(void **state) {
     heap->options.pause_ns = increments ? UINT64_C(1000000000000) : 0;
     inside_pacing(heap)->min = inside_pacing(heap)->threshold = 4 * MIB;
     uint64_t before = heap->report.stats.major_collections;
-    for (int i = 0; i < 64 * MIB / (int)sizeof(cell); i++) {
+    for (int i = 0; i < 82 * MIB / (int)sizeof(cell); i++) {
       cell *next = cradle_new(m, T_CELL, sizeof(cell));
       next->next = live;
       live = next;
     }
-    assert_in_range(heap->report.stats.major_collections - before, 2, 3 + increments);
+    assert_in_range(heap->report.stats.major_collections - before, 1, 4);
     close_heap();
   }
 }

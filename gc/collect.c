@@ -269,11 +269,10 @@ crd_budget crd_collect_budget(cradle_heap *heap, uint64_t begin, uint64_t promot
   if (heap->options.stress_period != 0) return outruns_sweeping(&heap->marking) ? WHOLE : (crd_budget){0, 0, false};
   if (target == 0 && !marks_beside(heap)) return WHOLE;
   bool rests = heap->marking.rest.active;
-  bool must_end = rests || (used > pacing->threshold && (major->phase != MAJOR_SWEEPING || !grows));
   /* What the roots took does not count: where they take longer than the target, increments would do nothing. */
   uint64_t now = crd_platform_now_ns(), roots_ns = (uint64_t)crd_adapt_roots_least_ns(&heap->young.adapt);
   if (!rests) begin += roots_ns < now - begin ? roots_ns : now - begin;
-  uint64_t deadline = target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, now, target, must_end);
+  uint64_t deadline = target == 0 ? NO_TARGET_DEADLINE : crd_pacing_deadline(begin, now, target);
   if (rests) return (crd_budget){UINT64_MAX, deadline, false};
   uint64_t unmarked = beyond(major->used_at_start + major->again_bytes, major->bytes);
   uint64_t done = heap->marking.marker.last.bytes, needed = crd_pacing_needed(limit, promoted, used, unmarked + done);

@@ -19,9 +19,9 @@
 #define MARK_PER_PROMOTED 2
 #define MARKED_AVERAGE_FIRST ((uint64_t)4 << 20)
 #define MARK_MIN_BYTES ((uint64_t)1 << 20)
-/* What follows the increment has an eighth of the pause target, and the increment at least a quarter. */
+/* What follows the increment has an eighth of the pause target, and the increment at least as much. */
 #define AFTERWARDS_SHARE 8
-#define INCREMENT_SHARE 4
+#define INCREMENT_SHARE 8
 
 static uint64_t smaller(uint64_t a, uint64_t b) {
   return a < b ? a : b;
@@ -122,9 +122,8 @@ uint64_t crd_pacing_increment(const crd_pacing *pacing, uint64_t promoted_bytes,
   return larger(least, crd_pacing_needed(pacing->threshold, promoted_bytes, used_bytes, unmarked_bytes));
 }
 
-uint64_t crd_pacing_deadline(uint64_t begin_ns, uint64_t now_ns, uint64_t target_ns, bool must_end) {
-  uint64_t least = must_end ? target_ns : target_ns / INCREMENT_SHARE;
-  return larger(begin_ns + target_ns - target_ns / AFTERWARDS_SHARE, now_ns + least);
+uint64_t crd_pacing_deadline(uint64_t begin_ns, uint64_t now_ns, uint64_t target_ns) {
+  return larger(begin_ns + target_ns - target_ns / AFTERWARDS_SHARE, now_ns + target_ns / INCREMENT_SHARE);
 }
 
 /* One value moves an average by a share of the distance, so an outlier does not change the pace. */

@@ -83,8 +83,11 @@ uint64_t crd_pacing_limit_beside(const crd_pacing *pacing, uint64_t heap_max_byt
 /* How many bytes must be marked between a minor collection that promoted so many and the next, so that marking is over
  * when `limit_bytes` are used. */
 uint64_t crd_pacing_needed(uint64_t limit_bytes, uint64_t promoted_bytes, uint64_t used_bytes, uint64_t unmarked_bytes);
-/* When that increment ends at the latest. must_end: it has the whole target, so that the collection ends. */
-uint64_t crd_pacing_deadline(uint64_t begin_ns, uint64_t now_ns, uint64_t target_ns, bool must_end);
+/* When that increment ends at the latest: in time for the target, or an eighth of the target from now if the pause has
+ * taken too long already. An increment that falls behind for that shortens the next minor collections
+ * (gc/young/adapt.h), and so has most of a pause; what takes longer than the target at once is done only where the heap
+ * is far above its limit. */
+uint64_t crd_pacing_deadline(uint64_t begin_ns, uint64_t now_ns, uint64_t target_ns);
 /* What a minor collection promoted, and what large objects live that were allocated since the last one; and how many
  * bytes an increment marked. */
 void crd_pacing_promoted(crd_pacing *pacing, uint64_t promoted_bytes, uint64_t large_bytes);

@@ -12,7 +12,9 @@
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
 #include "gc/mutator.h"
+#include "gc/old/arena_memory.h"
 #include "gc/outgrow.h"
+#include "gc/platform/pages.h"
 #include "gc/report/misuse.h"
 #include "gc/tables/pin.h"
 #include "gc/young/nursery.h"
@@ -201,11 +203,29 @@ static bool limit_scan(cradle_heap *heap, const crd_type *type, size_t bytes) CR
   return bytes > SCANNED_MAX_BYTES && (weakly || type->recording != RECORDING_OBJECT);
 }
 
+/* An arena was opened for a large object, whose last page is the given one. Promotion will fill the rest of it: that it
+ * need not touch it first, in a pause, the arena is populated now. What the object fills is left to the program. */
+static void prepare_rest(cradle_heap *heap, uint32_t last_page) {
+  if (last_page % ARENA_PAGES == ARENA_PAGES - 1 || heap->small || heap->options.stress_period != 0) return;
+  uint64_t begin = crd_platform_now_ns();
+  (void)crd_arenas_populate(&heap->space.old.arenas, last_page / ARENA_PAGES);
+  heap->report.stats.prepare_ns += crd_platform_now_ns() - begin;
+}
+
+static void *take_large(cradle_heap *heap, size_t bytes, bool young) {
+  crd_old *old = &heap->space.old;
+  uint32_t in_use = arenas_in_use(&old->arenas);
+  void *place = crd_old_take_large(old, bytes, young, true, old->reserve);
+  if (place != NULL && arenas_in_use(&old->arenas) > in_use)
+    prepare_rest(heap, arenas_page_number(&old->arenas, address_of(place) + bytes - 1));
+  return place;
+}
+
 /* Allocations must not touch the promotion reserve (old->reserve). Small objects come here only if they are pinned. */
 static void *take_outside(cradle_heap *heap, size_t bytes, bool young) {
   ASSERT(young || bytes >= CRADLE_OBJECT_MIN_BYTES, "an object's size was not rounded");
   crd_old *old = &heap->space.old;
-  if (young || bytes > SMALL_MAX_BYTES) return crd_old_take_large(old, bytes, young, true, old->reserve);
+  if (young || bytes > SMALL_MAX_BYTES) return take_large(heap, bytes, young);
   const crd_allocator *allocator = &old->leader.allocators[old_class_of(old, bytes)];
   if (allocator->free == allocator->end)
     (void)crd_marker_stop(&heap->marking); /* the next run's marks share words with others */

@@ -28,6 +28,7 @@ void crd_mark_again(crd_marking *marking, const cradle_word *object) {
   ASSERT(old_is_marked(marking->old, address_of(object)), "[mark.1] an object is traced again that is not marked");
   ASSERT(!marking->marker.going, "[marker.1] the mutator pushes on the mark stack in a round");
   if (!word_stack_push(&marking->mark_stack, address_of(object))) marking->major.overflowed = true;
+  marking->major.again_bytes += (uint64_t)old_span_of(marking->old, address_of(object))->pages << PAGE_SHIFT;
 }
 
 #define AGAIN_END UINT32_MAX
@@ -50,7 +51,6 @@ void crd_mark_listed(crd_marking *marking) {
     /* Marking has not come to an unmarked array yet. */
     if (marking->major.phase != MAJOR_MARKING || !old_is_marked(marking->old, address)) continue;
     crd_mark_again(marking, object_at(address));
-    marking->major.again_bytes += (uint64_t)entry->pages << PAGE_SHIFT;
   }
 }
 

@@ -33,6 +33,9 @@
  *            that was looked at. If an object overflows meanwhile, the rescan begins again.
  *   [mark.5] The list `again` has large arrays into which the program has stored so much since the last pause that old
  *            references are not recorded any more. The next minor collection empties it: marked arrays turn grey again.
+ *   [mark.6] A large object without a trace callback that is allocated while marking goes on is born marked, and turns
+ *            grey when it becomes old. The minor collection in which it does looks for young objects only: to mark the
+ *            old ones that a long array refers to would take too long.
  */
 #ifndef CRADLE_GC_OLD_MARK_H
 #define CRADLE_GC_OLD_MARK_H
@@ -45,7 +48,7 @@ void crd_mark_start(crd_marking *marking);
 bool crd_mark_some(crd_marking *marking, crd_budget budget);
 /* Marks the object at an address that may lie anywhere. */
 void crd_mark_address(crd_marking *marking, uintptr_t address);
-/* A marked object turns grey again, because something was stored into it unseen. */
+/* A marked large object turns grey again, because something was stored into it unseen. */
 void crd_mark_again(crd_marking *marking, const cradle_word *object);
 /* Puts a large array that is not in the list into the list of [mark.5]. Between pauses, also beside a round. */
 void crd_mark_later(crd_marking *marking, uint32_t page);

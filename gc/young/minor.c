@@ -16,12 +16,21 @@
 /* More pieces than these are shared with a worker that has nothing to do. */
 #define WORTH_PIECES 4
 
+/* Whether marking, if it goes on, traces a young large object of the type once it is old [mark.6]. */
+static inline bool is_left_to_marking(const crd_young *young, const crd_type *type) {
+  return young->marking->major.phase == MAJOR_MARKING && type->has_slots && type->trace == NULL;
+}
+
 static void trace_large(crd_minor *context) {
   uint32_t page = context->pending_large;
   const crd_page *entry = arenas_page(&context->old->arenas, page);
+  cradle_word *object = old_page_start(context->old, page);
   ASSERT(entry->state == PAGE_LARGE_REACHED, "[minor.1] a large object waits that was not reached");
   context->pending_large = entry->pending;
-  crd_promote_from(context, old_page_start(context->old, page));
+  if (is_left_to_marking(context->young, space_type(context->young->space, *object)))
+    crd_promote_from_grey(context, object);
+  else
+    crd_promote_from(context, object);
 }
 
 static inline void trace_pending(crd_minor *context) {
@@ -183,9 +192,7 @@ static uint64_t settle_large(crd_young *young) {
     ASSERT(!old->born_marked || old_is_marked(old, address_of(object)),
            "[marker.5] a large object was not born marked");
     const crd_type *type = space_type(young->space, *object);
-    /* Born marked and not scanned here: marking does not know yet what it refers to [large.3]. */
-    if (young->marking->major.phase == MAJOR_MARKING && header_records_slots(*object))
-      crd_mark_again(young->marking, object);
+    if (is_left_to_marking(young, type)) crd_mark_again(young->marking, object);
     object_set_flags(object, type_old_flags(type, type_object_bytes(type, object)));
   }
   old_end_young_large(old);

@@ -637,6 +637,21 @@ void crd_promote_from(crd_minor *context, cradle_word *object) {
     visit_items_near(context, type, object, promote_slot, context);
 }
 
+/* As promote_slot, but what is old and unmarked is left to marking. */
+static void promote_slot_young(void *data, bool value, cradle_word *slot) {
+  crd_minor *context = data;
+  uintptr_t address = address_in(context, value, slot_load(slot));
+  if (is_young(context, address))
+    crd_promote_all(context, slot, address, value);
+  else if (CRADLE_UNLIKELY(old_may_be_young_large(context->old, address)))
+    crd_promote_old(context, address, false);
+}
+
+void crd_promote_from_grey(crd_minor *context, cradle_word *object) {
+  ASSERT(context->types[header_type(object[0])].trace == NULL, "[promote.3] a callback is called within promotion");
+  visit_object(&context->young->space->types, object, promote_slot_young, context);
+}
+
 /* References outside the nursery go to crd_promote_old, because their object may be a young large one. */
 static void promote_slot_unmarked(void *data, bool value, cradle_word *slot) {
   crd_minor *context = data;

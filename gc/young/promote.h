@@ -89,6 +89,8 @@ void crd_promote_old(crd_minor *context, uintptr_t address, bool live);
 void crd_promote_from(crd_minor *context, cradle_word *object);
 /* The same for an old object that may be dead: what it refers to is promoted, but not marked if it is old. */
 void crd_promote_from_unmarked(crd_minor *context, cradle_word *object);
+/* The same for one without a trace callback that marking will trace [mark.6]. */
+void crd_promote_from_grey(crd_minor *context, cradle_word *object);
 /* Traces the copies on the list. */
 void crd_promote_list(crd_minor *context);
 

@@ -169,6 +169,34 @@ static void no_arena_is_populated_while_the_heap_is_small(void **state) {
   close_heap(&f);
 }
 
+/* The rest of the last arena of a large object, for the sake of minor collections; not the arenas that the object fills,
+ * and not if it only takes a part of an arena in use. */
+CRADLE_UNCHECKED_COLLECTION static void what_a_large_object_leaves_of_its_arena_is_populated(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  plain_options(&options);
+  options.hugepages_arenas = CRADLE_HUGEPAGES_OFF;
+  options.major_min_bytes = 512 * MIB; /* after a collection other arenas would be populated */
+  open_heap(&f, &options);
+  keep(&f, 12 * MIB);
+  assert_false(f.heap->small);
+  collect(&f, CRADLE_COLLECT_FULL);
+  const size_t sizes[] = {20 * MIB + 64 * KIB, 20 * MIB - sizeof(string), 64 * KIB};
+  for (int i = 0; i < 3; i++) {
+    cradle_memory before = report_of(&f);
+    uint64_t prepare_ns = fixture_stats(&f).prepare_ns;
+    cradle_push(f.m, cradle_new_array(f.m, T_STRING, sizes[i]));
+    cradle_memory after = report_of(&f);
+    assert_int_equal(fixture_stats(&f).prepare_ns != prepare_ns, i == 0);
+    if (before.arenas.obtained != CRADLE_BACKING_UNKNOWN)
+      assert_in_range(after.arenas.resident_bytes - before.arenas.resident_bytes, i == 0 ? 2 * MIB : 0,
+                      i == 0 ? 5 * MIB / 2 : MIB);
+  }
+  cradle_pop_many(f.m, 3);
+  close_heap(&f);
+}
+
 /* Most programs do this: they have allocated more than the bound when the first collection comes. */
 static void a_full_nursery_finds_huge_pages_at_once(void **state) {
   (void)state;
@@ -513,6 +541,7 @@ int main(void) {
       cmocka_unit_test(a_small_nursery_has_no_huge_page),
       cmocka_unit_test(arenas_get_huge_pages_when_the_heap_outgrows),
       cmocka_unit_test(no_arena_is_populated_while_the_heap_is_small),
+      cmocka_unit_test(what_a_large_object_leaves_of_its_arena_is_populated),
       cmocka_unit_test(a_full_nursery_finds_huge_pages_at_once),
       cmocka_unit_test(what_lives_on_is_little_and_so_are_its_pages),
       cmocka_unit_test(large_objects_outgrow_it_too),

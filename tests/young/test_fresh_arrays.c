@@ -367,6 +367,50 @@ CRADLE_MAY_COLLECT static void marking_traces_it_later(void **state) {
   assert_int_equal(node_at(large->items[MANY / 2])->number, 0);
 }
 
+/* A minor collection scans a smaller array for what is young, and marks nothing for it but what promoted objects refer
+ * to [mark.6]. */
+CRADLE_MAY_COLLECT static void marking_traces_what_a_scanned_array_leaves(void **state) {
+  (void)state;
+  node *head = NULL;
+  CRADLE_ROOT(mutator, head);
+  node *tail = begin_marking(&head), *before_tail = head;
+  while (before_tail->next != tail) before_tail = before_tail->next;
+  cradle_major_hold(mutator, true); /* no increment before the array is allocated */
+  array *large = cradle_new_array(mutator, REFERENCES, HALF);
+  CRADLE_ROOT(mutator, large);
+  size_t nursery_bytes = inside_nursery(heap)->bytes;
+  inside_nursery(heap)->bytes = 4 * SCANNED_MAX_BYTES; /* what is compared with large allocations: no pause now */
+  array *other = cradle_new_array(mutator, REFERENCES, HALF / 4);
+  inside_nursery(heap)->bytes = nursery_bytes;
+  large->items[1] = (uint64_t)(uintptr_t)other; /* only so is it reached */
+  cradle_major_hold(mutator, false);
+  (void)crd_marker_stop(&heap->marking);
+  assert_int_equal(inside_major(heap)->phase, MAJOR_MARKING);
+  bool alone = inside_marker(heap)->thread == NULL;
+  node *last = tail->next, *made = new_node(77);
+  assert_false(is_recorded(large));
+  made->next = tail;
+  large->items[HALF / 2] = (uint64_t)(uintptr_t)last;
+  large->items[HALF - 1] = (uint64_t)(uintptr_t)made;
+  cradle_store(mutator, tail, &tail->next, NULL);
+  cradle_store(mutator, before_tail, &before_tail->next, NULL);
+  uint64_t again = inside_major(heap)->again_bytes;
+  cradle_collect(mutator, CRADLE_COLLECT_MINOR);
+  (void)crd_marker_stop(&heap->marking);
+  assert_int_equal(inside_major(heap)->again_bytes - again,
+                   (HALF * 8 + sizeof(array) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES +
+                       (HALF * 2 + sizeof(array) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
+  assert_true(old_is_marked(inside_old(heap), (uintptr_t)tail)); /* a promoted object is not traced again */
+  if (alone) assert_false(old_is_marked(inside_old(heap), (uintptr_t)last));
+  assert_sound();
+  while (!cradle_collect_step(mutator, 1000000)) assert_sound();
+  assert_sound();
+  assert_int_equal(node_at(large->items[HALF / 2])->number, 0);
+  assert_int_equal(node_at(large->items[HALF - 1])->number, 77);
+  assert_int_equal(node_at(large->items[HALF - 1])->next->number, 1);
+  assert_int_equal(((array *)(uintptr_t)large->items[1])->length, HALF / 4);
+}
+
 /* Copied slots are not recorded one by one while the heap marks, because marking traces the array anyway. */
 CRADLE_MAY_COLLECT static void copies_while_marking_record_young_ones_only(void **state) {
   (void)state;
@@ -446,6 +490,7 @@ int main(void) {
       IN_HEAP(objects_without_slots_are_not_counted),
       IN_HEAP(a_fixed_slot_of_the_same_kind_is_recorded),
       IN_HEAP(marking_traces_it_later),
+      IN_HEAP(marking_traces_what_a_scanned_array_leaves),
       IN_HEAP(copies_while_marking_record_young_ones_only),
       IN_HEAP(it_dies_young_while_marking),
       IN_HEAP(clearing_has_nothing_to_trace),

@@ -126,6 +126,13 @@ static bool runs_beside(const crd_young *young) {
   return young->marking->major.phase != MAJOR_IDLE && young->marking->marker.thread != NULL;
 }
 
+/* The rates of collections as the next one will be. */
+static crd_rates *rates_of(crd_young *young) {
+  crd_adapt *adapt = &young->adapt;
+  if (!runs_beside(young)) return &adapt->alone;
+  return young->marking->major.phase == MAJOR_MARKING ? &adapt->marking : &adapt->sweeping;
+}
+
 double crd_adapt_roots_least_ns(const crd_adapt *adapt) {
   return (double)adapt->root_words * ROOT_NS;
 }
@@ -140,11 +147,9 @@ static void note_rate(crd_young *young, const cradle_event *minor) {
   double sample = (duration > roots_ns ? duration - roots_ns : 0) / (double)promoted;
   /* The quickest collection is what a trial compares: other programs can only have made collections slower. */
   if (!(marks && beside) && sample < adapt->least_rate) adapt->least_rate = sample;
-  if (beside) {
-    crd_rates *rates = marks ? &adapt->marking : &adapt->sweeping;
-    rates->last[rates->next] = sample;
-    rates->next = (rates->next + 1) % RATE_SAMPLES;
-  }
+  crd_rates *rates = rates_of(young);
+  rates->last[rates->next] = sample;
+  rates->next = (rates->next + 1) % RATE_SAMPLES;
   double *rate = &adapt->ns_per_promoted_byte;
   if (is_new_rate(adapt, sample)) *rate = adapt->slow_least;
   if (sample > RATE_CLIP * *rate) sample = RATE_CLIP * *rate;
@@ -175,40 +180,38 @@ static double with_roots(const crd_adapt *adapt, double most_ns) {
   return roots_ns > most_ns ? roots_ns : most_ns;
 }
 
-/* What a minor collection may take of the pause target if there are increments beside it, else 0. */
-static double share_beside_increments(const crd_young *young) {
+/* What a minor collection may take of the pause target, in the phase that the heap is in. */
+static double pause_share(const crd_young *young) {
   bool marks = young->marking->major.phase == MAJOR_MARKING, beside = runs_beside(young);
   if (marks && (!beside || young->marking->major.behind > 0)) return PAUSE_SHARE_INCREMENT;
-  if (!beside) return 0;
   if (young->adapt.old_die) return PAUSE_SHARE_OLD_DIE;
+  if (!beside) return PAUSE_SHARE_MOST;
   bool late = crd_major_counted_bytes(young->marking) > young->marking->pacing.threshold;
   return !marks && late ? PAUSE_SHARE_INCREMENT : PAUSE_SHARE_BESIDE;
 }
 
-/* ns for each promoted byte in the phase that the heap is in. */
-static double rate_now(const crd_young *young) {
-  const crd_adapt *adapt = &young->adapt;
-  double average = adapt->ns_per_promoted_byte;
-  if (!runs_beside(young)) return average;
-  double recent = second_least(young->marking->major.phase == MAJOR_MARKING ? &adapt->marking : &adapt->sweeping);
+/* ns for each promoted byte in the phase that the heap is in. Without the second core, the last collections do not count
+ * where the oldest die: a part of the nursery would promote much more (docs/design/nursery.md has what that costs). */
+static double rate_now(crd_young *young) {
+  double average = young->adapt.ns_per_promoted_byte, recent = second_least(rates_of(young));
+  if (young->adapt.old_die && !runs_beside(young)) return average;
   return recent > average ? recent : average;
 }
 
-size_t crd_adapt_hand_out(const crd_young *young) {
+size_t crd_adapt_hand_out(crd_young *young) {
   const crd_adapt *adapt = &young->adapt;
   size_t bytes = young->space->nursery.bytes;
   if (CRADLE_UNLIKELY(young->marking->rest.active) && young->marking->rest.piece_bytes < bytes)
     bytes = young->marking->rest.piece_bytes;
-  double target = (double)young->space->options->pause_ns, most = target * share_beside_increments(young),
-         rate = rate_now(young);
+  double target = (double)young->space->options->pause_ns, most = target * pause_share(young), rate = rate_now(young);
   bool counts = young->marking->major.phase == MAJOR_MARKING || young->marking->major.phase == MAJOR_CLEARING;
-  uint32_t cuts = counts && target != 0 ? young->marking->major.behind : 0;
-  if (most == 0 && cuts == 0) return bytes;
-  if (crd_adapt_roots_least_ns(adapt) > (most != 0 ? most : target)) cuts = 0;
-  if (most != 0) most = with_roots(adapt, most);
+  uint32_t cuts = counts ? young->marking->major.behind : 0;
+  if (target == 0) return bytes;
+  if (crd_adapt_roots_least_ns(adapt) > most) cuts = 0;
+  most = with_roots(adapt, most);
   /* While shrinking.wait runs, a smaller nursery has just failed to make collections shorter. */
   bool shortens = !adapt->fixed && adapt->shrinking.wait == 0;
-  while (most != 0 && shortens && bytes / 2 >= adapt->min && rate * adapt->survival * (double)bytes > most) bytes /= 2;
+  while (shortens && bytes / 2 >= adapt->min && rate * adapt->survival * (double)bytes > most) bytes /= 2;
   /* Each increment of marking or clearing that fell behind halves it once: pauses then come sooner. */
   for (; cuts > 0 && bytes / 2 >= adapt->min; cuts--) bytes /= 2;
   return bytes & ~(size_t)7;

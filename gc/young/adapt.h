@@ -14,9 +14,9 @@
  *            collection takes nearly the whole pause target, or twice the target where the oldest die. The time that
  *            roots take counts for neither.
  *
- * To hand out less of the nursery costs little and takes three collections to change: while a major collection runs
- * beside the second core, as much is handed out as can be promoted in time at the rate of the last collections in that
- * phase, beside an increment that marks or sweeps.
+ * To hand out less of the nursery costs little and takes three collections to change: as much is handed out as can be
+ * promoted in time at the rate of the last collections in the same phase, beside an increment that marks or sweeps if a
+ * major collection runs. Without the second core, where the oldest die, the rate is that of the average.
  *
  * Without a pause target the clock is not used: counts alone decide, so every run takes the same decisions.
  *
@@ -59,6 +59,7 @@ typedef struct crd_adapt {
   uint32_t slow;                /* how many collections in a row were far above ns_per_promoted_byte */
   double slow_least;            /* ns for each promoted byte in the quickest of these */
   crd_rates marking, sweeping;  /* of collections beside which the second core could mark, and of those that follow */
+  crd_rates alone;              /* of all others */
   double survival;              /* share of the allocated bytes that recent minor collections promoted */
   uint64_t promoted, allocated; /* bytes, in the running trial or since the last decision */
   uint32_t collections;         /* since the last decision */
@@ -79,8 +80,8 @@ void crd_adapt_cut(crd_young *young);
 void crd_adapt_after_minor(crd_young *young, const cradle_event *minor);
 /* What the roots of the last minor collection took at least, by their number. */
 double crd_adapt_roots_least_ns(const crd_adapt *adapt);
-/* How much of the nursery to hand out. While a major collection runs it may be a part, so that a minor collection and
- * an increment fit the pause target together, and increments that fell behind come more often. */
-size_t crd_adapt_hand_out(const crd_young *young);
+/* How much of the nursery to hand out. It may be a part, so that the minor collection fits the pause target, together
+ * with an increment while a major collection runs; then increments that fell behind also come more often. */
+size_t crd_adapt_hand_out(crd_young *young);
 
 #endif

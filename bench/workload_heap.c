@@ -11,12 +11,14 @@
 #include "bench/timing.h"
 
 #define VALUES_OF_TUPLE (UINT64_C(7) << (offsetof(tuple, items) / 8))
+#define CHILDREN_OF_QUAD (((UINT64_C(1) << QUAD_CHILDREN) - 1) << (offsetof(quad, children) / 8))
 #define CHILDREN_OF_WIDE (((UINT64_C(1) << WIDE_CHILDREN) - 1) << (offsetof(wide, children) / 8))
 static const cradle_type types[TYPE_COUNT] = {
     [TYPE_CELL] = {.name = "cell", .size = sizeof(cell), .references = CRADLE_SLOT(cell, next)},
     [TYPE_TREE] = {.name = "tree",
                    .size = sizeof(tree),
                    .references = CRADLE_SLOT(tree, left) | CRADLE_SLOT(tree, right)},
+    [TYPE_QUAD] = {.name = "quad", .size = sizeof(quad), .references = CHILDREN_OF_QUAD},
     [TYPE_TUPLE] = {.name = "tuple", .size = sizeof(tuple), .values = VALUES_OF_TUPLE},
     [TYPE_ARRAY] = {.name = "array",
                     .size = sizeof(array),

@@ -69,6 +69,7 @@ typedef struct workload {
 enum {
   TYPE_CELL,
   TYPE_TREE,
+  TYPE_QUAD,
   TYPE_TUPLE,
   TYPE_ARRAY,
   TYPE_BYTES,
@@ -90,7 +91,7 @@ enum {
   TYPE_FIELDS,
   TYPE_COUNT
 };
-enum { WIDE_CHILDREN = 7 };
+enum { WIDE_CHILDREN = 7, QUAD_CHILDREN = 4 };
 typedef struct cell {
   uint64_t header;
   struct cell *next;
@@ -100,6 +101,10 @@ typedef struct tree {
   uint64_t header;
   struct tree *left, *right;
 } tree;
+typedef struct quad {
+  uint64_t header;
+  struct quad *children[QUAD_CHILDREN];
+} quad;
 typedef struct tuple {
   uint64_t header;
   uint64_t items[3]; /* values */
@@ -147,7 +152,7 @@ typedef struct element {
   uint64_t number;
 } element;
 
-extern const workload workload_binary_trees, workload_gcbench, workload_tuples;
+extern const workload workload_binary_trees, workload_quads, workload_gcbench, workload_tuples;
 extern const workload workload_store;
 extern const workload workload_promote, workload_list, workload_list_sort, workload_queue, workload_hash_table;
 extern const workload workload_medium, workload_cache, workload_fragment, workload_pause, workload_soak;

@@ -67,8 +67,8 @@ void crd_pacing_init(crd_pacing *pacing, const cradle_options *options, const cr
                      size_t nursery_bytes);
 /* Bounds the threshold anew, when the maximum heap changes or the machine's memory becomes known. */
 void crd_pacing_bound(crd_pacing *pacing, const cradle_options *options, const cradle_hardware *hardware);
-/* Sets the threshold after a major collection. born_marked_bytes: what was promoted while it marked. was_due: the heap's
- * growth brought it on, nobody asked for it. */
+/* Sets the threshold after a major collection. born_marked_bytes: what was promoted while it marked. was_due: the
+ * heap's growth brought it on, nobody asked for it. */
 void crd_pacing_update(crd_pacing *pacing, uint64_t survived_bytes, uint64_t freed_bytes, uint64_t born_marked_bytes,
                        bool was_due, uint64_t heap_max_bytes);
 /* The used bytes at which the next major collection must begin, to be over at the threshold. */
@@ -83,8 +83,8 @@ uint64_t crd_pacing_limit_beside(const crd_pacing *pacing, uint64_t heap_max_byt
 /* How many bytes must be marked between a minor collection that promoted so many and the next, so that marking is over
  * when `limit_bytes` are used. */
 uint64_t crd_pacing_needed(uint64_t limit_bytes, uint64_t promoted_bytes, uint64_t used_bytes, uint64_t unmarked_bytes);
-/* When that increment ends at the latest: in time for the target, or an eighth of the target from now if the pause has
- * taken too long already. An increment that falls behind for that shortens the next minor collections
+/* When that increment ends at the latest: in time for the target, or an eighth of the target from now if the pause
+ * has taken too long already. An increment that falls behind for that shortens the next minor collections
  * (gc/young/adapt.h), and so has most of a pause; what takes longer than the target at once is done only where the heap
  * is far above its limit. */
 uint64_t crd_pacing_deadline(uint64_t begin_ns, uint64_t now_ns, uint64_t target_ns);

@@ -190,8 +190,8 @@ static double pause_share(const crd_young *young) {
   return !marks && late ? PAUSE_SHARE_INCREMENT : PAUSE_SHARE_BESIDE;
 }
 
-/* ns for each promoted byte in the phase that the heap is in. Without the second core, the last collections do not count
- * where the oldest die: a part of the nursery would promote much more (docs/design/nursery.md has what that costs). */
+/* ns for each promoted byte in the phase that the heap is in. Without the second core, the last collections do not
+ * count where the oldest die: a part of the nursery would promote much more (docs/design/pauses.md). */
 static double rate_now(crd_young *young) {
   double average = young->adapt.ns_per_promoted_byte, recent = second_least(rates_of(young));
   if (young->adapt.old_die && !runs_beside(young)) return average;

@@ -169,8 +169,8 @@ static void no_arena_is_populated_while_the_heap_is_small(void **state) {
   close_heap(&f);
 }
 
-/* The rest of the last arena of a large object, for the sake of minor collections; not the arenas that the object fills,
- * and not if it only takes a part of an arena in use. */
+/* The rest of the last arena of a large object, for the sake of minor collections; not the arenas that the object
+ * fills, and not if it only takes a part of an arena in use. */
 CRADLE_UNCHECKED_COLLECTION static void what_a_large_object_leaves_of_its_arena_is_populated(void **state) {
   (void)state;
   fixture f;

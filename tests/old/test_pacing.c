@@ -219,7 +219,8 @@ static void a_second_core_without_time_lets_the_heap_grow_to_an_end(void **state
   assert_int_equal(pacing.beside_room, (uint64_t)((double)live * pacing.factor) / 2);
 }
 
-/* The deadline is the rest of the pause, less an eighth for later work, and at least an eighth of the target from now. */
+/* The deadline is the rest of the pause, less an eighth for later work, and at least an eighth of the target from
+ * now. */
 static void an_increment_ends_with_the_pause_or_a_little_later(void **state) {
   (void)state;
   assert_int_equal(crd_pacing_deadline(50000, 50400, 2000), 51750);

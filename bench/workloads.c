@@ -10,10 +10,11 @@
 #include "bench/workload_report.h"
 
 static const workload *const all[] = {
-    &workload_binary_trees, &workload_quads, &workload_gcbench,   &workload_tuples, &workload_store,      &workload_promote,
-    &workload_list,         &workload_list_sort, &workload_queue,  &workload_hash_table, &workload_medium,
-    &workload_cache,        &workload_fragment,  &workload_pause,  &workload_walk,       &workload_table_walk,
-    &workload_string_cache, &workload_tree_map,  &workload_json,   &workload_symbols,    &workload_soak,
+    &workload_binary_trees, &workload_quads,        &workload_gcbench,   &workload_tuples, &workload_store,
+    &workload_promote,      &workload_list,         &workload_list_sort, &workload_queue,  &workload_hash_table,
+    &workload_medium,       &workload_cache,        &workload_fragment,  &workload_pause,  &workload_walk,
+    &workload_table_walk,   &workload_string_cache, &workload_tree_map,  &workload_json,   &workload_symbols,
+    &workload_soak,
 };
 enum { WORKLOAD_COUNT = sizeof all / sizeof all[0] };
 

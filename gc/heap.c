@@ -64,6 +64,7 @@ static void join_parts(cradle_heap *heap) {
   space->locals.free = &space->locals.left;
   heap->marking.marker.young = &heap->young;
   heap->marking.marker.help = crd_team_help;
+  space->locals.registered = &space->locals.fresh.top;
   heap->young.stress = &heap->stress;
   heap->young.sampling = &heap->sampling;
   heap->young.quarantine = &heap->quarantine;

@@ -198,13 +198,16 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap
   if (mutator == NULL) return refused(heap);
   crd_local *local = &heap->space.locals;
   /* A major collection may have been clearing since the last mutator went. */
-  *mutator =
-      (crd_mutator){.public = {.free = local->left, .heap = heap, .weak_guard = crd_death_guards(heap->space.services)},
-                    .space = &heap->space,
-                    .tables = &heap->tables,
-                    .marking = &heap->marking,
-                    .young = &heap->young,
-                    .local = local};
+  *mutator = (crd_mutator){.public = {.free = local->left,
+                                      .registered = local->fresh.top,
+                                      .registered_end = local->fresh.top,
+                                      .heap = heap,
+                                      .weak_guard = crd_death_guards(heap->space.services)},
+                           .space = &heap->space,
+                           .tables = &heap->tables,
+                           .marking = &heap->marking,
+                           .young = &heap->young,
+                           .local = local};
   if (!crd_root_stack_open(mutator, heap->options.shadow_stack_bytes, heap->hardware.page_bytes)) {
     crd_root_stacks_close(mutator);
     free(mutator);
@@ -212,6 +215,7 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap
   }
   attach(mutator);
   local->free = &mutator->public.free;
+  local->registered = &mutator->public.registered;
   heap->space.mutators = mutator;
   crd_nursery_set_top(mutator);
   return &mutator->public;
@@ -241,14 +245,14 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
     crd_misuse(heap, "cradle_mutator_free: the shadow stack is not empty (words held: %zu)",
                (size_t)(mutator->shadow_top - mutator->shadow_base));
   /* The nursery holds everything that was ever allocated: its local keeps it for the next mutator. */
-  if (collection_is_off(&heap->options)) {
-    crd_registry_list_fresh(heap->space.services);
-  } else {
+  if (!collection_is_off(&heap->options)) {
     crd_collect_minor(heap, CRADLE_CAUSE_DETACH);
     ASSERT(nursery_filled(&heap->space) == 0, "[local.2] a mutator goes while there are young objects");
   }
   m->local->left = mutator->free;
   m->local->free = &m->local->left;
+  m->local->fresh.top = mutator->registered;
+  m->local->registered = &m->local->fresh.top;
   heap->space.mutators = NULL;
   uint64_t scopes = 0;
   for (const cradle_word *at = mutator->scoped_top; at > mutator->scoped_base; scopes++) (void)scoped_root_next(&at);

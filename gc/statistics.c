@@ -28,7 +28,8 @@ static size_t committed_bytes(const cradle_heap *heap) {
   const crd_arenas *arenas = &heap->space.old.arenas;
   size_t of_mutators = 0;
   for (EACH_LOCAL(local, &heap->space))
-    of_mutators += word_stack_committed(&local->remembered) + word_stack_committed(&local->recorded);
+    of_mutators += word_stack_committed(&local->remembered) + word_stack_committed(&local->recorded) +
+                   word_stack_committed(&local->fresh);
   for (EACH_MUTATOR(mutator, &heap->space)) of_mutators += word_stack_committed(&mutator->own.shadow);
   return arenas->committed_count * ARENA_BYTES + arenas->meta_committed + heap->space.nursery.committed_bytes +
          word_stack_committed(&heap->marking.mark_stack) + crd_services_committed(heap->space.services) +

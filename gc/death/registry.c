@@ -33,7 +33,7 @@ bool crd_pace_is_over_slow(crd_pace *pace) {
 /* --- all stacks --- */
 
 enum { DEATH_STACKS = 8, REACH_STACKS = 6 };
-enum { ALL_STACKS = 2 * DEATH_STACKS + REGISTERED_KINDS + CRADLE_FINALIZER_QUEUES + 2 };
+enum { ALL_STACKS = 2 * DEATH_STACKS + REGISTERED_KINDS + CRADLE_FINALIZER_QUEUES + 1 };
 
 /* Those of the major collection first, then the minor collections'. Of both, the REACH_STACKS that may be refused. */
 static void all_stacks(crd_services *services, crd_word_stack **stacks) {
@@ -53,20 +53,19 @@ static void all_stacks(crd_services *services, crd_word_stack **stacks) {
   }
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) *stacks++ = &services->lists[kind].words;
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES; i++) *stacks++ = &services->queues[i].words;
-  *stacks++ = &services->fresh;
   *stacks++ = &services->items;
 }
 
 /* --- room --- */
 
-/* Of address space, for each stack. 0: none is to be had now. */
+/* Of address space, for each stack and for a mutator's fresh. 0: none is to be had now. */
 static size_t stack_bytes(crd_services *services) {
   if (services->list_bytes != 0) return services->list_bytes;
   size_t most = services->space->old.arenas.bytes / LIST_SHARE;
-  size_t all = ALL_STACKS * (most < LIST_MAX_BYTES ? most : LIST_MAX_BYTES);
+  size_t all = (ALL_STACKS + 1) * (most < LIST_MAX_BYTES ? most : LIST_MAX_BYTES);
   void *probe = crd_pages_reserve(all, services->space->hardware->page_bytes, NULL);
   if (probe != NULL) (void)crd_pages_unreserve(probe, all);
-  return services->list_bytes = crd_limits_share(all, ADDRESS_PARTS, probe == NULL) / ALL_STACKS;
+  return services->list_bytes = crd_limits_share(all, ADDRESS_PARTS, probe == NULL) / (ALL_STACKS + 1);
 }
 
 /* Makes room for so many words above the top. false: memory was refused. */
@@ -158,27 +157,46 @@ void crd_registry_close(const crd_space *space) {
 }
 
 /* How many objects may be registered before a minor collection is asked for. */
-static size_t registered_most(const crd_services *services, unsigned kinds) {
+static size_t registered_most(const crd_services *services) {
   uint64_t most = services->space->options->pause_ns / REGISTERED_NS;
-  if (services->space->options->pause_ns == 0 || !(kinds >> REGISTERED_FINALIZER & 1)) return SIZE_MAX;
+  if (services->space->options->pause_ns == 0 || !(services->kinds >> REGISTERED_FINALIZER & 1)) return SIZE_MAX;
   return most < REGISTERED_LEAST ? REGISTERED_LEAST : (size_t)most;
 }
 
-/* The least room that any list has: none if one was refused memory, so that nothing can be registered. */
-void crd_registry_allow(crd_services *services) {
-  crd_mutator *mutator = space_running(services->space);
-  if (mutator == NULL || mutator->public.registered == NULL) return;
-  unsigned kinds = services->kinds | services->space->types.registers;
-  size_t room = (size_t)(services->fresh.limit - services->fresh.base);
+static size_t fresh_count(const crd_space *space) {
+  size_t count = 0;
+  for (EACH_LOCAL(local, space)) count += (size_t)(*local->registered - local->fresh.base);
+  return count;
+}
+
+/* How much the next minor collection may list: what is fresh, and all that mutators may register without asking. */
+static size_t promised(const crd_space *space) {
+  size_t entries = fresh_count(space);
+  for (EACH_MUTATOR(mutator, space)) entries += (size_t)(mutator->public.registered_end - mutator->public.registered);
+  return entries;
+}
+
+/* The least room that any list has. */
+static size_t least_room(const crd_services *services) {
+  size_t room = services->kinds >> REGISTERED_FINALIZER & 1 ? services->finalizer_room : SIZE_MAX;
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) {
     const crd_word_stack *words = &services->lists[kind].words;
     size_t free_words = (size_t)(words->limit - words->top);
-    if (kinds >> kind & 1 && free_words < room) room = free_words;
+    if (services->kinds >> kind & 1 && free_words < room) room = free_words;
   }
-  if (kinds >> REGISTERED_FINALIZER & 1 && services->finalizer_room < room) room = services->finalizer_room;
-  size_t fresh = (size_t)(mutator->public.registered - services->fresh.base), most = registered_most(services, kinds);
-  if (room > fresh && room - fresh > most) room = fresh + most;
-  mutator->public.registered_end = services->fresh.base + room;
+  return room;
+}
+
+/* Lets the mutator register what is spare, but only its part of what may be registered before the next minor
+ * collection. */
+static void give_quota(const crd_services *services, crd_mutator *m, size_t spare) {
+  size_t most = registered_most(services), count = fresh_count(services->space), mutators = 0;
+  for (EACH_MUTATOR(mutator, services->space)) mutators++;
+  if (count >= most && !collection_is_off(services->space->options)) cradle_safepoint_request(&m->public);
+  size_t quota = ((count < most ? most - count : most) - 1) / mutators + 1;
+  size_t room = (size_t)(m->local->fresh.limit - m->public.registered);
+  if (quota > spare) quota = spare;
+  m->public.registered_end = m->public.registered + (quota < room ? quota : room);
 }
 
 /* The lists need room for everything that is fresh, because the next minor collection may move all of it. */
@@ -186,42 +204,21 @@ bool crd_registry_make_room(crd_mutator *m, unsigned kinds) {
   crd_services *services = crd_registry_open(m);
   if (services == NULL) return false;
   cradle_mutator *mutator = &m->public;
-  services->fresh.top = mutator->registered != NULL ? mutator->registered : services->fresh.base;
-  if (!room_for(services, &services->fresh, 1)) return false;
-  /* registered_end stays here if a list is refused below, so that nothing is registered. */
-  if (mutator->registered == NULL) mutator->registered = mutator->registered_end = services->fresh.base;
+  crd_word_stack *fresh = &m->local->fresh;
+  fresh->top = mutator->registered;
+  bool has_room = room_for(services, fresh, 1);
+  if (mutator->registered == NULL) mutator->registered = fresh->base;
+  mutator->registered_end = mutator->registered; /* so that nothing is registered if memory is refused below */
+  if (!has_room) return false;
   kinds |= services->kinds | services->space->types.registers;
-  size_t needed = word_stack_count(&services->fresh) + 1;
+  size_t needed = promised(services->space);
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)
-    if (kinds >> kind & 1 && !list_room(services, kind, needed)) return false;
+    if (kinds >> kind & 1 && !list_room(services, kind, needed + 1)) return false;
   reach_room(services);
   services->kinds = kinds;
-  crd_registry_allow(services);
-  if (needed > registered_most(services, kinds) && !collection_is_off(services->space->options))
-    cradle_safepoint_request(mutator);
+  give_quota(services, m, least_room(services) - needed);
   ASSERT(mutator->registered < mutator->registered_end, "[services.3] there is no room for what room was made for");
   return true;
-}
-
-crd_word_stack crd_registry_fresh(const crd_services *services) {
-  /* The end of fresh is in the mutator, because registration is inline. */
-  const crd_mutator *mutator = services == NULL ? NULL : space_running(services->space);
-  if (mutator == NULL || mutator->public.registered == NULL) return (crd_word_stack){0};
-  crd_word_stack fresh = services->fresh;
-  fresh.top = mutator->public.registered;
-  return fresh;
-}
-
-void crd_registry_fini(crd_space *space) {
-  crd_services *services = space->services;
-  if (services == NULL) return;
-  crd_destructors_fini(services); /* reads the lists */
-  crd_word_stack *stacks[ALL_STACKS];
-  all_stacks(services, stacks);
-  for (size_t i = 0; i < ALL_STACKS; i++) crd_word_stack_fini(stacks[i]);
-  free(services);
-  space->services = NULL;
-  space->death = NULL;
 }
 
 /* --- giving back --- */
@@ -251,9 +248,10 @@ void crd_services_discard(crd_services *services) {
   if (services == NULL) return;
   ASSERT(services->marking->major.phase == MAJOR_IDLE,
          "[services.4] stacks are given back while a collection uses them");
-  /* The end of fresh is in the mutator; the pages below it must stay. */
-  cradle_word *registered = space_running(services->space)->public.registered;
-  if (registered != NULL) services->fresh.top = registered;
+  for (EACH_LOCAL(local, services->space)) {
+    local->fresh.top = *local->registered;
+    crd_word_stack_discard(&local->fresh, services->space->hardware->page_bytes);
+  }
   crd_word_stack *stacks[ALL_STACKS];
   all_stacks(services, stacks);
   for (size_t i = 0; i < ALL_STACKS; i++)
@@ -296,18 +294,18 @@ static void distribute(crd_services *services, cradle_word entry) {
   }
 }
 
-static void distribute_all(crd_services *services, const cradle_word *from, const cradle_word *end) {
-  for (; from < end; from++) distribute(services, *from);
+static void distribute_all(crd_services *services, crd_local *local) {
+  for (const cradle_word *entry = local->fresh.base; entry < local->fresh.top; entry++) distribute(services, *entry);
+  local->fresh.top = local->fresh.base;
 }
 
-/* Most objects are dead here. Unless they may bring others back, they stay in fresh. */
-void crd_registry_distribute(crd_death *death) {
-  crd_services *services = death->services;
-  crd_word_stack fresh = crd_registry_fresh(services);
+/* Most objects are dead here. Unless they may bring others back, they stay in fresh, up to fresh.top. Returns the kinds
+ * of those. */
+static unsigned distribute_reached(crd_services *services, crd_local *local) {
+  const crd_word_stack fresh = local_fresh(local);
   cradle_word *to = fresh.base;
   unsigned unlisted = 0;
-  ASSERT(fresh.top >= fresh.base && fresh.top <= fresh.limit,
-         "[services.3] more objects were registered than there was room for");
+  ASSERT(word_stack_is_sound(&fresh), "[local.3] more objects were registered than there was room for");
   for (const cradle_word *entry = to; entry < fresh.top; entry++) {
     cradle_word header = *entry_object(*entry);
     bool is_dead = !header_is_forwarded(header) && entry_queue(*entry) == 0 && space_is_young(services->space, *entry);
@@ -319,21 +317,40 @@ void crd_registry_distribute(crd_death *death) {
       unlisted |= kinds;
     }
   }
-  death->unlisted = (crd_unlisted){fresh.base, to, unlisted};
-  space_running(services->space)->public.registered = fresh.base;
+  local->fresh.top = to;
+  return unlisted;
 }
 
-void crd_registry_list_fresh(crd_services *services) {
-  crd_word_stack fresh = crd_registry_fresh(services);
-  if (fresh.base == NULL) return;
-  distribute_all(services, fresh.base, fresh.top);
-  space_running(services->space)->public.registered = fresh.base;
+/* What a mutator may register without asking stays as much: it may have made room for the object that it allocates
+ * now. */
+void crd_registry_distribute(crd_death *death) {
+  death->unlisted = 0;
+  for (EACH_LOCAL(local, death->space)) death->unlisted |= distribute_reached(death->services, local);
+  for (EACH_MUTATOR(m, death->space)) {
+    cradle_mutator *mutator = &m->public;
+    if (mutator->registered == NULL) continue;
+    mutator->registered_end -= mutator->registered - m->local->fresh.base;
+    mutator->registered = m->local->fresh.base;
+  }
 }
 
 void crd_registry_distribute_rest(crd_death *death) {
-  crd_unlisted *unlisted = &death->unlisted;
-  distribute_all(death->services, unlisted->from, unlisted->end);
-  unlisted->end = unlisted->from;
+  for (EACH_LOCAL(local, death->space)) distribute_all(death->services, local);
+}
+
+void crd_registry_fini(crd_space *space) {
+  crd_services *services = space->services;
+  if (services == NULL) return;
+  /* Where collection is off, all that was ever registered is fresh. */
+  crd_registry_distribute_rest(&services->minor);
+  crd_destructors_fini(services); /* reads the lists */
+  crd_word_stack *stacks[ALL_STACKS];
+  all_stacks(services, stacks);
+  for (size_t i = 0; i < ALL_STACKS; i++) crd_word_stack_fini(stacks[i]);
+  for (EACH_LOCAL(local, space)) crd_word_stack_fini(&local->fresh);
+  free(services);
+  space->services = NULL;
+  space->death = NULL;
 }
 
 /* --- what the program has stored into old holders --- */
@@ -440,25 +457,23 @@ static const char *check_list(const crd_services *services, int kind, uintptr_t 
     if (!list_has(list, entry)) continue;
     uintptr_t address = *at = entry_address(*entry);
     if (!is_object(services, address)) return "a list of registered objects holds what is no object [services.1]";
-    if (!collection_is_off(services->space->options) && space_is_young(services->space, address))
-      return "an entry of a list is young [services.1]";
+    if (space_is_young(services->space, address)) return "an entry of a list is young [services.1]";
     cradle_word header = *object_at(address);
     if (kind != REGISTERED_FINALIZER && !(space_type(services->space, header)->registers >> kind & 1))
       return "an object is registered in a list that its type does not have [services.1]";
-    bool flagged = header_is_weak(header) || space_is_young(services->space, address);
-    if (kind <= REGISTERED_EPHEMERON && !flagged && !space_has_open(services->space, object_at(address)))
+    if (kind <= REGISTERED_EPHEMERON && !header_is_weak(header) && !space_has_open(services->space, object_at(address)))
       return "a registered object lacks the weak flag [services.2]";
   }
   return NULL;
 }
 
 static const char *check_fresh(const crd_services *services, uintptr_t *at) {
-  crd_word_stack fresh = crd_registry_fresh(services);
-  for (const cradle_word *entry = fresh.base; entry < fresh.top; entry++) {
-    *at = entry_address(*entry);
-    if (!is_object(services, *at))
-      return "what is no object was registered since the last minor collection [services.1]";
-  }
+  for (EACH_LOCAL(local, services->space))
+    for (const cradle_word *entry = local->fresh.base; entry < *local->registered; entry++) {
+      *at = entry_address(*entry);
+      if (!is_object(services, *at))
+        return "what is no object was registered since the last minor collection [services.1]";
+    }
   return NULL;
 }
 
@@ -476,6 +491,8 @@ static const char *check_queue(const crd_services *services, size_t number, uint
 
 const char *crd_registry_check(const crd_services *services, uintptr_t *at) {
   if (services == NULL) return NULL;
+  if (least_room(services) < promised(services->space))
+    return "more objects may be registered than the lists have room for [services.3]";
   const char *fault = check_fresh(services, at);
   for (int kind = 0; kind < REGISTERED_KINDS && fault == NULL; kind++) fault = check_list(services, kind, at);
   for (size_t i = 0; i < CRADLE_FINALIZER_QUEUES && fault == NULL; i++) fault = check_queue(services, i, at);

@@ -1,9 +1,9 @@
 /* The registry: the lists of objects with services (gc/death/services.h).
  *
- * An object is registered when it is allocated: its address goes to the end of one list for all kinds, fresh, which
- * takes one store. The next minor collection moves those that survive, and those that may bring others back, to the
- * list of each kind of service that their type has. An object with only weak slots or a destructor that dies young is
- * never moved.
+ * An object is registered when it is allocated: its address goes to the end of one list for all kinds, the mutator's
+ * fresh (gc/young/local.h), which takes one store. The next minor collection moves those that survive, and those that
+ * may bring others back, to the list of each kind of service that their type has. An object with only weak slots or a
+ * destructor that dies young is never moved.
  *
  * An entry is the address of an object. The three lowest bits of such an address are 0, and an entry uses them:
  *
@@ -101,12 +101,8 @@ crd_services *crd_registry_open(const crd_mutator *mutator);
 /* Makes room to register one more object, even if a collection comes first. kinds: lists that are needed besides
  * those of the heap's types. false: memory was refused. */
 bool crd_registry_make_room(crd_mutator *mutator, unsigned kinds);
-/* Makes the next registration ask for room, because a new type may need lists that do not exist yet. */
+/* Makes each mutator's next registration ask for room, because a new type may need lists that do not exist yet. */
 void crd_registry_close(const crd_space *space);
-/* The objects registered since the last minor collection. */
-crd_word_stack crd_registry_fresh(const crd_services *services);
-/* For a heap that collects nothing, before its mutator goes: moves what was registered to its lists. */
-void crd_registry_list_fresh(crd_services *services);
 /* Runs the destructors of all objects that are left, and frees everything. */
 void crd_registry_fini(crd_space *space);
 
@@ -122,18 +118,10 @@ size_t crd_services_committed(crd_services *services);
 
 /* --- in a minor collection --- */
 
-/* Registered objects that are not in the lists, because they die unless something brings them back. */
-typedef struct crd_unlisted {
-  const cradle_word *from, *end; /* a part of fresh */
-  unsigned kinds;                /* the lists in which they would be */
-} crd_unlisted;
-
 /* Moves newly registered objects to their lists. Unreached ones that cannot resurrect anything stay behind; the second
  * function moves them if something was resurrected. */
 void crd_registry_distribute(crd_death *death);
 void crd_registry_distribute_rest(crd_death *death);
-/* Sets how much may be registered until the next minor collection; the lists are complete. */
-void crd_registry_allow(crd_services *services);
 
 /* --- what the program has stored into old holders since the last minor collection --- */
 

@@ -59,8 +59,11 @@ static crd_verdict destructor_entry(crd_death *death, cradle_word *entry) {
 static void destructors_minor(crd_death *death) {
   crd_services *services = death->services;
   list_pass_young(death, &services->lists[REGISTERED_DESTRUCTOR], destructor_entry);
-  /* Most objects that die young were never moved to a list. */
-  if (death->unlisted.kinds >> REGISTERED_DESTRUCTOR & 1) destroy(services, death->unlisted.from, death->unlisted.end);
+  /* Most objects that die young were never moved to a list, but stayed in fresh. */
+  for (EACH_LOCAL(local, death->space)) {
+    if (death->unlisted >> REGISTERED_DESTRUCTOR & 1) destroy(services, local->fresh.base, local->fresh.top);
+    local->fresh.top = local->fresh.base;
+  }
   /* The pressure stood for young objects. Those that live are counted by their sizes now. */
   recount(services, &services->owned.pressure_bytes, 0);
 }
@@ -125,7 +128,6 @@ static void run_minor(crd_services *services, crd_minor *minor, crd_stored store
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) services->lists[kind].young = services->lists[kind].words.top;
   crd_weak_sets_tell(services); /* 8 */
   crd_watch_clear(&death->watch);
-  crd_registry_allow(services);
   ASSERT(is_done(death), "[services.4] a minor collection leaves something to do");
 }
 

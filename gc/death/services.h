@@ -15,9 +15,10 @@
  *                collection over the list is under way. What is fresh are objects: young ones or, if registered for a
  *                finalizer alone, any.
  *   [services.2] An old object is in the weak or in the ephemeron list if and only if it has the weak flag.
- *   [services.3] Each list has room for all that fresh may hold, up to registered_end. For every registered finalizer
- *                there is room in its queue and in both collections' candidates: a collection cannot fail there. What
- *                else takes memory (watch tables, the stacks of reach) has a way without it.
+ *   [services.3] Each list has room for all that the mutators may hold in fresh together, each up to its
+ *                registered_end. For every registered finalizer there is room in its queue and in both collections'
+ *                candidates: a collection cannot fail there. What else takes memory (watch tables, the stacks of reach)
+ *                has a way without it.
  *   [services.4] Between collections the stacks of minor.reach and minor.candidates are empty; so are those of major
  *                unless a major collection marks or clears.
  *
@@ -79,10 +80,10 @@ struct crd_death {
   crd_services *services;
   crd_space *space;
   bool is_minor;
-  crd_minor *minor;      /* of a minor collection: that collection */
-  crd_stored stored;     /* what the minor collection found remembered; major: the last minor collection */
-  crd_unlisted unlisted; /* of a minor collection */
-  uint64_t item;         /* major: the item at which the array that is looked at in pieces goes on; 0 between arrays */
+  crd_minor *minor;  /* of a minor collection: that collection */
+  crd_stored stored; /* what the minor collection found remembered; major: the last minor collection */
+  unsigned unlisted; /* of a minor collection: the kinds of the objects that it has left in fresh */
+  uint64_t item;     /* major: the item at which the array that is looked at in pieces goes on; 0 between arrays */
   crd_watch watch;
   crd_reach reach;
   crd_candidates candidates;
@@ -92,7 +93,6 @@ struct crd_services {
   crd_space *space;
   crd_marking *marking;
   size_t list_bytes;    /* of address space, for each stack; 0: not known yet */
-  crd_word_stack fresh; /* [base, registered of the mutator) was registered since the last minor collection */
   crd_word_stack items; /* of large old holders that were stored into since the last minor collection [stored.1] */
   crd_list lists[REGISTERED_KINDS];
   unsigned kinds; /* the lists that have memory */

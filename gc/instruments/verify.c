@@ -43,13 +43,14 @@ bool crd_verify_has(const crd_verification *verification, int set, uintptr_t wor
 static bool prepare(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
   sorted_words *sets = verification->sets;
-  const crd_word_stack items = crd_stored_items(heap->space.services), fresh = crd_registry_fresh(heap->space.services);
-  for (EACH_LOCAL(local, &heap->space))
+  const crd_word_stack items = crd_stored_items(heap->space.services);
+  for (EACH_LOCAL(local, &heap->space)) {
+    const crd_word_stack fresh = local_fresh(local);
     if (!add(&sets[VERIFY_RECORDED], &local->recorded, false) ||
-        !add(&sets[VERIFY_REMEMBERED], &local->remembered, false))
+        !add(&sets[VERIFY_REMEMBERED], &local->remembered, false) || !add(&sets[VERIFY_REGISTERED], &fresh, false))
       return false;
-  return add(&sets[VERIFY_ITEMS], &items, false) && add(&sets[VERIFY_GREY], &heap->marking.mark_stack, true) &&
-         add(&sets[VERIFY_REGISTERED], &fresh, false);
+  }
+  return add(&sets[VERIFY_ITEMS], &items, false) && add(&sets[VERIFY_GREY], &heap->marking.mark_stack, true);
 }
 
 static void forget(crd_verification *verification) {

@@ -202,8 +202,7 @@ static void verify_service(void *data, bool value, cradle_word *slot) {
  * last minor collection. Of the old ones, only those with weak slots or ephemerons can be told, by their weak flag. */
 static bool is_registered(const crd_verification *verification, const cradle_word *object, unsigned registers) {
   if (space_holds_young(&verification->heap->space, address_of(object)))
-    return collection_is_off(&verification->heap->options) ||
-           crd_verify_has(verification, VERIFY_REGISTERED, address_of(object));
+    return crd_verify_has(verification, VERIFY_REGISTERED, address_of(object));
   return !(registers & REGISTERED_WEAKLY) || header_is_weak(object[0]);
 }
 

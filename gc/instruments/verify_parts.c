@@ -48,6 +48,8 @@ static void verify_mutator(crd_verification *verification, const crd_mutator *mu
   const char *top = __atomic_load_n(&m->top, __ATOMIC_RELAXED);
   expect(verification, local->free == &m->free && local->start >= nursery->start && local->end <= nursery->end,
          "a mutator's chunk is another's, or lies outside of the nursery [local.1]");
+  expect(verification, local->registered == &m->registered && m->registered >= local->fresh.base,
+         "what a mutator registered is another's, or lies outside of its list [local.3]");
   expect(verification, (mutator->state == MUTATOR_RUNNING) == (mutator->thread != NULL),
          "a mutator's state and its thread do not agree [mutator.5]");
   expect(verification, m->free >= local->start && m->free <= nursery->slack_end,
@@ -61,7 +63,8 @@ static void verify_mutator(crd_verification *verification, const crd_mutator *mu
          "the shadow stack's watermark lies outside of it [mutator.3]");
   expect(verification, m->scoped_top >= m->scoped_base && m->scoped_top <= m->scoped_limit && m->scoped_base[-1] == 0,
          "the top of the scoped roots lies outside of their stack [mutator.7]");
-  expect(verification, m->registered <= m->registered_end, "more objects are registered than there is room for");
+  expect(verification, m->registered <= m->registered_end && m->registered_end <= local->fresh.limit,
+         "more objects are registered than there is room for");
 }
 
 /* NULL, or what is wrong; so are the next two. */

@@ -1,4 +1,5 @@
-/* A mutator's own part of the young generation: its chunk of the nursery, and what its barrier recorded.
+/* A mutator's own part of the young generation: its chunk of the nursery, what its barrier recorded, and the objects
+ * with services that it registered (gc/death/registry.h).
  *
  * It outlives its mutator, because what it holds may: a prebuilt object is remembered on a heap without a mutator, and
  * where collection is off, a mutator that goes leaves young objects. So the heap has the locals, in a list, and
@@ -7,6 +8,7 @@
  *   [local.1] start <= *free. With one mutator its chunk is all that the nursery hands out, with the bounds of
  *             the nursery [nursery.1].
  *   [local.2] A local that no mutator has is empty where collection is on, but for prebuilt objects in `remembered`.
+ *   [local.3] fresh.base <= *registered <= registered_end of its mutator <= fresh.limit. All are NULL without memory.
  */
 #ifndef CRADLE_GC_YOUNG_LOCAL_H
 #define CRADLE_GC_YOUNG_LOCAL_H
@@ -40,10 +42,17 @@ struct crd_local {
   uint32_t sample_count;
   uintptr_t samples[NURSERY_SAMPLES]; /* addresses of samples (gc/young/adapt.h), ascending */
   crd_word_stack remembered;
-  crd_word_stack recorded; /* slots of large arrays that were stored into, as slot entries (gc/object/value.h) */
+  crd_word_stack recorded;  /* slots of large arrays that were stored into, as slot entries (gc/object/value.h) */
+  crd_word_stack fresh;     /* entries of objects registered since the last minor collection, up to *registered */
+  cradle_word **registered; /* registered of its mutator, or fresh.top if no mutator has it */
   size_t claimed_remembered, claimed_recorded; /* in a minor collection: the entries before these; atomic */
   uintptr_t spared[SPARED_OBJECTS];            /* see SPARED_TIMES */
   crd_record_budget budgets[RECORD_BUDGETS];   /* slots that arrays without their own page may record; some share one */
 };
+
+/* What it has registered, as a stack. Its end is in the mutator, because registration is inline. */
+static inline crd_word_stack local_fresh(const crd_local *local) {
+  return (crd_word_stack){local->fresh.base, *local->registered, local->fresh.limit, local->fresh.end};
+}
 
 #endif

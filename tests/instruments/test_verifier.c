@@ -538,7 +538,7 @@ static void lists_of_services_are_compared(void **state) {
   *f.m->registered = ADDRESS(f.m->free);
   PLANT(f.m->registered, f.m->registered + 1,
         "what is no object was registered since the last minor collection [services.1]");
-  PLANT(f.m->registered, services->fresh.base,
+  PLANT(f.m->registered, inside_local(f.heap)->fresh.base,
         "an object of a type with services was not registered when it was allocated");
   PLANT(*listed, ADDRESS(old) + 8, "a list of registered objects holds what is no object [services.1]");
   PLANT(*listed, ADDRESS(young), "an entry of a list is young [services.1]");

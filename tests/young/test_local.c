@@ -276,7 +276,7 @@ CRADLE_UNCHECKED_COLLECTION static void each_of_a_list_is_looked_at(void **state
   crd_local *first = inside_local(f.heap), second = {.left = first->start, .start = first->start};
   record(&f);
   size_t records = remembered_of(&f) + recorded_of(&f);
-  second.free = &second.left;
+  second.free = &second.left, second.registered = &second.fresh.top;
   second.remembered = first->remembered, second.recorded = first->recorded;
   assert_true(crd_word_stack_init(&first->remembered, 4096, 4096, "test"));
   assert_true(crd_word_stack_init(&first->recorded, 4096, 4096, "test"));
@@ -317,7 +317,7 @@ static void what_is_filled_is_the_sum_of_the_chunks(void **state) {
     const void *in_first = start, *in_second = f.m->free - 8;
     size_t filled = nursery_filled(&f.heap->space), half = filled / 16 * 8;
     crd_local second = {.start = start, .end = start + half, .left = start + half};
-    second.free = &second.left;
+    second.free = &second.left, second.registered = &second.fresh.top;
     local->start += half;
     local->next = &second;
     assert_int_equal(nursery_filled(&f.heap->space), filled);

@@ -295,7 +295,8 @@ static void distribute(crd_services *services, cradle_word entry) {
 }
 
 static void distribute_all(crd_services *services, crd_local *local) {
-  for (const cradle_word *entry = local->fresh.base; entry < local->fresh.top; entry++) distribute(services, *entry);
+  const cradle_word *end = local->fresh.top;
+  for (const cradle_word *entry = local->fresh.base; entry < end; entry++) distribute(services, *entry);
   local->fresh.top = local->fresh.base;
 }
 

@@ -89,6 +89,8 @@ static void the_mutator_keeps_its_bounds(void **state) {
   PLANT(f.m->scoped_top, f.m->scoped_limit + 1, "the top of the scoped roots lies outside of their stack [mutator.7]");
   PLANT(f.m->scoped_base[-1], 8, "the top of the scoped roots lies outside of their stack [mutator.7]");
   PLANT(f.m->registered, f.m->registered_end + 1, "more objects are registered than there is room for");
+  PLANT(inside_local(f.heap)->registered, &inside_local(f.heap)->fresh.top,
+        "what a mutator registered is another's, or lies outside of its list [local.3]");
 }
 
 static void allocators_keep_to_their_spans(void **state) {
@@ -540,6 +542,8 @@ static void lists_of_services_are_compared(void **state) {
         "what is no object was registered since the last minor collection [services.1]");
   PLANT(f.m->registered, inside_local(f.heap)->fresh.base,
         "an object of a type with services was not registered when it was allocated");
+  PLANT(f.m->registered_end, inside_local(f.heap)->fresh.limit,
+        "more objects may be registered than the lists have room for [services.3]");
   PLANT(*listed, ADDRESS(old) + 8, "a list of registered objects holds what is no object [services.1]");
   PLANT(*listed, ADDRESS(young), "an entry of a list is young [services.1]");
   PLANT(*listed, ADDRESS(plain), "an object is registered in a list that its type does not have [services.1]");

@@ -33,6 +33,14 @@ static size_t recorded_of(const fixture *of) {
   return word_stack_count(&inside_local(of->heap)->recorded);
 }
 
+static size_t fresh_of(const crd_local *local) {
+  const crd_word_stack fresh = local_fresh(local);
+  return word_stack_count(&fresh);
+}
+static size_t registered_of(const fixture *of) {
+  return fresh_of(inside_local(of->heap));
+}
+
 /* An old pair that is remembered, and a large old array of which a slot is recorded; both refer to young objects. They
  * are pushed on the shadow stack. */
 CRADLE_UNCHECKED_COLLECTION static void record(fixture *to) {
@@ -106,14 +114,18 @@ CRADLE_UNCHECKED_COLLECTION static void it_goes_with_the_mutator_to_another_thre
   (void)state;
   pthread_t thread;
   const crd_mutator *inside = f.heap->space.mutators;
+  int closed = 0;
   record(&f);
-  size_t records = remembered_of(&f) + recorded_of(&f);
+  (void)new_file(&f, &closed, 100);
+  size_t records = remembered_of(&f) + recorded_of(&f), registered = registered_of(&f);
   assert_int_equal(inside->state, MUTATOR_RUNNING);
   cradle_mutator_detach(f.m);
   assert_int_equal(inside->state, MUTATOR_PARKED);
   assert_int_equal(remembered_of(&f) + recorded_of(&f), records);
+  assert_int_equal(registered_of(&f), registered);
   assert_int_equal(pthread_create(&thread, NULL, collect_there, &f), 0);
   assert_int_equal(pthread_join(thread, NULL), 0);
+  if (!f.stressed) assert_int_equal(closed, 1);
   assert_int_equal(inside->state, MUTATOR_PARKED);
   cradle_mutator_attach(f.m);
   assert_int_equal(inside->state, MUTATOR_RUNNING);
@@ -253,7 +265,9 @@ CRADLE_UNCHECKED_COLLECTION static void without_collection_it_keeps_everything(v
   char *free = f.m->free;
   assert_int_equal(remembered_of(&f), 1);
   assert_true(filled >= sizeof(pair) + sizeof(weak));
+  assert_int_equal(registered_of(&f), 1);
   cradle_mutator_free(f.m);
+  assert_int_equal(registered_of(&f), 1);
   assert_int_equal(nursery_filled(&f.heap->space), filled);
   assert_int_equal(remembered_of(&f), 1);
   assert_int_equal(kind_of(young), CRADLE_ADDRESS_NURSERY);
@@ -266,6 +280,20 @@ CRADLE_UNCHECKED_COLLECTION static void without_collection_it_keeps_everything(v
   weak *w = cradle_handle_get(f.m, weakly);
   assert_ptr_equal(cradle_weak_get(f.m, &w->to), young);
   assert_heap_sound(f.heap);
+  assert_true(cradle_finalizer_register(f.m, young, QUEUE));
+  for (int i = 0; i < COUNT; i++) (void)new_weak(&f, young);
+  assert_int_equal(registered_of(&f), COUNT + 2);
+  assert_heap_sound(f.heap);
+}
+
+static void with_quarantine(cradle_options *options) {
+  options->quarantine = 2;
+}
+
+static int open_quarantine(void **state) {
+  (void)state;
+  services_open_with(&f, with_quarantine);
+  return 0;
 }
 
 /* --- a list of several --- */
@@ -307,6 +335,164 @@ CRADLE_UNCHECKED_COLLECTION static void each_of_a_list_is_looked_at(void **state
   first->remembered = second.remembered, first->recorded = second.recorded;
 }
 
+/* A second local, which no mutator has, gets what the first has registered. */
+static void give_fresh(crd_local *first, crd_local *second) {
+  *second = (crd_local){.left = first->start, .start = first->start, .fresh = first->fresh};
+  second->free = &second->left, second->registered = &second->fresh.top;
+  second->fresh.top = f.m->registered;
+  first->fresh = (crd_word_stack){.base = NULL};
+  f.m->registered = f.m->registered_end = NULL;
+  first->next = second;
+}
+
+static void take_fresh_back(crd_local *first, const crd_local *second) {
+  crd_word_stack_fini(&first->fresh);
+  first->fresh = second->fresh;
+  f.m->registered = f.m->registered_end = first->fresh.base;
+  first->next = NULL;
+}
+
+/* Objects of each kind, all of them dead but for a weak one that refers to a dead pair. */
+CRADLE_UNCHECKED_COLLECTION static cradle_handle register_all(int *closed, bool with_final) {
+  cradle_handle weakly = cradle_handle_new(f.m, new_weak(&f, CRADLE_NEW(f.m, pair, T_PAIR)));
+  (void)new_weak(&f, NULL);
+  (void)new_file(&f, closed, 100);
+  (void)new_file(&f, closed, 100);
+  if (with_final) (void)new_final(&f, NUMBER, NULL);
+  return weakly;
+}
+
+static void assert_weak_is_cleared(cradle_handle weakly) {
+  weak *w = cradle_handle_get(f.m, weakly);
+  assert_null(cradle_weak_get(f.m, &w->to));
+  if (!f.stressed) assert_false(space_is_young(&f.heap->space, (uintptr_t)w));
+  cradle_handle_free(f.m, weakly);
+}
+
+/* Both lists are moved, and what stays in them is destroyed once; also if a finalizer makes the rest move, too. */
+CRADLE_UNCHECKED_COLLECTION static void what_each_of_a_list_registered_is_looked_at(void **state) {
+  (void)state;
+  for (int with_final = 0; with_final < 2; with_final++) {
+    crd_local *first = inside_local(f.heap), second;
+    int closed = 0;
+    cradle_handle of_second = register_all(&closed, with_final);
+    cradle_statistics before = fixture_stats(&f);
+    give_fresh(first, &second);
+    assert_int_equal(fixture_stats(&f).committed_bytes, before.committed_bytes);
+    size_t moved = fresh_of(&second);
+    cradle_handle of_first = register_all(&closed, with_final);
+    if (!f.stressed) assert_int_equal(moved, 4 + with_final), assert_int_equal(fresh_of(first), moved);
+    assert_heap_sound(f.heap);
+    cradle_error error;
+    if (fresh_of(&second) != 0) {
+      cradle_word last = second.fresh.top[-1];
+      second.fresh.top[-1] = 4096;
+      assert_false(cradle_heap_verify(f.heap, &error));
+      assert_non_null(strstr(error.message, "what is no object was registered"));
+      second.fresh.top[-1] = last;
+    }
+    cradle_collect(f.m, f.stressed ? CRADLE_COLLECT_COMPACTING : CRADLE_COLLECT_MINOR);
+    assert_int_equal(fresh_of(first) + fresh_of(&second), 0);
+    assert_int_equal(closed, 4);
+    for (int i = 0; i < 2 * with_final; i++) assert_non_null(cradle_finalizer_next(f.m, QUEUE));
+    assert_null(cradle_finalizer_next(f.m, QUEUE));
+    assert_weak_is_cleared(of_first);
+    assert_weak_is_cleared(of_second);
+    assert_heap_sound(f.heap);
+    cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
+    assert_int_equal(closed, 4);
+    take_fresh_back(first, &second);
+  }
+}
+
+/* A second mutator, attached to no thread, whose chunk is empty. */
+static void open_second(crd_mutator *mutator, crd_local *local) {
+  crd_mutator *running = f.heap->space.mutators;
+  crd_local *first = running->local;
+  *local = (crd_local){.free = &mutator->public.free,
+                       .start = first->start,
+                       .end = first->start,
+                       .look = first->start,
+                       .registered = &mutator->public.registered};
+  *mutator = (crd_mutator){.public = {.free = first->start, .heap = f.heap},
+                           .space = &f.heap->space,
+                           .tables = &f.heap->tables,
+                           .marking = &f.heap->marking,
+                           .young = &f.heap->young,
+                           .local = local};
+  assert_true(crd_root_stack_open(mutator, f.heap->options.shadow_stack_bytes, f.heap->hardware.page_bytes));
+  first->next = local;
+  running->next = mutator;
+}
+
+static void close_second(crd_mutator *mutator, crd_local *local) {
+  f.heap->space.mutators->next = NULL;
+  inside_local(f.heap)->next = NULL;
+  crd_root_stacks_close(mutator);
+  crd_word_stack_fini(&local->fresh);
+}
+
+/* As the inline registration does it. */
+static void enter(crd_mutator *mutator, const void *object, cradle_word queue) {
+  uintptr_t at;
+  cradle_mutator *m = &mutator->public;
+  if (m->registered == m->registered_end) assert_true(crd_registry_make_room(mutator, 1u << REGISTERED_FINALIZER));
+  assert_null(crd_registry_check(inside_services(f.heap), &at));
+  *m->registered++ = (uintptr_t)object | queue;
+}
+
+/* One object, registered for a finalizer again and again by two, in turns and one alone. The lists have room for all of
+ * that: the minor collection, and a verifier at each entry, would notice. */
+CRADLE_UNCHECKED_COLLECTION static void two_mutators_have_room_together(void **state) {
+  (void)state;
+  enum { MANY = 3000 };
+  if (f.stressed) return;
+  crd_local second;
+  static crd_mutator other;
+  open_second(&other, &second);
+  static const struct {
+    size_t mine, its;
+  } rounds[] = {{MANY, MANY / 2}, {7, MANY}, {MANY / 2, MANY / 2}};
+  for (size_t round = 0; round < sizeof rounds / sizeof *rounds; round++) {
+    const pair *object = CRADLE_NEW(f.m, pair, T_PAIR);
+    size_t mine = rounds[round].mine, its = rounds[round].its;
+    for (size_t i = 0; i < mine || i < its; i++) {
+      if (i < mine) enter(f.heap->space.mutators, object, QUEUE);
+      if (i < its) enter(&other, object, QUEUE);
+    }
+    assert_int_equal(fresh_of(&second), its);
+    assert_int_equal(fresh_of(inside_local(f.heap)), mine);
+    size_t quota = (size_t)(other.public.registered_end - other.public.registered);
+    assert_heap_sound(f.heap);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+    assert_int_equal(fresh_of(&second) + fresh_of(inside_local(f.heap)), 0);
+    assert_int_equal(other.public.registered_end - other.public.registered, quota);
+    assert_heap_sound(f.heap);
+    for (size_t i = 0; i < mine + its; i++) assert_non_null(cradle_finalizer_next(f.m, QUEUE));
+    assert_null(cradle_finalizer_next(f.m, QUEUE));
+  }
+  close_second(&other, &second);
+}
+
+/* A minor collection is asked for when both together have registered as much as fits the pause target. */
+CRADLE_UNCHECKED_COLLECTION static void two_mutators_ask_for_a_collection_together(void **state) {
+  (void)state;
+  enum { MOST = 4096 };
+  if (f.stressed) return;
+  crd_local second;
+  static crd_mutator other;
+  open_second(&other, &second);
+  const pair *object = CRADLE_NEW(f.m, pair, T_PAIR);
+  crd_mutator *mutator = f.heap->space.mutators;
+  for (size_t i = 0; !mutator->pending_request && !other.pending_request && i <= MOST; i++)
+    enter(i % 4 == 0 ? &other : mutator, object, QUEUE);
+  assert_in_range(fresh_of(&second) + fresh_of(mutator->local), MOST, MOST + 2);
+  other.pending_request = false;
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  while (cradle_finalizer_next(f.m, QUEUE) != NULL) continue;
+  close_second(&other, &second);
+}
+
 /* The filled part of the nursery, in two chunks. */
 static void what_is_filled_is_the_sum_of_the_chunks(void **state) {
   (void)state;
@@ -344,6 +530,10 @@ int main(void) {
       TEST(the_next_mutator_goes_on_with_the_looks),
       TEST(a_prebuilt_object_is_remembered_without_a_mutator),
       TEST(each_of_a_list_is_looked_at),
+      TEST(what_each_of_a_list_registered_is_looked_at),
+      cmocka_unit_test_setup_teardown(what_each_of_a_list_registered_is_looked_at, open_quarantine, close_fixture),
+      TEST(two_mutators_have_room_together),
+      TEST(two_mutators_ask_for_a_collection_together),
       TEST(what_is_filled_is_the_sum_of_the_chunks),
       cmocka_unit_test_setup_teardown(without_collection_it_keeps_everything, open_off, close_off),
   };

@@ -344,7 +344,8 @@ static CRADLE_NOINLINE cradle_word *new_any(cradle_mutator *mutator, uint32_t ty
   cradle_heap *heap = mutator->heap;
   bool is_registered = heap->space.types.types[type].registers != 0, is_pinned = flags & CRADLE_PINNED;
   mutator->reserved_end = NULL;
-  if (CRADLE_UNLIKELY(is_registered && !make_registry_room(mutator_of(mutator)))) return NULL;
+  bool needs_room = is_registered && mutator->registered == mutator->registered_end;
+  if (CRADLE_UNLIKELY(needs_room && !make_registry_room(mutator_of(mutator)))) return NULL;
   if (CRADLE_UNLIKELY(is_pinned && !crd_pins_reserve(&heap->tables.pins))) return NULL;
   cradle_word *object = is_pinned ? new_outside(mutator, type, bytes, false) : new_young(mutator, type, bytes);
   if (CRADLE_UNLIKELY(object == NULL)) return NULL;

@@ -303,14 +303,15 @@ static void distribute_all(crd_services *services, crd_local *local) {
 /* Most objects are dead here. Unless they may bring others back, they stay in fresh, up to fresh.top. Returns the kinds
  * of those. */
 static unsigned distribute_reached(crd_services *services, crd_local *local) {
-  const crd_word_stack fresh = local_fresh(local);
-  cradle_word *to = fresh.base;
+  const crd_space *space = services->space;
+  const cradle_word *end = *local->registered;
+  cradle_word *to = local->fresh.base;
   unsigned unlisted = 0;
-  ASSERT(word_stack_is_sound(&fresh), "[local.3] more objects were registered than there was room for");
-  for (const cradle_word *entry = to; entry < fresh.top; entry++) {
+  ASSERT(to <= end && end <= local->fresh.limit, "[local.3] more objects were registered than there was room for");
+  for (const cradle_word *entry = to; entry < end; entry++) {
     cradle_word header = *entry_object(*entry);
-    bool is_dead = !header_is_forwarded(header) && entry_queue(*entry) == 0 && space_is_young(services->space, *entry);
-    unsigned kinds = is_dead ? space_type(services->space, header)->registers : REGISTERED_REVIVING;
+    bool is_dead = !header_is_forwarded(header) && entry_queue(*entry) == 0 && space_is_young(space, *entry);
+    unsigned kinds = is_dead ? space_type(space, header)->registers : REGISTERED_REVIVING;
     if (kinds & REGISTERED_REVIVING) {
       distribute(services, *entry);
     } else {

@@ -21,13 +21,20 @@ static inline bool is_left_to_marking(const crd_young *young, const crd_type *ty
   return young->marking->major.phase == MAJOR_MARKING && type->has_slots && type->trace == NULL;
 }
 
+/* No trace callback is called while others promote [team.4]. */
+static inline bool is_left_for_later(const crd_minor *context, const cradle_word *object) {
+  return CRADLE_UNLIKELY(context->shares) && context->types[header_type(*object)].trace != NULL;
+}
+
 static void trace_large(crd_minor *context) {
   uint32_t page = context->pending_large;
   const crd_page *entry = arenas_page(&context->old->arenas, page);
   cradle_word *object = old_page_start(context->old, page);
   ASSERT(entry->state == PAGE_LARGE_REACHED, "[minor.1] a large object waits that was not reached");
   context->pending_large = entry->pending;
-  if (is_left_to_marking(context->young, space_type(context->young->space, *object)))
+  if (is_left_for_later(context, object))
+    crd_team_leave_large(context, page);
+  else if (is_left_to_marking(context->young, space_type(context->young->space, *object)))
     crd_promote_from_grey(context, object);
   else
     crd_promote_from(context, object);
@@ -77,12 +84,6 @@ static void trace_remembered_object(crd_minor *context, cradle_word *object) {
   trace_pending(context);
 }
 
-/* A helper calls no trace callback. */
-static bool is_left(const crd_minor *context, const cradle_word *object) {
-  return CRADLE_UNLIKELY(context->team != NULL) && context->index != 0 &&
-         context->types[header_type(object[0])].trace != NULL;
-}
-
 /* What each object leads to is traced at once, while it is still in the cache. */
 static void trace_remembered(crd_minor *context, crd_local *local) {
   const crd_word_stack *remembered = &local->remembered;
@@ -91,7 +92,7 @@ static void trace_remembered(crd_minor *context, crd_local *local) {
     for (; entry < to; entry++) {
       if (entry + AHEAD < remembered->top) __builtin_prefetch(object_at(entry[AHEAD]), 1);
       cradle_word *object = object_at(*entry);
-      if (is_left(context, object))
+      if (is_left_for_later(context, object))
         __atomic_store_n(&context->team->left_remembered, true, __ATOMIC_RELAXED);
       else
         trace_remembered_object(context, object);
@@ -276,9 +277,10 @@ static void trace_roots(crd_minor *context) {
   crd_heap_report *report = young->space->report;
   bool wanted = event_wanted(report);
   if (CRADLE_UNLIKELY(wanted)) crd_event_send(report, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_BEGIN});
+  /* Callbacks first: nothing was given away yet [team.4]. */
+  uint64_t root_words = visit_callback_roots(young->roots, promote_slot_only, context);
   /* Without the words of the shadow stack below the watermark, which refer to nothing young [mutator.6]. */
-  uint64_t root_words = visit_changed_roots(young->roots, promote_slot, context);
-  root_words += visit_callback_roots(young->roots, promote_slot_only, context);
+  root_words += visit_changed_roots(young->roots, promote_slot, context);
   if (CRADLE_UNLIKELY(young->tables->handles.young != 0)) root_words += trace_young_handles(context);
   if (CRADLE_UNLIKELY(wanted))
     crd_event_send(report, &(cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = root_words});

@@ -467,6 +467,7 @@ static void end_queue(batch *b) {
 /* Calls the trace callback of an object. What its slots refer to is promoted at once, and waits, because callbacks must
  * not be called within one another. */
 static CRADLE_NOINLINE void trace_by_callback(crd_minor *context, const crd_type *type, cradle_word *object) {
+  ASSERT(!context->shares, "[team.4] a trace callback is called while others promote");
   batch b;
   begin_queue(&b, context);
   visit_by_callback(type, object, batch_slot, &b);
@@ -482,11 +483,11 @@ static CRADLE_NOINLINE void trace_structures(crd_minor *context, const crd_type 
   empty_batch(&b);
 }
 
-/* Traces the list's first body, which has a trace callback. A helper leaves it to the leader. */
+/* Traces the list's first body, which has a trace callback; or leaves it for the time when nobody else promotes. */
 static CRADLE_NOINLINE void follow_callback(crd_minor *context, cradle_word *body) {
   cradle_word *object = pending_copy(body);
   context->pending = pending_next(body);
-  if (context->index != 0) {
+  if (CRADLE_UNLIKELY(context->shares)) {
     crd_team_leave(context, body);
     return;
   }

@@ -87,20 +87,18 @@ void crd_team_give_pieces(crd_minor *worker) {
   __atomic_store_n(&worker->team->pieces, true, __ATOMIC_RELEASE);
 }
 
-void crd_team_leave(crd_minor *helper, cradle_word *body) {
-  crd_team *team = helper->team;
-  ASSERT(!leads(helper), "[team.4] the leader leaves to itself what only it may do");
+void crd_team_leave(crd_minor *worker, cradle_word *body) {
+  crd_team *team = worker->team;
   spinlock_take(&team->lock);
   pending_set_next(body, team->left);
   team->left = body;
   spinlock_release(&team->lock);
 }
 
-void crd_team_leave_large(crd_minor *helper, uint32_t page) {
-  crd_team *team = helper->team;
-  ASSERT(!leads(helper), "[team.4] the leader leaves to itself what only it may do");
+void crd_team_leave_large(crd_minor *worker, uint32_t page) {
+  crd_team *team = worker->team;
   spinlock_take(&team->lock);
-  arenas_page(&helper->old->arenas, page)->pending = team->left_large;
+  arenas_page(&worker->old->arenas, page)->pending = team->left_large;
   team->left_large = page;
   spinlock_release(&team->lock);
 }

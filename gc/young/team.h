@@ -18,7 +18,8 @@
  *            again.
  *   [team.3] What is given away, hunger and the end change under the lock. A hungry worker has nothing left, and what
  *            it promoted is counted. If all are hungry, and nothing is given away, nothing is left.
- *   [team.4] Only the leader calls trace callbacks and looks at large objects. A thread that marks beside is no helper.
+ *   [team.4] No trace callback is called while others promote: a worker leaves objects that have one for the time when the
+ *            team is done. Only the leader looks at large objects. A thread that marks beside is no helper.
  *   [team.5] Pages, runs, bitmaps and what is to be marked change under the lock.
  *   [team.6] Each worker's runs are part of what the promotion reserve holds (old.rest_bytes).
  */
@@ -50,7 +51,7 @@ typedef struct crd_team {
   /* Nanoseconds an object, alone [0] and in a team [1]: averages of the last collections that were worth a team. */
   double object_ns[2];
   uint32_t worth; /* how many were */
-  /* What helpers leave to the leader for the time when the team is done: bodies, pages of young large objects, and
+  /* What is left to the leader for the time when the team is done: bodies, pages of young large objects, and
    * whether among the remembered objects there are some without the barrier flag. */
   cradle_word *left;
   uint32_t left_large;
@@ -119,9 +120,9 @@ void crd_team_give(crd_minor *worker);
 bool crd_team_gather(crd_minor *worker);
 /* The same for recorded slots and remembered objects. */
 void crd_team_give_pieces(crd_minor *worker);
-/* Leaves a body, or a young large object's page, to the leader. */
-void crd_team_leave(crd_minor *helper, cradle_word *body);
-void crd_team_leave_large(crd_minor *helper, uint32_t page);
+/* Leaves a body, or a young large object's page, to the leader for the time when the team is done. */
+void crd_team_leave(crd_minor *worker, cradle_word *body);
+void crd_team_leave_large(crd_minor *worker, uint32_t page);
 /* As crd_marker_shade. */
 void crd_team_shade(crd_minor *worker, uintptr_t address);
 

@@ -277,7 +277,7 @@ CRADLE_UNCHECKED_COLLECTION static void the_reserve_is_populated_as_far_as_it_wi
   options.types = types;
   options.type_count = 1;
   options.nursery_bytes = (size_t)16 << 20;
-  options.gc_threads = CRADLE_GC_THREADS_ONE;
+  options.gc_threads = 1;
   cradle_heap *heap = cradle_heap_new(&options, &error);
   assert_non_null(heap);
   cradle_mutator *m = cradle_mutator_new(heap);

@@ -412,6 +412,7 @@ static bool lock_up(void) {
       ALLOW(gettid),
       ALLOW(tgkill),
       ALLOW(futex),
+      ALLOW(sched_yield),
       ALLOW(clone3),
       ALLOW(clone),
       ALLOW(rt_sigprocmask),

@@ -1,6 +1,6 @@
 /* Reports on standard error, each only once in a process. */
-#include "gc/platform/thread.h"
 #include "runtime/report.h"
+#include "gc/platform/thread.h"
 
 #include "gc/base/text.h"
 #include "runtime/platform/files.h"

@@ -82,8 +82,8 @@ typedef struct crd_page {
   };
   uint8_t size_class;
   uint8_t state;
-  uint8_t epoch; /* the number of the last sweep that visited the span [span.6] */
-  bool listed;   /* small spans: since it was opened last, it was put into the partial list of its class */
+  uint8_t epoch;  /* the number of the last sweep that visited the span [span.6] */
+  bool listed;    /* small spans: since it was opened last, it was put into the partial list of its class */
   uint32_t again; /* old large objects: the next one in a list [mark.5]; 0: not in it */
 } crd_page;
 

@@ -19,7 +19,8 @@ void crd_old_fini(crd_old *old) {
 }
 
 /* The worst promotion: the nursery is full of objects just above the small ones, one span of every class is opened
- * besides, and the workers of a team have runs in spans that are full otherwise. An object of 8,208 bytes takes three pages, 12,288 bytes: half again as much. */
+ * besides, and the workers of a team have runs in spans that are full otherwise. An object of 8,208 bytes takes three
+ * pages, 12,288 bytes: half again as much. */
 uint32_t crd_old_arenas_for(const crd_old *old, size_t nursery_bytes) {
   size_t bytes = nursery_bytes + nursery_bytes / 2 + old->classes.span_bytes_total + old->rest_bytes;
   return (uint32_t)((bytes + ARENA_PROMOTABLE_BYTES - 1) / ARENA_PROMOTABLE_BYTES);

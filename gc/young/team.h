@@ -1,9 +1,9 @@
 /* The team of a minor collection: the leader, which is the program's thread, and helpers, which are the collector's.
  *
- * The leader calls the helpers and promotes as if it were alone. A helper that has nothing to do is *hungry*. The leader
- * sees that between two objects. If enough waits to be traced, it gives away a part, and from then on it *shares*: all
- * exchange the header of each object for its new address, instead of storing it. So what cannot be divided, such as a
- * list, costs no more than alone, and nobody waits for a helper that has not come.
+ * The leader calls the helpers and promotes as if it were alone. A helper that has nothing to do is *hungry*. The
+ * leader sees that between two objects. If enough waits to be traced, it gives away a part, and from then on it
+ * *shares*: all exchange the header of each object for its new address, instead of storing it. So what cannot be
+ * divided, such as a list, costs no more than alone, and nobody waits for a helper that has not come.
  *
  *   leader  calls ....... sees hunger: gives, shares ....... hungry --- all are hungry: done
  *   helper  ..... joins, hungry ---- takes, promotes, gives ---- hungry ----- done
@@ -18,8 +18,8 @@
  *            again.
  *   [team.3] What is given away, hunger and the end change under the lock. A hungry worker has nothing left, and what
  *            it promoted is counted. If all are hungry, and nothing is given away, nothing is left.
- *   [team.4] No trace callback is called while others promote: a worker leaves objects that have one for the time when the
- *            team is done. Only the leader looks at large objects. A thread that marks beside is no helper.
+ *   [team.4] No trace callback is called while others promote: a worker leaves objects that have one for the time when
+ *            the team is done. Only the leader looks at large objects. A thread that marks beside is no helper.
  *   [team.5] Pages, runs, bitmaps and what is to be marked change under the lock.
  *   [team.6] Each worker's runs are part of what the promotion reserve holds (old.rest_bytes).
  */

@@ -118,7 +118,7 @@ typedef struct cradle_options {
   cradle_encoding encoding; /* of values; plain references by default */
   cradle_kind shadow_stack; /* what the words of the shadow stack hold; references by default */
 
-  cradle_gc gc;                 /* on by default */
+  cradle_gc gc;        /* on by default */
   uint32_t gc_threads; /* none by default: a library starts no thread that nobody asked for */
 
   /* the nursery's fixed size; 0: the size is chosen from the L2 cache, and changes with how much survives (with

@@ -59,7 +59,7 @@ static seen all;
 
 static void listen(cradle_options *options) {
   fixture_unstress(options);
-  options->verify = false;                      /* of long lists, at each collection */
+  options->verify = false; /* of long lists, at each collection */
   options->gc_threads = 0; /* what increments do is counted, whatever the environment says */
   options->listener = (cradle_listener){see, &all};
 }

@@ -297,7 +297,7 @@ CRADLE_UNCHECKED_COLLECTION static int open_unverified(void **state) {
   (void)state;
   cradle_options options;
   fixture_options(&f, &options);
-  options.verify = false;                      /* the verifier would report the unannounced write */
+  options.verify = false; /* the verifier would report the unannounced write */
   options.gc_threads = 0; /* a thread would have marked the objects before the words are written */
   fixture_unstress(&options);
   fixture_open_with(&f, &options);

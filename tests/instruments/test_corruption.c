@@ -9,7 +9,7 @@ static fixture f;
 static void open_heap(void) {
   cradle_options options;
   fixture_options(&f, &options);
-  options.verify = false;                      /* the tests say when */
+  options.verify = false; /* the tests say when */
   options.gc_threads = 0; /* a thread that marks would read what is overwritten */
   fixture_unstress(&options);
   fixture_open_with(&f, &options);

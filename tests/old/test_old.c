@@ -38,7 +38,7 @@ static void count_event(void *data, const cradle_event *event) {
 static void open_old(fixture *f, seen *s, void (*change)(cradle_options *)) {
   cradle_options options;
   fixture_options(f, &options);
-  options.verify = false;                      /* the heaps are large, so tests verify explicitly */
+  options.verify = false; /* the heaps are large, so tests verify explicitly */
   options.gc_threads = 0; /* increments are counted, whatever the environment says */
   options.major_min_bytes = 4 * MIB;
   options.listener = (cradle_listener){count_event, s};

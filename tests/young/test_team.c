@@ -1,7 +1,7 @@
 /* Tests minor collections with a team (gc/young/team.h): graphs of every shape come out as they were, whoever promoted
- * what. Each test runs with one helper and with three, first as the machine lets them go. In test_team_small, which has
- * small limits, it also runs with delays and in turns (tests/model/turns.h). A test in which no helper promoted anything
- * has failed. */
+ * what. Each test runs with one helper and with three, first as the machine lets them go. In test_team_small, which
+ * has small limits, it also runs with delays and in turns (tests/model/turns.h). A test in which no helper promoted
+ * anything has failed. */
 #include "tests/support/heap_fixture.h"
 
 #include <pthread.h>

@@ -203,10 +203,11 @@ size_t crd_adapt_hand_out(crd_young *young) {
   size_t bytes = young->space->nursery.bytes;
   if (CRADLE_UNLIKELY(young->marking->rest.active) && young->marking->rest.piece_bytes < bytes)
     bytes = young->marking->rest.piece_bytes;
-  double target = (double)young->space->options->pause_ns, most = target * pause_share(young), rate = rate_now(young);
+  double target = (double)young->space->options->pause_ns;
   bool counts = young->marking->major.phase == MAJOR_MARKING || young->marking->major.phase == MAJOR_CLEARING;
   uint32_t cuts = counts ? young->marking->major.behind : 0;
-  if (target == 0) return bytes;
+  if (target == 0 || (cuts == 0 && adapt->survival == 0)) return bytes;
+  double most = target * pause_share(young), rate = rate_now(young);
   if (crd_adapt_roots_least_ns(adapt) > most) cuts = 0;
   most = with_roots(adapt, most);
   /* While shrinking.wait runs, a smaller nursery has just failed to make collections shorter. */

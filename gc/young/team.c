@@ -23,6 +23,8 @@
 #define TRY_FIRST 6
 #define FASTER LIMIT(0.98, 1000)
 #define AVERAGED 4
+/* The workers' runs take at most this share of the heap's maximum. */
+#define REST_SHARE LIMIT(64, 1)
 
 #if CRADLE_SMALL_LIMITS
 crd_turn_function *crd_team_turn = NULL;
@@ -170,12 +172,20 @@ static void work(crd_minor *worker) {
 
 static void run(crd_thread *self, void *data);
 
+/* How many helpers a heap may have: their runs are kept out of its maximum [team.6]. */
+static uint32_t most_helpers(const crd_old *old) {
+  uint64_t most = old->arenas.limit * ARENA_BYTES / REST_SHARE / old->classes.run_bytes_total;
+  return most < 2 ? 0 : most > CRADLE_GC_THREADS_MAX ? CRADLE_GC_THREADS_MAX : (uint32_t)most - 1;
+}
+
 /* Room for the helpers, once: their workers stay, because they have runs. */
 static bool make_room(crd_young *young) {
   crd_team *team = &young->team;
   crd_old *old = &young->space->old;
   if (team->helpers != NULL) return true;
-  uint32_t wanted = crd_marker_threads(young->marking);
+  uint32_t wanted = crd_marker_threads(young->marking), most = most_helpers(old);
+  if (wanted > most) wanted = most;
+  if (wanted == 0) return false;
   team->helpers = calloc(wanted, sizeof *team->helpers);
   if (team->helpers == NULL) return false;
   team->wanted = wanted;
@@ -260,7 +270,7 @@ static const char *obstacle(const crd_young *young) {
   const crd_old *old = &young->space->old;
   if (marking->marker.takes_turns) return "one processor";
   if (young->remember_all) return "all old objects are looked at";
-  if (team->count <= marking->marker.going) return team->count == 0 ? "no memory for helpers" : "the thread marks";
+  if (team->count <= marking->marker.going) return team->count == 0 ? "no room for helpers" : "the thread marks";
   if (!team->always && young->space->options->stress_period != 0) return "stress";
   if (!team->always && marking->pacing.promoted_average < WORTH_BYTES) return "little is promoted";
   if (old->reserve < crd_old_arenas_for(old, young->space->nursery.end - young->space->nursery.start))

@@ -81,6 +81,12 @@ static void set_order(void) {
   if (running.order == IN_TURNS) (void)turns_take(running.seed);
 }
 
+CRADLE_UNCHECKED_COLLECTION static void close_team(void) {
+  turns_end();
+  cradle_mutator_free(f.m);
+  cradle_heap_free(f.heap);
+}
+
 /* A heap that has all its helpers: the marker's thread is made as marking begins, the others in the next collection. */
 CRADLE_UNCHECKED_COLLECTION static void open_team(void) {
   cradle_options options;
@@ -97,17 +103,16 @@ CRADLE_UNCHECKED_COLLECTION static void open_team(void) {
   set_order();
   while (!cradle_collect_step(f.m, 0)) continue;
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  if (f.heap->marking.marker.takes_turns) {
+    close_team();
+    print_message("the process has one processor: nobody helps\n");
+    skip();
+  }
   assert_int_equal(f.heap->young.team.count, running.helpers);
 }
 
 static uint64_t helped(void) {
   return fixture_stats(&f).helped_objects;
-}
-
-CRADLE_UNCHECKED_COLLECTION static void close_team(void) {
-  turns_end();
-  cradle_mutator_free(f.m);
-  cradle_heap_free(f.heap);
 }
 
 /* --- the graph, and what it should be: objects have numbers --- */
@@ -860,6 +865,9 @@ static void both_sides_of_a_fork_hire(void **state) {
 
 static void helpers_have_helped(void **state) {
   (void)state;
+  running = (way){1, AS_IT_COMES, 0};
+  open_team(); /* or skips */
+  close_team();
   if (helped_in_all == 0) fail_msg("no helper promoted an object in any test");
 }
 

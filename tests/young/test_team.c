@@ -703,7 +703,7 @@ static void services_come_afterwards(void **state) {
 /* --- memory --- */
 
 static void small_maximum(cradle_options *options) {
-  options->heap_max_bytes = (size_t)48 << 20;
+  options->heap_max_bytes = (size_t)128 << 20;
 }
 
 /* A full nursery of the size that takes the most room, and of a few objects of each class, always finds its places. */
@@ -738,6 +738,23 @@ CRADLE_MAY_COLLECT static void full(void) {
 static void the_reserve_holds_the_workers_runs(void **state) {
   (void)state;
   every_way_with((size_t)1 << 20, small_maximum, full);
+}
+
+/* There the helpers' runs would take too much of the maximum. */
+CRADLE_UNCHECKED_COLLECTION static void a_heap_with_a_small_maximum_has_no_helpers(void **state) {
+  (void)state;
+  if (CRADLE_SMALL_LIMITS) skip();
+  cradle_options options;
+  fixture_options(&f, &options);
+  fixture_unstress(&options);
+  options.gc_threads = 3;
+  options.heap_max_bytes = (size_t)16 << 20;
+  fixture_open_with(&f, &options);
+  while (!cradle_collect_step(f.m, 0)) continue;
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_int_equal(f.heap->young.team.count, 0);
+  assert_int_equal(inside_old(f.heap)->rest_bytes, 0);
+  close_team();
 }
 
 /* Spans in which helpers have left runs are swept, compacted and walked as others [team.5]. */
@@ -891,6 +908,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(beside_a_major_collection),
       cmocka_unit_test(services_come_afterwards),
       cmocka_unit_test(the_reserve_holds_the_workers_runs),
+      cmocka_unit_test(a_heap_with_a_small_maximum_has_no_helpers),
       cmocka_unit_test(runs_of_helpers_are_retired),
       cmocka_unit_test(heaps_end_at_any_time),
       cmocka_unit_test(teams_follow_each_other),

@@ -629,9 +629,10 @@ void crd_promote_recorded(crd_minor *context, const cradle_word *entry, const cr
 
 void crd_promote_from(crd_minor *context, cradle_word *object) {
   const crd_type *type = &context->types[header_type(object[0])];
+  /* First, because what other slots lead to may be given away [team.4]. */
+  if (CRADLE_UNLIKELY(type->trace != NULL)) trace_by_callback(context, type, object);
   visit_bits(object, type->references, false, promote_slot, context);
   if (type->values != 0) visit_bits(object, type->values, true, promote_slot, context);
-  if (CRADLE_UNLIKELY(type->trace != NULL)) trace_by_callback(context, type, object);
   if (type->items == CRADLE_ITEMS_STRUCTURES)
     trace_structures(context, type, object);
   else if (type->items >= CRADLE_ITEMS_REFERENCES)

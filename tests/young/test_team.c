@@ -14,7 +14,7 @@
 /* --- the heap --- */
 
 /* A node's number is in the word where its body has the link, and so is the length of each array here. */
-enum { T_NODE = T_COUNT, T_MIXED, T_ARRAY, T_PLAIN, T_OWNER, T_WEAK, T_FINAL, T_ALL };
+enum { T_NODE = T_COUNT, T_MIXED, T_ARRAY, T_PLAIN, T_OWNER, T_WEAK, T_FINAL, T_PART, T_ALL };
 #define QUEUE 1
 #define SLOTS 3
 typedef struct node {
@@ -43,6 +43,15 @@ static void trace_owner(void *user, void *object, cradle_visitor *visitor) {
   callbacks++;
 }
 
+/* The first slot is a fixed one. */
+static void trace_part(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
+  node *part = object;
+  if (f.heap->young.team.mail != NULL) fail_msg("[team.4] a trace callback is called while others promote");
+  for (int i = 1; i < SLOTS; i++) cradle_visit(visitor, &part->slot[i], CRADLE_KIND_REFERENCE);
+  callbacks++;
+}
+
 static const cradle_type own_types[] = {
     {.name = "node", .size = sizeof(node), .references = 7 << 2},
     {.name = "mixed", .size = sizeof(node), .references = 1 << 2, .values = 6 << 2},
@@ -59,6 +68,7 @@ static const cradle_type own_types[] = {
     {.name = "owner", .size = sizeof(node), .trace = trace_owner},
     {.name = "weak", .size = sizeof(node), .weak = 7 << 2},
     {.name = "final", .size = sizeof(node), .references = 7 << 2, .finalizer = QUEUE},
+    {.name = "part", .size = sizeof(node), .references = 1 << 2, .trace = trace_part},
 };
 
 static bool is_array(uint32_t type) {
@@ -444,6 +454,26 @@ CRADLE_MAY_COLLECT static void owners(void) {
 static void callbacks_are_the_leaders(void **state) {
   (void)state;
   every_way(owners);
+}
+
+/* An object with a callback, which is remembered, and whose fixed slot leads to so much that others help. */
+CRADLE_MAY_COLLECT static void parts(void) {
+  uint32_t top = add(T_PART);
+  (void)collect_graph(1);
+  for (int round = 0; round < 3; round++) {
+    put(top, 0, add(T_NODE));
+    grow_tree(shapes[top].to[0], T_NODE, 2000);
+    put(top, 1, add(T_NODE));
+    put(top, 2, shapes[top].to[0]);
+    uint32_t before = callbacks;
+    (void)collect_graph(1);
+    assert_int_not_equal(callbacks, before);
+  }
+}
+
+static void callbacks_come_before_others_help(void **state) {
+  (void)state;
+  every_way(parts);
 }
 
 /* More recorded slots and remembered objects than pieces of 64, and not a multiple. */
@@ -898,6 +928,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(long_objects_have_one_copy),
       cmocka_unit_test(large_objects_become_old_once),
       cmocka_unit_test(callbacks_are_the_leaders),
+      cmocka_unit_test(callbacks_come_before_others_help),
       cmocka_unit_test(records_are_claimed_in_pieces),
       cmocka_unit_test(pieces_end_anywhere),
       cmocka_unit_test(long_wide_and_deep_graphs),

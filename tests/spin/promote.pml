@@ -8,7 +8,7 @@
  *   many         two helpers and one collection, instead of one helper and two collections. There are two, because a helper
  *                may still look for work in the first when the second begins
  *   forwarded    an object's header: 0, or the address of its copy, which is here the number of the worker that made it, from 1 on
- *   linked       objects that have a link in word 1 [promote.1]
+ *   linked       objects that have a link, or a note, in word 1 [promote.1], [promote.3]
  *   copied       objects whose copies are complete
  *   word         a slot: 0 as long as it refers to the young object, else the address of the copy
  *   mine         a worker's pending list, whose order does not matter here
@@ -20,11 +20,11 @@
  *   drain        trace_pending in young/minor.c; trace_pieces is crd_minor_pieces
  *   wait         wait_for_work in young/team.c. A helper may leave after any question
  *
- *             TREE                    The root refers to TREE. Of the old entries, two recorded slots refer to OTHER, and a
- *            /    \                   remembered object with a trace callback refers to ARRAY. HOOK has a trace callback, too.
- *        LEFT      RIGHT              The length of ARRAY is in word 1. LARGE is a young large object, which has no copy.
- *       /    \    /     \             LEAF and OTHER have no slots.
- *   LARGE    ARRAY      HOOK
+ *             TREE                    The root refers to TREE, or to nothing. Of the old entries, two recorded slots refer to
+ *            /    \                   OTHER; a remembered object refers to TREE from a fixed slot, and its trace callback
+ *        LEFT      RIGHT              reports one that refers to ARRAY. HOOK has a trace callback, too. The length of ARRAY is
+ *       /    \    /     \             in word 1. LARGE is a young large object, which has no copy. LEAF and OTHER have no
+ *   LARGE    ARRAY      HOOK          slots.
  *     |     (to LEFT)     |
  *      ------- LEAF ------
  *
@@ -37,7 +37,7 @@
  * winner's exchange comes before its link, which is a release; the loser reads the length, which is an acquire, before it asks
  * the header again. Variants 4 and 5 drop one of the two. This is not a model of all that C11 and processors allow.
  *
- * Not modelled: runs and bitmaps [team.5], [team.6], marking, arrays above 8,200 bytes, lists within lists, gathering.
+ * Not modelled: runs and bitmaps [team.5], [team.6], marking, arrays above 8,200 bytes, callbacks of large objects, gathering.
  *
  * The environment variable BROKEN=n leaves one rule out; each of these variants must fail:
  *
@@ -59,10 +59,12 @@
  *  16  a helper that leaves is still counted as a worker
  *  17  a helper that joins late is not counted as a worker
  *  18  a helper calls a trace callback
- *  19  a body that a helper has left is forgotten
+ *  19  a body that was left is forgotten
  *  20  a young large object that a helper has left is forgotten
- *  21  a remembered object that a helper has left is forgotten
+ *  21  a remembered object that was left is forgotten
  *  22  a helper traces the young large object
+ *  23  the leader calls a trace callback while it shares
+ *  24  a remembered object's fixed slots are followed before its callback is called
  *
  * Run by tests/spin/spin_model.py.
  */
@@ -88,14 +90,16 @@
 #define LARGE_FORGOTTEN 20
 #define REMEMBERED_FORGOTTEN 21
 #define TRACES_LARGE 22
+#define LEADER_CALLS 23
+#define FIXED_FIRST 24
 byte broken;
 
-/* How many collections there are. With spin -a -DTEAMS_OF_MANY=2 the model holds, too: 26 million states, 3 GB. */
+/* How many collections there are. With spin -a -DTEAMS_OF_MANY=2 the model holds, too: 22 million states, 3 GB. */
 #ifndef TEAMS_OF_MANY
 #define TEAMS_OF_MANY 1
 #endif
 #define TEAMS (many -> TEAMS_OF_MANY : 2)
-bool many;
+bool many, rooted;
 
 #define TREE 0
 #define LEFT 1
@@ -115,12 +119,13 @@ bool many;
 #define ROOT 16
 #define RECORDED 17
 #define REMEMBERED 19
-#define SLOTS 20
+#define FIXED 20
+#define SLOTS 21
 #define NONE 8
 #define TARGET(s) \
   ((s) == 0 -> LEFT : ((s) == 1 -> RIGHT : ((s) == 2 -> LARGE : ((s) == 3 -> ARRAY : ((s) == 4 -> ARRAY : ((s) == 5 -> HOOK : \
   ((s) == 6 -> LEFT : ((s) == 2 * HOOK -> LEAF : ((s) == 2 * LARGE -> LEAF : ((s) == ROOT -> TREE : ((s) == RECORDED -> OTHER : \
-  ((s) == RECORDED + 1 -> OTHER : ((s) == REMEMBERED -> ARRAY : NONE)))))))))))))
+  ((s) == RECORDED + 1 -> OTHER : ((s) == REMEMBERED -> ARRAY : ((s) == FIXED -> TREE : NONE))))))))))))))
 
 #define PIECES 3
 #define YOUNG 0
@@ -142,10 +147,14 @@ byte i, objects;
 
 /* Each worker has these, and its index. */
 #define WORKER \
-  byte me = 0, mine = 0, taken = 0, count = 0, body = 0, slot = 0, to = NONE, team = 0; \
+  byte me = 0, mine = 0, taken = 0, count = 0, body = 0, slot = 0, to = NONE, team = 0, after = 0; \
   bool fed = false, shares = false, length_is_link = false, stale = false, known = false, won = false
 
 /* --- promotion --- */
+
+/* [team.4] */
+#define IS_LEFT(index) (shares && !(index != 0 && broken == CALLS) && !(index == 0 && broken == LEADER_CALLS))
+#define NOBODY_ELSE_PROMOTES (team == 0 || hungry + 1 == workers && mail == 0 && !pieces)
 
 inline push() {
   d_step {
@@ -264,10 +273,10 @@ inline drain(index) {
       fi
     };
     if
-    :: d_step { body == HOOK && index != 0 && broken != CALLS -> left = left | BIT(body); taken = taken & ~BIT(body) }
+    :: d_step { body == HOOK && IS_LEFT(index) -> left = left | BIT(body); taken = taken & ~BIT(body) }
     :: d_step {
-        !(body == HOOK && index != 0 && broken != CALLS) ->
-        assert(body != HOOK || index == 0);
+        !(body == HOOK && IS_LEFT(index)) ->
+        assert(body != HOOK || index == 0 && NOBODY_ELSE_PROMOTES);
         assert(body == LARGE || (copied & BIT(body)) && (forwarded[body] == me || (taken & BIT(body)) || team == 0));
         slot = 2 * body
       };
@@ -282,7 +291,27 @@ inline drain(index) {
   od
 }
 
-/* --- pieces: entry 0 is the recorded slot, entry 1 the remembered object --- */
+/* --- pieces: two recorded slots, then the remembered object --- */
+
+/* What the slot refers to, and what the remembered object's other slot refers to. */
+inline trace_entry(index) {
+  do
+  :: slot != 0 ->
+    d_step {
+      assert(slot != REMEMBERED || index == 0 && NOBODY_ELSE_PROMOTES);
+      if
+      :: slot == REMEMBERED && broken != FIXED_FIRST -> after = FIXED
+      :: slot == FIXED && broken == FIXED_FIRST -> after = REMEMBERED
+      :: else -> after = 0
+      fi
+    };
+    promote(index);
+    slot = 0;
+    drain(index);
+    atomic { slot = after; after = 0 }
+  :: else -> break
+  od
+}
 
 inline trace_pieces(index) {
   do
@@ -300,11 +329,11 @@ inline trace_pieces(index) {
       fi
     };
     if
-    :: slot == 0
-    :: d_step { slot == REMEMBERED && index != 0 -> left_remembered = true }
-    :: slot != 0 && !(slot == REMEMBERED && index != 0) -> promote(index); slot = 0; drain(index)
+    :: d_step { slot == REMEMBERED && IS_LEFT(index) -> left_remembered = true; slot = 0 }
+    :: d_step { slot == REMEMBERED && !IS_LEFT(index) && broken == FIXED_FIRST -> slot = FIXED }
+    :: slot != REMEMBERED || !IS_LEFT(index) && broken != FIXED_FIRST
     fi;
-    slot = 0
+    trace_entry(index)
   od;
   pieces = false
 }
@@ -379,8 +408,8 @@ inline check() {
     assert(total + count == objects);
     i = 0;
     do
-    :: i < SLOTS && TARGET(i) < OBJECTS -> assert(word[i] == forwarded[TARGET(i)]); i++
-    :: i < SLOTS && TARGET(i) >= OBJECTS -> i++
+    :: i < SLOTS && TARGET(i) < OBJECTS && (i != ROOT || rooted) -> assert(word[i] == forwarded[TARGET(i)]); i++
+    :: i < SLOTS && !(TARGET(i) < OBJECTS && (i != ROOT || rooted)) -> i++
     :: else -> break
     od;
     /* The next collection has other objects, in the same place. */
@@ -402,8 +431,9 @@ active proctype leader() {
   WORKER;
   me = 1;
   if
-  :: many = false
-  :: many = true
+  :: many = false; rooted = true
+  :: many = false; rooted = false
+  :: many = true; rooted = true
   fi;
   run helper(1);
   if
@@ -414,9 +444,10 @@ active proctype leader() {
   do
   :: number < TEAMS ->
     open_team();
-    slot = ROOT;
-    promote(0);
-    slot = 0;
+    if
+    :: rooted -> slot = ROOT; promote(0); slot = 0
+    :: else
+    fi;
     do
     :: team != 0 ->
       drain(0);
@@ -444,7 +475,7 @@ active proctype leader() {
     };
     drain(0);
     if
-    :: left_remembered && broken != REMEMBERED_FORGOTTEN -> slot = REMEMBERED; promote(0); slot = 0; drain(0)
+    :: left_remembered && broken != REMEMBERED_FORGOTTEN -> slot = REMEMBERED; trace_entry(0)
     :: else
     fi;
     check()

@@ -160,18 +160,26 @@ static void a_fork_leaves_all_where_it_is(void **state) {
   (void)state;
   pair *object = cradle_new(f.m, T_PAIR, sizeof(pair));
   object->rest = object;
+  static int closed;
+  closed = 0;
+  new_file(&f, &closed, 10);
   cradle_error error;
   if (!cradle_fork_prepare(f.heap, &error)) fail_msg("%s", error.message);
   pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
     cradle_fork_done(f.heap);
-    _exit(object->rest == object && cradle_new(f.m, T_PAIR, sizeof(pair)) != (void *)object ? 0 : 1);
+    bool right = object->rest == object && cradle_new(f.m, T_PAIR, sizeof(pair)) != (void *)object && closed == 0;
+    new_file(&f, &closed, 10);
+    cradle_mutator_free(f.m);
+    cradle_heap_free(f.heap);
+    _exit(right && closed == 2 ? 0 : 1);
   }
   cradle_fork_done(f.heap);
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
+  assert_int_equal(closed, 0);
   assert_ptr_equal(object->rest, object);
 }
 

@@ -160,6 +160,7 @@ CRADLE_UNCHECKED_COLLECTION static void the_end_of_a_thread_parks(void **state) 
 CRADLE_UNCHECKED_COLLECTION static void replace_mutator(void) {
   cradle_mutator_free(f.m);
   assert_null(f.heap->space.mutators);
+  assert_ptr_equal(inside_local(f.heap)->registered, &inside_local(f.heap)->fresh.top);
   assert_heap_sound(f.heap);
   f.m = cradle_mutator_new(f.heap);
   assert_heap_sound(f.heap);
@@ -352,13 +353,14 @@ static void take_fresh_back(crd_local *first, const crd_local *second) {
   first->next = NULL;
 }
 
-/* Objects of each kind, all of them dead but for a weak one that refers to a dead pair. */
+/* All of these objects are dead but one, a weak one that refers to a dead pair. A finalizer brings another weak one
+ * back. */
 CRADLE_UNCHECKED_COLLECTION static cradle_handle register_all(int *closed, bool with_final) {
   cradle_handle weakly = cradle_handle_new(f.m, new_weak(&f, CRADLE_NEW(f.m, pair, T_PAIR)));
   (void)new_weak(&f, NULL);
   (void)new_file(&f, closed, 100);
   (void)new_file(&f, closed, 100);
-  if (with_final) (void)new_final(&f, NUMBER, NULL);
+  if (with_final) (void)new_final(&f, NUMBER, new_weak(&f, CRADLE_NEW(f.m, pair, T_PAIR)));
   return weakly;
 }
 
@@ -379,9 +381,12 @@ CRADLE_UNCHECKED_COLLECTION static void what_each_of_a_list_registered_is_looked
     cradle_statistics before = fixture_stats(&f);
     give_fresh(first, &second);
     assert_int_equal(fixture_stats(&f).committed_bytes, before.committed_bytes);
+    first->next = NULL;
+    assert_int_equal(fixture_stats(&f).committed_bytes + word_stack_committed(&second.fresh), before.committed_bytes);
+    first->next = &second;
     size_t moved = fresh_of(&second);
     cradle_handle of_first = register_all(&closed, with_final);
-    if (!f.stressed) assert_int_equal(moved, 4 + with_final), assert_int_equal(fresh_of(first), moved);
+    if (!f.stressed) assert_int_equal(moved, 4 + 2 * with_final), assert_int_equal(fresh_of(first), moved);
     assert_heap_sound(f.heap);
     cradle_error error;
     if (fresh_of(&second) != 0) {
@@ -394,7 +399,11 @@ CRADLE_UNCHECKED_COLLECTION static void what_each_of_a_list_registered_is_looked
     cradle_collect(f.m, f.stressed ? CRADLE_COLLECT_COMPACTING : CRADLE_COLLECT_MINOR);
     assert_int_equal(fresh_of(first) + fresh_of(&second), 0);
     assert_int_equal(closed, 4);
-    for (int i = 0; i < 2 * with_final; i++) assert_non_null(cradle_finalizer_next(f.m, QUEUE));
+    for (int i = 0; i < 2 * with_final; i++) {
+      const final *back = cradle_finalizer_next(f.m, QUEUE);
+      assert_non_null(back);
+      assert_null(cradle_weak_get(f.m, &((weak *)back->to)->to));
+    }
     assert_null(cradle_finalizer_next(f.m, QUEUE));
     assert_weak_is_cleared(of_first);
     assert_weak_is_cleared(of_second);
@@ -432,12 +441,17 @@ static void close_second(crd_mutator *mutator, crd_local *local) {
   crd_word_stack_fini(&local->fresh);
 }
 
-/* As the inline registration does it. */
+/* As the inline registration does it. The list of finalizers has room for all that both may register [services.3]. */
 static void enter(crd_mutator *mutator, const void *object, cradle_word queue) {
   uintptr_t at;
   cradle_mutator *m = &mutator->public;
   if (m->registered == m->registered_end) assert_true(crd_registry_make_room(mutator, 1u << REGISTERED_FINALIZER));
-  assert_null(crd_registry_check(inside_services(f.heap), &at));
+  const crd_services *services = inside_services(f.heap);
+  const crd_word_stack *list = &services->lists[REGISTERED_FINALIZER].words;
+  size_t most = 0;
+  for (EACH_MUTATOR(of, &f.heap->space)) most += (size_t)(of->public.registered_end - of->local->fresh.base);
+  assert_true(most <= services->finalizer_room && most <= (size_t)(list->limit - list->top));
+  assert_null(crd_registry_check(services, &at));
   *m->registered++ = (uintptr_t)object | queue;
 }
 
@@ -484,7 +498,7 @@ CRADLE_UNCHECKED_COLLECTION static void two_mutators_ask_for_a_collection_togeth
   open_second(&other, &second);
   const pair *object = CRADLE_NEW(f.m, pair, T_PAIR);
   crd_mutator *mutator = f.heap->space.mutators;
-  for (size_t i = 0; !mutator->pending_request && !other.pending_request && i <= MOST; i++)
+  for (size_t i = 0; !mutator->pending_request && !other.pending_request && i <= 2 * MOST; i++)
     enter(i % 4 == 0 ? &other : mutator, object, QUEUE);
   assert_in_range(fresh_of(&second) + fresh_of(mutator->local), MOST, MOST + 2);
   other.pending_request = false;

@@ -462,7 +462,7 @@ CRADLE_MAY_COLLECT static void parts(void) {
   (void)collect_graph(1);
   for (int round = 0; round < 3; round++) {
     put(top, 0, add(T_NODE));
-    grow_tree(shapes[top].to[0], T_NODE, 2000);
+    grow_tree(shapes[top].to[0], T_NODE, 300);
     put(top, 1, add(T_NODE));
     put(top, 2, shapes[top].to[0]);
     uint32_t before = callbacks;

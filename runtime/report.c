@@ -1,8 +1,8 @@
 /* Reports on standard error, each only once in a process. */
 #include "runtime/report.h"
-#include "gc/platform/thread.h"
 
 #include "gc/base/text.h"
+#include "gc/platform/thread.h"
 #include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
 

@@ -12,7 +12,7 @@ typedef struct crd_spinlock {
 } crd_spinlock;
 
 static inline void spinlock_take(crd_spinlock *lock) {
-  for (int spins = 0; __atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE) != 0; spins++)
+  for (uint32_t spins = 0; __atomic_exchange_n(&lock->held, 1, __ATOMIC_ACQUIRE) != 0; spins++)
     while (__atomic_load_n(&lock->held, __ATOMIC_RELAXED) != 0)
       if (++spins % LOCK_SPINS == 0)
         crd_thread_yield();

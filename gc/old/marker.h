@@ -90,7 +90,7 @@ typedef struct crd_marker_work {
 } crd_marker_work;
 
 typedef struct crd_marker {
-  crd_thread *thread;             /* NULL: there is none */
+  crd_thread *thread;             /* NULL: the heap has no thread now */
   void (*help)(crd_young *young); /* has the thread take part in the minor collection that runs, if one wants it */
   crd_young *young;
   uint32_t made;         /* threads: more than one, if the process comes out of a fork */

@@ -12,6 +12,7 @@
 #define RECORDED_PIECE LIMIT(64, 4)
 /* How many entries ahead remembered objects are prefetched. */
 #define AHEAD 16
+/* How many remembered objects a worker claims at a time. */
 #define REMEMBERED_PIECE LIMIT(64, 4)
 /* More pieces than these are shared with a worker that has nothing to do. */
 #define WORTH_PIECES 4
@@ -55,7 +56,7 @@ static inline bool may_be_live(const crd_young *young, const cradle_word *object
   return !arenas_know(&young->space->old.arenas, address) || old_is_marked(&young->space->old, address);
 }
 
-/* Takes the next entries of a stack, at most so many, and of those that nobody has claimed. false: there are none. */
+/* Claims the next entries of a stack, at most `most`, for this worker: [*from, *to). false: all are claimed. */
 static bool claim_piece(crd_minor *context, const crd_word_stack *stack, size_t *next, size_t most, cradle_word **from,
                         cradle_word **to) {
   crd_team *team = context->team;

@@ -650,7 +650,7 @@ static void promote_slot_young(void *data, bool value, cradle_word *slot) {
 }
 
 void crd_promote_from_grey(crd_minor *context, cradle_word *object) {
-  ASSERT(context->types[header_type(object[0])].trace == NULL, "[promote.3] a callback is called within promotion");
+  ASSERT(context->types[header_type(object[0])].trace == NULL, "[promote.5] a callback is called within promotion");
   visit_object(&context->young->space->types, object, promote_slot_young, context);
 }
 

@@ -61,7 +61,7 @@ struct crd_minor {
   crd_worker *worker;     /* with the allocators, in a team */
   uint32_t index;         /* of the worker; the leader's is 0 */
   bool shares;            /* gc/young/team.h */
-  bool left_remembered;   /* by helpers, which is to be looked at at last */
+  bool left_remembered;   /* some remembered objects wait for the time when the team is done */
   uint32_t gather;        /* of an array's items, so many are gathered before some are given away */
   uint32_t gathered;      /* of them; both are counted while somebody is hungry */
   uint32_t pending_large; /* [minor.1] */

@@ -52,7 +52,7 @@ typedef struct crd_team {
   double object_ns[2];
   uint32_t worth; /* how many were */
   /* What is left to the leader for the time when the team is done: bodies, pages of young large objects, and
-   * whether among the remembered objects there are some without the barrier flag. */
+   * whether some remembered objects still have no barrier flag. */
   cradle_word *left;
   uint32_t left_large;
   bool left_remembered;
@@ -97,7 +97,7 @@ uint64_t crd_team_begin(crd_minor *leader);
 void crd_team_end(crd_minor *leader);
 /* Notes how long a collection took that began at the time, if that is not 0. */
 void crd_team_judge(crd_minor *leader, uint64_t begun_ns);
-/* Writes into the event what the helpers did, or why there were none. */
+/* Writes into the event of a minor collection what its helpers did, or why it had no team. */
 void crd_team_tell(const crd_team *team, cradle_event *event);
 /* Before the heap is freed. */
 void crd_team_fini(crd_young *young);

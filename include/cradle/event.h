@@ -111,7 +111,7 @@ typedef struct cradle_event {
       /* Once the collector has threads of its own: how many helped to promote, what of promoted_objects and
        * promoted_bytes they promoted, and the time for which they worked, in all */
       uint64_t helpers, helped_objects, helped_bytes, helped_ns;
-      const char *alone; /* why none of them helped, in words; NULL: some did, or there are none */
+      const char *alone; /* why no thread helped, in words; NULL if one did, or if the collector has no threads */
     } minor;
     struct {
       cradle_phase from, to;

@@ -118,8 +118,10 @@ typedef struct cradle_options {
   cradle_encoding encoding; /* of values; plain references by default */
   cradle_kind shadow_stack; /* what the words of the shadow stack hold; references by default */
 
-  cradle_gc gc;        /* on by default */
-  uint32_t gc_threads; /* none by default: a library starts no thread that nobody asked for */
+  cradle_gc gc; /* on by default */
+  /* how many threads, 0 to CRADLE_GC_THREADS_MAX, or CRADLE_GC_THREADS_AUTO; 0 by default: a library starts no thread
+   * that nobody asked for */
+  uint32_t gc_threads;
 
   /* the nursery's fixed size; 0: the size is chosen from the L2 cache, and changes with how much survives (with
    * CRADLE_GC_OFF: three quarters of the maximum heap or, without a maximum, of the memory) */

@@ -9,6 +9,7 @@
 
 /* The process's number; a child of fork has a new one. */
 int crd_process_number(void);
+/* Sleeps for about a millisecond. */
 void crd_thread_rest(void);
 
 /* Nanoseconds since 1970. */

@@ -50,7 +50,7 @@ typedef struct crd_faults {
 /* [faults.2] heaps: read by the handler without the lock. */
 static crd_faults *heaps[HEAPS_MOST];
 static size_t heap_count;
-static crd_file_lock lock;
+static crd_lock lock;
 static int reporting;      /* the process while a thread of it reports */
 static uintptr_t reporter; /* that thread */
 /* Address and program counter of the last report: a handler may return to the same fault. */

@@ -35,7 +35,7 @@ typedef struct selection {
 struct crd_log {
   crd_log *next, **leads_here; /* [log.2] */
   crd_link link;
-  crd_file_lock lock; /* [log.1] */
+  crd_lock lock; /* [log.1] */
   selection chosen;
   uint32_t depth;           /* selected sections that are open */
   cradle_statistics latest; /* of totals: after the latest pause */
@@ -151,7 +151,7 @@ static void write_rest(crd_log *log) {
 /* --- the process's logs [log.2] --- */
 
 static crd_log *all;
-static crd_file_lock all_lock;
+static crd_lock all_lock;
 static bool registered;
 
 static void write_all_at_exit(void) {

@@ -14,7 +14,7 @@
 #define REPORT_MAX_BYTES 600
 #define LOCK_ATTEMPTS 1000
 
-bool crd_lock_try(crd_file_lock *lock, bool over) {
+bool crd_lock_try(crd_lock *lock, bool over) {
   int self = crd_process_number();
   for (int i = 0; i < LOCK_ATTEMPTS; i++) {
     int holder = __atomic_load_n(&lock->holder, __ATOMIC_RELAXED);
@@ -28,11 +28,11 @@ bool crd_lock_try(crd_file_lock *lock, bool over) {
 }
 
 /* Sleeps between attempts, because the holder may be waiting for a disk. */
-void crd_lock_take(crd_file_lock *lock) {
+void crd_lock_take(crd_lock *lock) {
   while (!crd_lock_try(lock, true)) crd_thread_rest();
 }
 
-void crd_lock_release(crd_file_lock *lock) {
+void crd_lock_release(crd_lock *lock) {
   __atomic_store_n(&lock->holder, 0, __ATOMIC_RELEASE);
 }
 
@@ -42,7 +42,7 @@ typedef struct said {
   char text[];
 } said;
 static said *all_said;
-static crd_file_lock said_lock;
+static crd_lock said_lock;
 
 /* If memory runs out, the text is not remembered, and may be written again. */
 static void remember(const char *text) {

@@ -23,13 +23,13 @@ int crd_report(const char *format, ...) __attribute__((__format__(CRADLE_PRINTF_
  * - Of one heap, whose thread takes the lock for each event; the end of the process, on any thread, tries to take it
  *   with crd_lock_try. If the heap's thread was in the middle of a change at the fork, the child cannot use the
  *   data, and its end leaves them alone. */
-typedef struct crd_file_lock {
+typedef struct crd_lock {
   int holder; /* a process; 0: free */
-} crd_file_lock;
-void crd_lock_take(crd_file_lock *lock);
-void crd_lock_release(crd_file_lock *lock);
+} crd_lock;
+void crd_lock_take(crd_lock *lock);
+void crd_lock_release(crd_lock *lock);
 /* false: it gave up after a while. over: takes the lock over from a thread of another process, which does not exist
  * here; else it gives up at once if such a thread holds the lock. */
-bool crd_lock_try(crd_file_lock *lock, bool over);
+bool crd_lock_try(crd_lock *lock, bool over);
 
 #endif

@@ -74,7 +74,7 @@ int sched_yield(void) {
 }
 
 static void a_heaps_lock_is_left_to_the_process_that_holds_it(void **state) {
-  crd_file_lock lock = {0};
+  crd_lock lock = {0};
   (void)state;
   yields = 0;
   assert_true(crd_lock_try(&lock, false));
@@ -99,7 +99,7 @@ static void a_heaps_lock_is_left_to_the_process_that_holds_it(void **state) {
 }
 
 static void a_lock_of_the_process_is_taken_over_from_another(void **state) {
-  crd_file_lock lock = {getpid() + 1};
+  crd_lock lock = {getpid() + 1};
   (void)state;
   yields = 0;
   assert_true(crd_lock_try(&lock, true));
@@ -115,7 +115,7 @@ static void a_lock_of_the_process_is_taken_over_from_another(void **state) {
   assert_int_equal(yields, 0);
 }
 
-static crd_file_lock held;
+static crd_lock held;
 static int taken;
 
 static void *take_held(void *unused) {

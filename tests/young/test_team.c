@@ -411,7 +411,7 @@ CRADLE_MAY_COLLECT static void scanned(void) {
       uint32_t holder = add(T_NODE), last = add(T_NODE);
       put(wide, i, holder);
       put(holder, 0, last);
-      put(last, 0, whole);
+      if (i >= 100) put(last, 0, whole); /* so that a helper may come to it first, and leave it to the leader */
       put(last, 1, add(T_NODE));
     }
     put(1, 0, wide);

@@ -157,7 +157,7 @@ static void send_created(cradle_heap *heap, const char *reason) {
                                      .nursery_base = address_of(heap->space.nursery.start),
                                      .arenas_bytes = heap->space.old.arenas.bytes,
                                      .pause_target_ns = heap->options.pause_ns}};
-  cradle_event sized = {.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {heap->space.nursery.bytes, 0, reason}};
+  cradle_event sized = {.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {heap->space.nursery.bytes, 0, reason, NULL}};
   heap->announced = true;
   crd_event_send(&heap->report, &created);
   crd_event_send(&heap->report, &sized);

@@ -105,6 +105,8 @@ static const crd_field nursery_fields[] = {
     {FIELD("nursery_bytes", "nursery size: ", BYTES, AT(nursery.bytes)), .in_line = ": "},
     {FIELD("previous_nursery_bytes", "previous nursery size: ", BYTES, AT(nursery.previous)), .in_line = ", before "},
     {FIELD("reason", "reason: ", LETTERS, AT(nursery.reason)), .in_line = ", "},
+    {FIELD("lives", "percentages that live, up to an age: ", LETTERS, AT(nursery.lives)),
+     .in_line = ", percent live: "},
 };
 
 static const crd_field minor_begin_fields[] = {

@@ -275,6 +275,7 @@ static void release(compact_context *context) {
 /* --- the whole --- */
 
 void crd_compact(crd_marking *marking, bool all) {
+  crd_curve_forget(&marking->curve);
   compact_context context = {.marking = marking};
   uint64_t begin = crd_platform_now_ns();
   ASSERT(marking->major.phase == MAJOR_IDLE, "[compact.1] a compaction while a major collection runs");

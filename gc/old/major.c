@@ -22,6 +22,7 @@ static void enter_phase(crd_marking *marking, unsigned from, crd_major_phase pha
 static void begin_sweeping(crd_marking *marking) {
   enter_phase(marking, FROM(MARKING) | FROM(CLEARING), MAJOR_SWEEPING);
   marking->major.used_before_sweep = marking->old->used_bytes;
+  crd_curve_end_marking(&marking->curve, marking->old, marking->space->nursery.bytes);
   crd_space_note_used(marking->space);
   crd_sweep_begin(marking->old);
 }
@@ -152,6 +153,7 @@ void crd_major_start(crd_marking *marking, cradle_cause cause) {
                                .collected_at_start = crd_major_counted_bytes(marking)};
   enter_phase(marking, FROM(IDLE), MAJOR_MARKING);
   send_begin(marking);
+  crd_curve_begin_marking(&marking->curve);
   crd_mark_start(marking);
 }
 

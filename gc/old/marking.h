@@ -3,6 +3,7 @@
 #define CRADLE_GC_OLD_MARKING_H
 
 #include "gc/old/compact.h"
+#include "gc/old/curve.h"
 #include "gc/old/major.h"
 #include "gc/old/marker.h"
 #include "gc/old/pacing.h"
@@ -20,6 +21,7 @@ struct crd_marking {
   crd_pacing pacing;
   crd_compaction_wait compaction;
   crd_rest rest;
+  crd_curve curve;
   uint64_t external_bytes; /* cradle_external_memory + external sizes + pressure; each <= COUNTED_MAX_BYTES */
 };
 

@@ -1,39 +1,32 @@
 #include "gc/young/adapt.h"
 
 #include "gc/platform/hardware.h"
+#include "gc/young/cost.h"
 #include "gc/young/young.h"
 
-/* Collections from one decision to the next. */
+/* Collections from one decision to the next, in a trial, and in which a smaller size is enough before it is taken. */
 #define DECISION_COLLECTIONS 4
-/* Shares of the allocated bytes that survive: above HIGH the nursery may grow, below LOW it may shrink. */
-#define SURVIVAL_HIGH 0.03
-#define SURVIVAL_LOW 0.005
-/* The survival of the oldest quarter, of which at least OLD_SAMPLES samples were seen, divided by that of all samples.
- * Below OLD_DIE a larger nursery lets more die, if they differ by OLD_DEVIATIONS standard deviations. Above OLD_LIVE
- * the larger one has brought nothing. */
-#define OLD_DIE 0.75
-#define OLD_LIVE 0.9
-#define OLD_SAMPLES 12
-#define OLD_DEVIATIONS 2.5
-/* A trial succeeds when the surviving share falls below TRIAL_SUCCESS of what it was. No trial begins when more than
- * TRIAL_VAIN survives and the oldest live like the others. */
+#define TRIAL_COLLECTIONS 2
+#define SMALLER_COLLECTIONS 16
+/* Where less than this share survives, and the size is base, there is nothing to gain, and no sample is taken. */
+#define SURVIVAL_LOW 0.01
+/* A trial of a larger size is of one that is expected to promote less than TRIAL_SHARE of what is promoted now. It
+ * succeeds below TRIAL_SUCCESS of that. */
+#define TRIAL_SHARE 0.6
 #define TRIAL_SUCCESS 0.9
-#define TRIAL_VAIN 0.5
 /* Samples are at least so far apart. */
 #define SAMPLE_MIN_BYTES ((size_t)16 << 10)
 /* Halving the nursery for the pauses has failed if a promoted byte then takes this many times as long. */
 #define SHRINK_FAILURE 1.5
 /* Collections to wait after a failed trial: doubled with each failure, up to the second. */
-#define WAIT_FIRST 16
+#define WAIT_FIRST 8
 #define WAIT_MOST 4096
-/* Shares of the pause target that a minor collection is expected to take. Above MOST, or OLD_DIE if the oldest die, the
- * nursery shrinks. Below GROW it may grow. While increments run, so much is handed out that a minor collection takes
- * INCREMENT, or BESIDE if the second core keeps up with marking or the heap is swept below the threshold. */
-#define PAUSE_SHARE_MOST 0.9
-#define PAUSE_SHARE_OLD_DIE 2.0
-#define PAUSE_SHARE_GROW 0.6
+/* While increments run, so much is handed out that a minor collection takes the share INCREMENT of the pause target, or
+ * BESIDE if the second core keeps up with marking or the heap is swept below the threshold. Less is handed out only if
+ * half promotes less than CUT_WORTH. */
 #define PAUSE_SHARE_INCREMENT 0.25
 #define PAUSE_SHARE_BESIDE 0.625
+#define CUT_WORTH 0.75
 /* The average time for a promoted byte: its first value, how far a longer and a shorter sample move it, and the most
  * that a sample counts, as a multiple of it. A collection that took longer may have been interrupted. */
 #define RATE_FIRST 0.25
@@ -44,9 +37,6 @@
 /* After so many collections in a row that were all beyond RATE_CLIP, the quickest of them is the new average. */
 #define SLOW_COLLECTIONS 16
 #define SURVIVAL_SHARE 0.25
-/* A nursery with fewer bytes for each root is worth doubling: to look at a root takes 2 to 5 ns, and to allocate
- * this many bytes 16. */
-#define ROOT_BYTES 256
 /* What a root takes at least, in ns. To say anything of promotion, a collection promotes ROOT_RATE bytes a root. */
 #define ROOT_NS 2
 #define ROOT_RATE 16
@@ -79,6 +69,7 @@ void crd_adapt_init(crd_young *young) {
                        .max = MAX_BYTES,
                        .ns_per_promoted_byte = RATE_FIRST,
                        .least_rate = RATE_NONE,
+                       .scale = 1,
                        .growth.backoff = WAIT_FIRST,
                        .shrinking.backoff = WAIT_FIRST};
   /* A nursery that has its whole share of the maximum heap already has nowhere to grow. */
@@ -100,13 +91,6 @@ void crd_adapt_cut(crd_young *young) {
   adapt->base = adapt->max = bytes; /* it must not grow beyond its share again */
   if (adapt->min > bytes) adapt->min = bytes;
   if (young->space->nursery.bytes > bytes) crd_nursery_resize(young, bytes, "its share of the maximum heap");
-}
-
-/* Asked last: the answer may need a look at the machine. */
-static bool may_double(crd_young *young) {
-  if (young->space->nursery.bytes * 2 > young->adapt.max) return false;
-  learn_l3(young);
-  return young->space->nursery.bytes * 2 <= young->adapt.max;
 }
 
 /* One collection that is far above the average was probably interrupted. Several in a row were not: the program does
@@ -169,11 +153,6 @@ static double second_least(const crd_rates *rates) {
   return second;
 }
 
-/* The expected time of a minor collection of a nursery of so many bytes, of which this share survives. */
-static double expected_ns(const crd_adapt *adapt, double survival, size_t bytes) {
-  return adapt->ns_per_promoted_byte * survival * (double)bytes;
-}
-
 /* Promotion may take a share of the pause target, or as long as the roots, which take the same in a smaller nursery. */
 static double with_roots(const crd_adapt *adapt, double most_ns) {
   double roots_ns = crd_adapt_roots_least_ns(adapt);
@@ -184,18 +163,21 @@ static double with_roots(const crd_adapt *adapt, double most_ns) {
 static double pause_share(const crd_young *young) {
   bool marks = young->marking->major.phase == MAJOR_MARKING, beside = runs_beside(young);
   if (marks && (!beside || young->marking->major.behind > 0)) return PAUSE_SHARE_INCREMENT;
-  if (young->adapt.old_die) return PAUSE_SHARE_OLD_DIE;
   if (!beside) return PAUSE_SHARE_MOST;
   bool late = crd_major_counted_bytes(young->marking) > young->marking->pacing.threshold;
   return !marks && late ? PAUSE_SHARE_INCREMENT : PAUSE_SHARE_BESIDE;
 }
 
-/* ns for each promoted byte in the phase that the heap is in. Without the second core, the last collections do not
- * count where the oldest die: a part of the nursery would promote much more (docs/design/pauses.md). */
+/* ns for each promoted byte in the phase that the heap is in. */
 static double rate_now(crd_young *young) {
   double average = young->adapt.ns_per_promoted_byte, recent = second_least(rates_of(young));
-  if (young->adapt.old_die && !runs_beside(young)) return average;
   return recent > average ? recent : average;
+}
+
+/* Whether half of so many bytes is handed out in their place, so that the collection takes at most so many ns. */
+static bool is_cut(crd_young *young, size_t bytes, double most) {
+  double promoted = crd_cost_promoted(young, bytes, true);
+  return rate_now(young) * promoted > most && crd_cost_promoted(young, bytes / 2, true) < CUT_WORTH * promoted;
 }
 
 size_t crd_adapt_hand_out(crd_young *young) {
@@ -206,13 +188,13 @@ size_t crd_adapt_hand_out(crd_young *young) {
   double target = (double)young->space->options->pause_ns;
   bool counts = young->marking->major.phase == MAJOR_MARKING || young->marking->major.phase == MAJOR_CLEARING;
   uint32_t cuts = counts ? young->marking->major.behind : 0;
-  if (target == 0 || (cuts == 0 && adapt->survival == 0)) return bytes;
-  double most = target * pause_share(young), rate = rate_now(young);
+  if (target == 0 || (cuts == 0 && young->marking->curve.promoted == 0)) return bytes;
+  double most = target * pause_share(young);
   if (crd_adapt_roots_least_ns(adapt) > most) cuts = 0;
   most = with_roots(adapt, most);
   /* While shrinking.wait runs, a smaller nursery has just failed to make collections shorter. */
   bool shortens = !adapt->fixed && adapt->shrinking.wait == 0;
-  while (shortens && bytes / 2 >= adapt->min && rate * adapt->survival * (double)bytes > most) bytes /= 2;
+  while (shortens && bytes / 2 >= adapt->min && is_cut(young, bytes, most)) bytes /= 2;
   /* Each increment of marking or clearing that fell behind halves it once: pauses then come sooner. */
   for (; cuts > 0 && bytes / 2 >= adapt->min; cuts--) bytes /= 2;
   return bytes & ~(size_t)7;
@@ -235,101 +217,71 @@ static void end_trial(crd_young *young, crd_trial *trial, bool success, const ch
   crd_nursery_resize(young, before, reason);
 }
 
-/* The share of the oldest samples that lives, divided by the share of all samples that does: 1 if it is not known. */
-static double old_share(const crd_adapt *adapt, double survival) {
-  const crd_ages *ages = &adapt->ages;
-  if (ages->old_seen < OLD_SAMPLES || ages->kept == 0 || survival <= SURVIVAL_HIGH) return 1;
-  return (double)ages->old_kept / (double)ages->old_seen * (double)ages->seen / (double)ages->kept;
-}
-
-/* Whether clearly fewer of the oldest live: below OLD_DIE, and by more than chance. The variance is that of a
- * binomial share; both sides are squared to need no square root. */
-static bool oldest_die(const crd_adapt *adapt, double survival) {
-  const crd_ages *ages = &adapt->ages;
-  if (old_share(adapt, survival) >= OLD_DIE) return false;
-  double share = (double)ages->old_kept / (double)ages->old_seen;
-  double distance = OLD_DIE * (double)ages->kept / (double)ages->seen - share;
-  return distance * distance * (double)ages->old_seen > OLD_DEVIATIONS * OLD_DEVIATIONS * share * (1 - share);
-}
-
-/* Doubles the size where the ages say that more will die: at most the share of the oldest lives in the added half. */
-static bool grow(crd_young *young, double survival) {
-  crd_adapt *adapt = &young->adapt;
-  size_t bytes = young->space->nursery.bytes;
-  double share = old_share(adapt, survival), target = (double)young->space->options->pause_ns * PAUSE_SHARE_OLD_DIE;
-  if (!oldest_die(adapt, survival) || adapt->growth.wait > 0) return false;
-  if (target != 0 && expected_ns(adapt, survival * (1 + share) / 2, bytes * 2) > with_roots(adapt, target))
-    return false;
-  if (!may_double(young)) return false;
-  if (!crd_nursery_resize(young, bytes * 2, "the oldest die: a larger nursery lets more of them die")) {
-    wait_longer(&adapt->growth);
-    return false;
-  }
-  /* The ages have decided, so a trial that runs is over. */
-  adapt->shrinking.before = adapt->growth.before = 0;
-  return true;
-}
-
-/* Where memory is refused, wait is set but backoff is not doubled: the size was not tried. */
-static void begin_trial(crd_young *young, double survival) {
-  crd_adapt *adapt = &young->adapt;
-  size_t before = young->space->nursery.bytes;
-  if (!crd_nursery_resize(young, before * 2, "trial: much survives")) {
-    adapt->growth.wait = adapt->growth.backoff;
-    return;
-  }
-  ASSERT(adapt->shrinking.before == 0, "[adapt.2] a trial begins while another runs");
-  adapt->growth.before = before;
-  adapt->growth.rate_before = survival;
-}
-
-static bool has_many_roots(const crd_adapt *adapt, size_t bytes) {
-  return adapt->root_words > bytes / ROOT_BYTES;
-}
-
-/* If a trial ends by going back, nothing else is decided: the figures are of the larger size. */
-static void decide(crd_young *young, double survival) {
-  crd_adapt *adapt = &young->adapt;
-  double target = (double)young->space->options->pause_ns;
-  size_t bytes = young->space->nursery.bytes;
-  bool in_time = target == 0 || expected_ns(adapt, survival, bytes * 2) < with_roots(adapt, target * PAUSE_SHARE_GROW);
-  /* Half the size must not have many roots, or the next decision would double it again. */
-  bool many_roots = has_many_roots(adapt, bytes), may_halve = bytes > adapt->base && !has_many_roots(adapt, bytes / 2);
-  bool vain = survival > TRIAL_VAIN && old_share(adapt, survival) > OLD_LIVE;
-  if (adapt->growth.before != 0)
-    end_trial(young, &adapt->growth, survival < adapt->growth.rate_before * TRIAL_SUCCESS,
-              "back: as much survives in the larger nursery");
-  if (young->space->nursery.bytes != bytes || adapt->growth.wait > 0) return;
-  if (bytes < adapt->base && in_time) {
-    crd_nursery_resize(young, bytes * 2, "towards the base again: pauses allow it");
-  } else if (many_roots && in_time && may_double(young)) {
-    if (!crd_nursery_resize(young, bytes * 2, "many roots")) adapt->growth.wait = adapt->growth.backoff;
-  } else if (survival > SURVIVAL_HIGH && !vain && in_time && may_double(young)) {
-    begin_trial(young, survival);
-  } else if (may_halve && vain && adapt->ages.old_seen >= OLD_SAMPLES) {
-    crd_nursery_resize(young, bytes / 2, "the oldest live like the others: a smaller nursery is enough");
-  } else if (survival < SURVIVAL_LOW && may_halve) {
-    wait_longer(&adapt->growth);
-    if (crd_nursery_resize(young, bytes / 2, "little survives")) crd_nursery_discard(young, false);
-  }
-}
-
-/* --- for the pauses --- */
+/* --- the size --- */
 
 /* After a decision: counts from here on. */
-static void begin_count(crd_adapt *adapt) {
-  adapt->promoted = adapt->allocated = 0;
-  adapt->ages = (crd_ages){0};
+static void begin_count(crd_young *young) {
+  crd_adapt *adapt = &young->adapt;
+  crd_curve_settle(&young->marking->curve);
+  adapt->promoted = adapt->objects = adapt->allocated = 0;
   adapt->collections = 0;
   adapt->least_rate = RATE_NONE;
 }
 
-/* Whether minor collections are expected to take too much of the pause target, if there is one. */
-static bool takes_too_long(const crd_young *young, double survival) {
-  double share = young->adapt.old_die ? PAUSE_SHARE_OLD_DIE : PAUSE_SHARE_MOST;
-  double most = (double)young->space->options->pause_ns * share;
-  return most != 0 &&
-         expected_ns(&young->adapt, survival, young->space->nursery.bytes) > with_roots(&young->adapt, most);
+static double survival(const crd_adapt *adapt) {
+  return (double)adapt->promoted / (double)adapt->allocated;
+}
+
+/* The size to try, where only marking has seen that fewer live: the first that makes a difference. */
+static size_t size_to_try(const crd_young *young, size_t best) {
+  size_t bytes = young->space->nursery.bytes;
+  double wanted = TRIAL_SHARE * crd_cost_promoted(young, bytes, true) / (double)bytes;
+  do bytes *= 2;
+  while (bytes < best && crd_cost_promoted(young, bytes, true) > wanted * (double)bytes);
+  return bytes;
+}
+
+/* Where memory is refused, wait is set but backoff is not doubled: the size was not tried. */
+static bool grow(crd_young *young) {
+  crd_adapt *adapt = &young->adapt;
+  size_t before = young->space->nursery.bytes;
+  if (adapt->growth.wait > 0 || adapt->growth.before != 0 || crd_cost_best_size(young, true) <= before) return false;
+  learn_l3(young);
+  size_t best = crd_cost_best_size(young, true), sure = crd_cost_best_size(young, false);
+  if (best <= before) return false;
+  bool tries = sure <= before && best > adapt->base;
+  size_t bytes = sure > before ? sure : tries ? size_to_try(young, best) : best;
+  if (!crd_nursery_resize(young, bytes,
+                          tries ? "trial: marking found that more dies" : "a larger nursery promotes less")) {
+    adapt->growth.wait = adapt->growth.backoff;
+    return false;
+  }
+  adapt->shrinking.before = 0;
+  adapt->growth.before = tries ? before : 0;
+  adapt->growth.rate_before = survival(adapt);
+  return true;
+}
+
+/* If a trial ends by going back, nothing else is decided: the figures are of the larger size. */
+static void decide(crd_young *young) {
+  crd_adapt *adapt = &young->adapt;
+  size_t bytes = young->space->nursery.bytes;
+  if (adapt->growth.before != 0)
+    end_trial(young, &adapt->growth, survival(adapt) < adapt->growth.rate_before * TRIAL_SUCCESS,
+              "back: as much survives in the larger nursery");
+  bool smaller = young->space->nursery.bytes == bytes && bytes > adapt->base && crd_cost_best_size(young, true) < bytes;
+  adapt->smaller = smaller ? adapt->smaller + adapt->collections : 0;
+  if (adapt->smaller < SMALLER_COLLECTIONS) return;
+  adapt->smaller = 0;
+  if (crd_nursery_resize(young, bytes / 2, "a smaller nursery is enough")) crd_nursery_discard(young, false);
+}
+
+/* --- for the pauses --- */
+
+/* Whether minor collections take too much of the pause target, and a smaller nursery is worth it. */
+static bool takes_too_long(crd_young *young) {
+  size_t bytes = young->space->nursery.bytes;
+  return crd_cost_overrun(young, bytes, true) > 1 && crd_cost_best_size(young, true) < bytes;
 }
 
 /* Keeps the nursery from growing for a while: the two would undo each other. */
@@ -339,7 +291,6 @@ static void begin_shrinking(crd_young *young) {
   ASSERT(adapt->shrinking.before == 0, "[adapt.2] a trial begins while another runs");
   adapt->shrinking.before = young->space->nursery.bytes;
   adapt->shrinking.rate_before = adapt->least_rate;
-  begin_count(adapt);
   wait_longer(&adapt->growth);
   crd_nursery_resize(young, young->space->nursery.bytes / 2, "a minor collection takes too much of the pause target");
 }
@@ -352,55 +303,74 @@ static bool shrinking_succeeds(const crd_young *young) {
   return unknown || adapt->least_rate < SHRINK_FAILURE * adapt->shrinking.rate_before;
 }
 
-/* Asks for samples of the next nursery if survival comes near the share above which growth is worth it. */
+/* Whether shrinking may begin. Where only a part of the nursery was handed out, because collections took long for a
+ * while, it may only beside the second core: there the first ones after the major collection might be too long. */
+static bool may_shrink(const crd_young *young, bool whole) {
+  const crd_adapt *adapt = &young->adapt;
+  return adapt->shrinking.before == 0 && adapt->shrinking.wait == 0 && young->space->nursery.bytes / 2 >= adapt->min &&
+         adapt->collections > 1 && (whole || runs_beside(young));
+}
+
+/* --- after a minor collection --- */
+
+/* Asks for samples of the next nursery if they may tell something. */
 static void want_ages(crd_young *young) {
   size_t every = young->space->nursery.bytes / NURSERY_SAMPLES;
   if (every < SAMPLE_MIN_BYTES) every = SAMPLE_MIN_BYTES;
-  young->space->nursery.sample_bytes = young->adapt.survival > SURVIVAL_HIGH / 3 ? every : 0;
+  young->space->nursery.sample_bytes = young->marking->curve.promoted > SURVIVAL_LOW ? every : 0;
+}
+
+static void note_survival(crd_young *young, uint64_t promoted, uint64_t filled) {
+  crd_adapt *adapt = &young->adapt;
+  crd_curve *curve = &young->marking->curve;
+  double share = (double)promoted / (double)filled;
+  curve->promoted += (share - curve->promoted) * SURVIVAL_SHARE;
+  if (curve->promoted <= SURVIVAL_LOW) return;
+  double expected = crd_curve_promoted(curve, filled, true);
+  if (expected > 0) adapt->scale += (share / expected - adapt->scale) * SURVIVAL_SHARE;
+}
+
+static void count(crd_adapt *adapt, const cradle_event *minor) {
+  adapt->promoted += minor->u.minor.promoted_bytes;
+  adapt->objects += minor->u.minor.promoted_objects;
+  adapt->allocated += minor->u.minor.nursery_bytes;
+  adapt->collections++;
+  adapt->price = crd_cost_price(adapt->objects, adapt->promoted);
+  if (adapt->growth.wait > 0) adapt->growth.wait--;
+}
+
+/* true: the size may have changed. */
+static bool choose(crd_young *young, bool whole) {
+  crd_adapt *adapt = &young->adapt;
+  if (grow(young)) return true;
+  if (may_shrink(young, whole) && takes_too_long(young)) {
+    begin_shrinking(young);
+    return true;
+  }
+  if (adapt->collections < (adapt->growth.before != 0 ? TRIAL_COLLECTIONS : DECISION_COLLECTIONS)) return false;
+  if (adapt->shrinking.before != 0)
+    end_trial(young, &adapt->shrinking, shrinking_succeeds(young),
+              "back: collections of the smaller nursery take as long");
+  else
+    decide(young);
+  return true;
 }
 
 void crd_adapt_after_minor(crd_young *young, const cradle_event *minor) {
   crd_adapt *adapt = &young->adapt;
+  size_t bytes = young->space->nursery.bytes;
   if (adapt->fixed) return;
-  ASSERT(young->space->nursery.bytes >= adapt->min && young->space->nursery.bytes <= adapt->max,
-         "[adapt.1] the nursery's size");
+  ASSERT(bytes >= adapt->min && bytes <= adapt->max, "[adapt.1] the nursery's size");
   note_rate(young, minor);
   uint64_t filled = minor->u.minor.nursery_bytes;
   /* A collection that came early, on request, says little of what survives a full nursery. */
   if (filled < adapt->min / 4 * 3) return;
-  adapt->survival += ((double)minor->u.minor.promoted_bytes / (double)filled - adapt->survival) * SURVIVAL_SHARE;
+  note_survival(young, minor->u.minor.promoted_bytes, filled);
   if (adapt->shrinking.wait > 0) adapt->shrinking.wait--;
-  bool may_shrink =
-      adapt->shrinking.before == 0 && adapt->shrinking.wait == 0 && young->space->nursery.bytes / 2 >= adapt->min;
-  if (filled < young->space->nursery.bytes / 4 * 3) {
-    /* Where only a part is handed out for long, the size follows, or the first collections after the major collection
-     * might be too long. */
-    if (!runs_beside(young) || !may_shrink || !takes_too_long(young, adapt->survival)) return;
-    begin_shrinking(young);
-    want_ages(young);
-    return;
-  }
-  if (adapt->growth.wait > 0) adapt->growth.wait--;
-  adapt->promoted += minor->u.minor.promoted_bytes;
-  adapt->allocated += filled;
-  const crd_ages *ages = &young->space->nursery.ages;
-  adapt->ages = (crd_ages){adapt->ages.seen + ages->seen, adapt->ages.kept + ages->kept,
-                           adapt->ages.old_seen + ages->old_seen, adapt->ages.old_kept + ages->old_kept};
-  adapt->collections++;
-  double survival = (double)adapt->promoted / (double)adapt->allocated;
-  bool knows_ages = adapt->ages.old_seen >= OLD_SAMPLES || adapt->collections > 1;
-  if (knows_ages) adapt->old_die = oldest_die(adapt, survival);
-  if (grow(young, survival)) {
-    begin_count(adapt);
-  } else if (may_shrink && knows_ages && takes_too_long(young, survival)) {
-    begin_shrinking(young);
-  } else if (adapt->collections >= DECISION_COLLECTIONS) {
-    if (adapt->shrinking.before != 0)
-      end_trial(young, &adapt->shrinking, shrinking_succeeds(young),
-                "back: collections of the smaller nursery take as long");
-    else
-      decide(young, survival);
-    begin_count(adapt);
-  }
+  /* So does one of the part that is handed out while marking goes on. */
+  bool whole = filled >= bytes / 4 * 3;
+  if (!whole && young->marking->major.phase != MAJOR_IDLE && !runs_beside(young)) return;
+  count(adapt, minor);
+  if (choose(young, whole)) begin_count(young);
   want_ages(young);
 }

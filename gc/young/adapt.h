@@ -1,22 +1,19 @@
 /* The adaptive nursery: its size follows what survives. docs/design/nursery.md has the reasons for the figures.
  *
  * If more dies in a larger nursery, the collector promotes less. That is worth more than the cache misses of a larger
- * nursery, up to half the L3. The ages of what dies tell whether more will die; where they do not, a trial does:
+ * nursery, up to half the L3. The survival curve (gc/old/curve.h) says what nurseries of other sizes would promote, and
+ * gc/young/cost.h what that would cost.
  *
- *   ages     When a notable share survives, some objects are noted as they are allocated, and a collection counts how
- *            many of the oldest it promoted. A nursery of twice the size would hold objects that are older still. So if
- *            a clearly smaller share of the oldest lives than of all, the size is doubled at once. If the shares are
- *            alike, more than half survives and the size is above base, it is halved.
- *   grow     Where the ages do not tell, the size is doubled for a few collections. If a clearly smaller share survives
- *            then, the size stays and the next doubling is tried; if not, it goes back, and the next trial waits, each
- *            time longer. Many roots double the size without a trial: each collection looks at all of them.
- *   shrink   A size above base is halved when hardly anything survives. The size is also halved, on trial, when a minor
- *            collection takes nearly the whole pause target, or twice the target where the oldest die. The time that
- *            roots take counts for neither.
+ *   grow     After a minor collection the nursery gets the size that costs least, at once if minor collections have
+ *            seen that more will die. If only marking has seen it, a larger size is tried for two collections: if as
+ *            much survives, the size goes back, and the next trial waits, each time longer.
+ *   shrink   A size above base is halved if a smaller one has been enough for sixteen collections. The size is also
+ *            halved, on trial, if a minor collection takes nearly the whole pause target, unless shorter collections
+ *            would cost much more. The time that roots take counts for neither.
  *
  * To hand out less of the nursery costs little and takes three collections to change: as much is handed out as can be
  * promoted in time at the rate of the last collections in the same phase, beside an increment that marks or sweeps if a
- * major collection runs. Without the second core, where the oldest die, the rate is that of the average.
+ * major collection runs; but not less if that promotes nearly as much.
  *
  * Without a pause target the clock is not used: counts alone decide, so every run takes the same decisions.
  *
@@ -29,12 +26,6 @@
 #include <cradle/event.h>
 
 #include "gc/parts.h"
-
-/* Samples, objects that were noted as they were allocated: how many a minor collection saw and promoted, and of these,
- * how many were in the oldest quarter of the nursery. */
-typedef struct crd_ages {
-  uint32_t seen, kept, old_seen, old_kept;
-} crd_ages;
 
 /* How long the last collections took for each promoted byte, in ns, in a circle. */
 enum { RATE_SAMPLES = 4 };
@@ -55,20 +46,21 @@ typedef struct crd_adapt {
   bool knows_l3;         /* max takes the L3 into account; false: the nursery has not grown beyond base yet */
   size_t base, min, max; /* sizes in bytes */
   size_t cut_to;         /* its share of the maximum heap, if the nursery is to be cut to that when empty; else 0 */
-  double ns_per_promoted_byte;  /* of recent minor collections */
-  uint32_t slow;                /* how many collections in a row were far above ns_per_promoted_byte */
-  double slow_least;            /* ns for each promoted byte in the quickest of these */
-  crd_rates marking, sweeping;  /* of collections beside which the second core could mark, and of those that follow */
-  crd_rates alone;              /* of all others */
-  double survival;              /* share of the allocated bytes that recent minor collections promoted */
-  uint64_t promoted, allocated; /* bytes, in the running trial or since the last decision */
-  uint32_t collections;         /* since the last decision */
-  uint64_t root_words;          /* words of roots that the last collection looked at */
-  crd_ages ages;                /* of the collections since the last decision */
-  bool old_die;                 /* whether clearly fewer of the oldest lived when that was last known */
-  double least_rate;            /* ns a promoted byte in the quickest since the last decision, without second core */
-  crd_trial growth;             /* of twice the size; measured: promoted / allocated */
-  crd_trial shrinking;          /* of half the size, for the pauses; measured: least_rate */
+  double ns_per_promoted_byte; /* of recent minor collections */
+  uint32_t slow;               /* how many collections in a row were far above ns_per_promoted_byte */
+  double slow_least;           /* ns for each promoted byte in the quickest of these */
+  crd_rates marking, sweeping; /* of collections beside which the second core could mark, and of those that follow */
+  crd_rates alone;             /* of all others */
+  uint64_t root_words;         /* words of roots that the last collection looked at */
+  double scale;                /* what recent collections promoted, divided by what the curve says */
+  /* Of the collections since the last decision: */
+  uint32_t collections;
+  uint64_t promoted, objects, allocated; /* bytes, objects and bytes */
+  double least_rate;                     /* ns a promoted byte in the quickest, without second core */
+  double price;                          /* of a promoted byte (gc/young/cost.h) */
+  uint32_t smaller;                      /* collections after which a smaller size was enough, in a row */
+  crd_trial growth;                      /* of a larger size; measured: promoted / allocated */
+  crd_trial shrinking;                   /* of half the size, for the pauses; measured: least_rate */
 } crd_adapt;
 
 void crd_adapt_init(crd_young *young);

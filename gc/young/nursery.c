@@ -162,9 +162,13 @@ bool crd_nursery_resize(crd_young *young, size_t bytes, const char *reason) {
   /* What the nursery gives up belongs to the arenas now, so its pages must be gone. */
   if (bytes < before && young->space->options->heap_max_bytes != 0) crd_nursery_discard(young, false);
   crd_space_limit_arenas(young->space);
-  if (event_wanted(young->space->report))
+  if (event_wanted(young->space->report)) {
+    crd_text lives = {.length = 0};
+    crd_curve_write(&young->marking->curve, &lives);
     crd_event_send(young->space->report,
-                   &(cradle_event){.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {bytes, before, reason}});
+                   &(cradle_event){.kind = CRADLE_EVENT_NURSERY_SIZED,
+                                   .u.nursery = {bytes, before, reason, lives.length == 0 ? NULL : lives.buffer}});
+  }
   return true;
 }
 
@@ -297,25 +301,21 @@ void crd_nursery_looked(crd_mutator *mutator, const void *object) {
   crd_nursery_set_top(mutator);
 }
 
-/* The oldest objects are those in the first quarter of what was filled of their chunk. */
-static void count_ages(crd_local *local, crd_ages *ages) {
+static void count_ages(crd_local *local, crd_curve *curve) {
   size_t filled = local_filled(local);
   for (uint32_t i = 0; i < local->sample_count; i++) {
     size_t offset = local->samples[i] - address_of(local->start);
     if (offset >= filled) break; /* the sample was in a reservation that was given back */
-    bool kept = header_is_forwarded(*object_at(local->samples[i])), old = offset < filled / 4;
-    ages->seen++;
-    ages->kept += kept;
-    ages->old_seen += old;
-    ages->old_kept += old && kept;
+    uint64_t header = *object_at(local->samples[i]);
+    crd_curve_note(curve, filled - offset, header_is_forwarded(header) ? header_forwarded_to(header) : 0);
   }
   local->sample_count = 0;
 }
 
 void crd_nursery_count_ages(crd_young *young) {
-  young->space->nursery.ages = (crd_ages){0};
+  young->marking->curve.allocated = young->space->report->stats.allocated_bytes + nursery_filled(young->space);
   for (EACH_LOCAL(local, young->space))
-    if (local->sample_count != 0) count_ages(local, &young->space->nursery.ages);
+    if (local->sample_count != 0) count_ages(local, &young->marking->curve);
 }
 
 static char *lowest_of(const crd_local *local, uintptr_t point) {

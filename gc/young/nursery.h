@@ -32,7 +32,6 @@ typedef struct crd_nursery {
   char *start, *end;      /* what is handed out: less while a major collection runs, or if the reserve is refused */
   char *slack_end;        /* one object or cradle_reserve of up to 32 KiB may reach over end, up to here */
   size_t sample_bytes;    /* one object in this many bytes is a sample (gc/young/adapt.h); 0: no samples */
-  crd_ages ages;          /* of the last minor collection */
   size_t bytes;           /* the size chosen; end - start is at most that */
   size_t lead_bytes;      /* the first so many lie on base pages [nursery.5] */
   size_t reserved_bytes;  /* of address space: room for the largest size; addresses in it are young */

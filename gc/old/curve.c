@@ -93,8 +93,9 @@ void crd_curve_write(const crd_curve *curve, crd_text *text) {
   for (uint32_t i = 0; i < CURVE_BINS; i++) {
     double lives;
     if (!lives_at(curve, &curve->bins[i], true, &lives)) continue;
-    uint64_t kib = (CURVE_FIRST_BYTES << i) >> 10;
-    crd_text_format(text, "%s%llu %s %u", text->length == 0 ? "" : ", ", (unsigned long long)(kib < 1024 ? kib : kib >> 10),
-                    kib < 1024 ? "KiB" : "MiB", (unsigned)(lives * 100 + 0.5));
+    unsigned long long kib = (CURVE_FIRST_BYTES << i) >> 10;
+    bool small = kib < 1024;
+    crd_text_format(text, "%s%llu %s %u", text->length == 0 ? "" : ", ", small ? kib : kib >> 10, small ? "KiB" : "MiB",
+                    (unsigned)(lives * 100 + 0.5));
   }
 }

@@ -5,8 +5,8 @@
 /* What a promoted object and a promoted byte take. */
 #define OBJECT_NS 30
 #define BYTE_NS 0.3
-/* What leaving the cache takes an allocated byte: so much for the first doubling above base, and for each further one so
- * much more than for the one before. */
+/* What leaving the cache takes an allocated byte: so much for the first doubling above base, and for each further one
+ * so much more than for the one before. */
 #define CACHE_NS 0.02
 /* Another size is better if it costs less than this share, and less by so many ns. */
 #define BETTER 0.85
@@ -30,7 +30,8 @@ double crd_cost_promoted(const crd_young *young, size_t bytes, bool hints) {
 
 /* Promotion may also take as long as the roots, which take the same in a smaller nursery. */
 double crd_cost_overrun(const crd_young *young, size_t bytes, bool hints) {
-  double most = (double)young->space->options->pause_ns * PAUSE_SHARE_MOST, roots = crd_adapt_roots_least_ns(&young->adapt);
+  double most = (double)young->space->options->pause_ns * PAUSE_SHARE_MOST;
+  double roots = crd_adapt_roots_least_ns(&young->adapt);
   if (most == 0) return 0;
   return young->adapt.ns_per_promoted_byte * crd_cost_promoted(young, bytes, hints) / (roots > most ? roots : most);
 }

@@ -1,12 +1,12 @@
 /* What an allocated byte costs the collector with a nursery of another size, in ns:
  *
- *     price * promoted(size)  +  roots / size  +  CACHE_NS * doublings of size above base
+ *     price * promoted(size)  +  roots / size  +  what leaving the cache costs
  *
  * promoted(size) is the share of the bytes that such a nursery would promote, by the survival curve (gc/old/curve.h).
  * price is what a promoted byte takes, with its later share of marking and sweeping; it follows from the size of the
- * promoted objects. The last term is for the cache that a larger nursery leaves. docs/design/nursery.md has the
- * measurements behind the constants. Only the length of a collection, promoted(size) * size, is measured by the clock,
- * and only where there is a pause target.
+ * promoted objects. The last term grows with the square of the doublings of size above base. docs/design/nursery.md
+ * has the measurements behind the constants. Only the length of a collection, promoted(size) * size, is measured by
+ * the clock, and only where there is a pause target.
  */
 #ifndef CRADLE_GC_YOUNG_COST_H
 #define CRADLE_GC_YOUNG_COST_H

@@ -88,8 +88,8 @@ typedef struct cradle_event {
       uint64_t bytes;    /* nursery size now */
       uint64_t previous; /* nursery size before; 0: this is the first size */
       const char *reason;
-      /* The survival curve: pairs of an age in allocated bytes and the percentage of the objects that live when they are
-       * at most that old and older than the age before, as "1 MiB 97, 2 MiB 95, 4 MiB 12"; NULL: nothing is known. */
+      /* The survival curve: ages in allocated bytes, and the percentages of the objects that live when they are at most
+       * that old and older than the age before, as "1 MiB 97, 2 MiB 95, 4 MiB 12"; NULL: nothing is known. */
       const char *lives;
     } nursery;
     struct {

@@ -117,7 +117,38 @@ def size_classes(runs):
     )
 
 
+def lives_of(heap):
+    """The last survival curve of the log: from an age such as "2 MiB" to a percentage."""
+    known = [one.fields["lives"] for one in heap.nurseries if one.fields.get("lives")]
+    pairs = [pair.rpartition(" ") for pair in known[-1].split(", ")] if known else []
+    return {age: float(percentage) for age, _, percentage in pairs}
+
+
+def age_bytes(age):
+    number, unit = age.split()
+    return int(number) << {"KiB": 10, "MiB": 20}[unit]
+
+
+def lives(runs):
+    curves = [(run, curve) for run in runs if (curve := lives_of(run.heap))]
+    ages = sorted({age for _, curve in curves for age in curve}, key=age_bytes)
+    series = []
+    for run, curve in curves:
+        style = "bars" if len(runs) == 1 else "bars left" if run.tone == "a" else "bars right"
+        x = [place for place, age in enumerate(ages) if age in curve]
+        series.append(Series(run.label("live"), run.colour(1), style, x, [curve[ages[place]] for place in x]))
+    notes = (
+        [
+            "Of the objects that are at most this old and older than the bar before. An object's age is what the program "
+            "has allocated since. The nursery's size follows from it; this is what was known when the size last changed."
+        ]
+        if series
+        else ["Not known: the nursery's size did not change, or samples were too few."]
+    )
+    return Chart("lives", "Survival curve", Axis("class", names=ages), Axis("number", "%"), series, notes)
+
+
 def charts_of(runs):
     clock = Clock(runs)
     over_time = charts_over_time(clock, runs)
-    return [over_time[0], percentiles(clock, runs), *over_time[1:], mmu(runs), size_classes(runs)]
+    return [over_time[0], percentiles(clock, runs), *over_time[1:], mmu(runs), lives(runs), size_classes(runs)]

@@ -66,6 +66,7 @@ KEYS = {
     "pause target": "pause_target_ns",
     "nursery size": "nursery_bytes",
     "previous nursery size": "previous_nursery_bytes",
+    "percentages that live, up to an age": "lives",
     "nursery used": "nursery_used_bytes",
     "total memory used": "used_bytes",
     "minor collect, total memory used": "used_after_bytes",

@@ -12,7 +12,10 @@
 
 enum { LOCALS_MAX = 64, FUNCTIONS_MAX = 200, SHOWN_MAX = 200, INLINE_MAX = 12 };
 
-typedef struct text { uint64_t header, length; char bytes[]; } text;
+typedef struct text {
+  uint64_t header, length;
+  char bytes[];
+} text;
 typedef enum tag { VARIABLE, INTEGER, BOOLEAN, LIST, PAIR, ARROW } tag;
 typedef struct type {
   uint64_t header;
@@ -21,9 +24,19 @@ typedef struct type {
   struct type *left, *right; /* of a variable, left is what it was bound to, or NULL */
 } type;
 /* A substitution; a list of quantified variables has no `to`. */
-typedef struct binding { uint64_t header; type *from, *to; struct binding *next; } binding;
+typedef struct binding {
+  uint64_t header;
+  type *from, *to;
+  struct binding *next;
+} binding;
 /* What a name means: a type for all values of the variables. */
-typedef struct scope { uint64_t header; struct symbol *name; binding *variables; type *type; struct scope *next; } scope;
+typedef struct scope {
+  uint64_t header;
+  struct symbol *name;
+  binding *variables;
+  type *type;
+  struct scope *next;
+} scope;
 enum { LITERAL, NAME, LAMBDA, APPLY, LET, DEFINE }; /* DEFINE: a is the body, b the next definition */
 typedef struct node {
   uint64_t header, kind;
@@ -38,30 +51,38 @@ typedef struct symbol {
   scope *global;
   node *body; /* of a short definition, for the inliner */
 } symbol;
-typedef struct symbols { uint64_t header, length; symbol *items[]; } symbols;
+typedef struct symbols {
+  uint64_t header, length;
+  symbol *items[];
+} symbols;
 
 enum { TEXT, TYPE, BINDING, NODE, SYMBOL, SYMBOLS, SCOPE, TYPES };
+#define ITEMS(type, kind, bytes) .items = (kind), .item_size = (bytes), .length_offset = offsetof(type, length)
 static const cradle_type types[TYPES] = {
-    [TEXT] = {.name = "text", .size = sizeof(text), .items = CRADLE_ITEMS_BYTES, .item_size = 1,
-              .length_offset = offsetof(text, length)},
+    [TEXT] = {.name = "text", .size = sizeof(text), ITEMS(text, CRADLE_ITEMS_BYTES, 1)},
     [TYPE] = {.name = "type", .size = sizeof(type), .references = CRADLE_SLOT(type, left) | CRADLE_SLOT(type, right)},
-    [BINDING] = {.name = "binding", .size = sizeof(binding),
+    [BINDING] = {.name = "binding",
+                 .size = sizeof(binding),
                  .references = CRADLE_SLOT(binding, from) | CRADLE_SLOT(binding, to) | CRADLE_SLOT(binding, next)},
-    [NODE] = {.name = "node", .size = sizeof(node),
-              .references = CRADLE_SLOT(node, name) | CRADLE_SLOT(node, a) | CRADLE_SLOT(node, b) |
-                            CRADLE_SLOT(node, type)},
-    [SYMBOL] = {.name = "symbol", .size = sizeof(symbol),
+    [NODE] = {.name = "node",
+              .size = sizeof(node),
+              .references =
+                  CRADLE_SLOT(node, name) | CRADLE_SLOT(node, a) | CRADLE_SLOT(node, b) | CRADLE_SLOT(node, type)},
+    [SYMBOL] = {.name = "symbol",
+                .size = sizeof(symbol),
                 .references = CRADLE_SLOT(symbol, next) | CRADLE_SLOT(symbol, name) | CRADLE_SLOT(symbol, shown) |
                               CRADLE_SLOT(symbol, global) | CRADLE_SLOT(symbol, body)},
-    [SYMBOLS] = {.name = "symbols", .size = sizeof(symbols), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8,
-                 .length_offset = offsetof(symbols, length)},
-    [SCOPE] = {.name = "scope", .size = sizeof(scope),
+    [SYMBOLS] = {.name = "symbols", .size = sizeof(symbols), ITEMS(symbols, CRADLE_ITEMS_REFERENCES, 8)},
+    [SCOPE] = {.name = "scope",
+               .size = sizeof(scope),
                .references = CRADLE_SLOT(scope, name) | CRADLE_SLOT(scope, variables) | CRADLE_SLOT(scope, type) |
                              CRADLE_SLOT(scope, next)},
 };
 
 /* What the generator knows of a global function: kinds of its two parameters and of its result. */
-typedef struct global { int parameters[2], result; } global;
+typedef struct global {
+  char parameters[3], result;
+} global;
 typedef struct checker {
   cradle_mutator *m;
   symbols *symbols; /* from here to base: roots */
@@ -72,8 +93,8 @@ typedef struct checker {
   uint64_t symbol_count, variables, random, checksum, errors;
   global *globals;
   size_t global_count;
-  int locals[LOCALS_MAX]; /* their kinds */
-  unsigned local_count;
+  char locals[LOCALS_MAX]; /* their kinds */
+  size_t local_count;
 } checker;
 
 static uint64_t draw(checker *c, uint64_t below) {
@@ -232,8 +253,11 @@ static bool unify(checker *c, type *a, type *b) {
 static void show(checker *c, type *t, char *to) {
   size_t used = strlen(to);
   t = prune(c, t);
-  if (t->tag == VARIABLE) snprintf(to + used, SHOWN_MAX - used, "t%" PRIu64, t->number);
-  else snprintf(to + used, SHOWN_MAX - used, "%s", (const char *[]){"", "int", "bool", "(list ", "(pair ", "(to "}[t->tag]);
+  if (t->tag == VARIABLE)
+    snprintf(to + used, SHOWN_MAX - used, "t%" PRIu64, t->number);
+  else
+    snprintf(to + used, SHOWN_MAX - used, "%s",
+             (const char *[]){"", "int", "bool", "(list ", "(pair ", "(to "}[t->tag]);
   if (t->tag == VARIABLE || t->left == NULL) return;
   show(c, t->left, to);
   if (t->right != NULL) strncat(to, " ", SHOWN_MAX - 1 - strlen(to)), show(c, t->right, to);
@@ -316,23 +340,26 @@ static unsigned annotate(checker *c, node *n) CRADLE_MAY_COLLECT {
 
 /* --- the generator --- */
 
-enum { INT, BOOL, INTS, COUPLE, FUNCTION, TEST, KINDS };
-/* How to make a term of a kind: calls of functions with arguments. The last of each kind is small. */
-static const struct rule { const char *function; int kind, count, arguments[3]; } rules[] = {
-    {"plus", INT, 2, {INT, INT}}, {"fst", INT, 1, {COUPLE}}, {"head", INT, 2, {INT, INTS}},
-    {"fold", INT, 3, {FUNCTION, INT, INTS}}, {"less", BOOL, 2, {INT, INT}}, {"null", BOOL, 1, {INTS}},
-    {"if", BOOL, 3, {BOOL, BOOL, BOOL}}, {"true", BOOL, 0, {0}}, {"cons", INTS, 2, {INT, INTS}},
-    {"map", INTS, 2, {FUNCTION, INTS}}, {"filter", INTS, 2, {TEST, INTS}}, {"snd", INTS, 1, {COUPLE}},
-    {"nil", INTS, 0, {0}}, {"if", COUPLE, 3, {BOOL, COUPLE, COUPLE}}, {"couple", COUPLE, 2, {INT, INTS}},
-    {"plus", FUNCTION, 1, {INT}}, {"compose", FUNCTION, 2, {FUNCTION, FUNCTION}}, {"id", FUNCTION, 0, {0}},
-    {"less", TEST, 1, {INT}}, {"compose", TEST, 2, {TEST, FUNCTION}}, {"even", TEST, 0, {0}}};
-enum { RULES = sizeof rules / sizeof rules[0] };
+/* The generator's kinds of terms: i integer, o boolean, l list of integers, p pair of i and l, f function from i to i,
+ * t function from i to o. */
+static const char kinds[] = "iolpft";
+/* How to make a term of a kind: a call of a function with arguments. The last rule of each kind is small. */
+static const struct rule {
+  const char *function, *arguments;
+  char kind;
+} rules[] = {{"plus", "ii", 'i'},    {"fst", "p", 'i'},  {"head", "il", 'i'},   {"fold", "fil", 'i'},
+             {"less", "ii", 'o'},    {"null", "l", 'o'}, {"if", "ooo", 'o'},    {"true", "", 'o'},
+             {"cons", "il", 'l'},    {"map", "fl", 'l'}, {"filter", "tl", 'l'}, {"snd", "p", 'l'},
+             {"nil", "", 'l'},       {"if", "opp", 'p'}, {"couple", "il", 'p'}, {"plus", "i", 'f'},
+             {"compose", "ff", 'f'}, {"id", "", 'f'},    {"less", "i", 't'},    {"compose", "tf", 't'},
+             {"even", "", 't'}};
+enum { KINDS = sizeof kinds - 1, RULES = sizeof rules / sizeof rules[0] };
 /* Name and type in prefix form: > function, , pair, [ list, i integer, o boolean, a to c variables. */
 static const char *const primitives[][2] = {
-    {"plus", ">i>ii"}, {"less", ">i>io"}, {"even", ">io"}, {"true", "o"}, {"id", ">aa"}, {"if", ">o>a>aa"},
-    {"compose", ">>bc>>ab>ac"}, {"couple", ">a>b,ab"}, {"fst", ">,aba"}, {"snd", ">,abb"}, {"nil", "[a"},
-    {"cons", ">a>[a[a"}, {"head", ">a>[aa"}, {"null", ">[ao"}, {"map", ">>ab>[a[b"}, {"filter", ">>ao>[a[a"},
-    {"fold", ">>ab>b>[ab"}};
+    {"plus", ">i>ii"},       {"less", ">i>io"},          {"even", ">io"},       {"true", "o"},    {"id", ">aa"},
+    {"if", ">o>a>aa"},       {"compose", ">>bc>>ab>ac"}, {"couple", ">a>b,ab"}, {"fst", ">,aba"}, {"snd", ">,abb"},
+    {"nil", "[a"},           {"cons", ">a>[a[a"},        {"head", ">a>[aa"},    {"null", ">[ao"}, {"map", ">>ab>[a[b"},
+    {"filter", ">>ao>[a[a"}, {"fold", ">>ab>b>[ab"}};
 
 static node *new_node(checker *c, uint64_t kind, symbol *name, node *a, node *b) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(c->m, name);
@@ -347,20 +374,20 @@ static symbol *numbered(checker *c, char letter, uint64_t number) CRADLE_MAY_COL
   snprintf(name, sizeof name, "%c%" PRIu64, letter, number);
   return intern(c, name);
 }
-static node *generate(checker *c, int kind, int depth) CRADLE_MAY_COLLECT;
-static node *call(checker *c, symbol *function, int count, const int *arguments, int depth) CRADLE_MAY_COLLECT {
+static node *generate(checker *c, char kind, int depth) CRADLE_MAY_COLLECT;
+static node *call(checker *c, symbol *function, const char *arguments, int depth) CRADLE_MAY_COLLECT {
   node *n = new_node(c, NAME, function, NULL, NULL);
   CRADLE_ROOT(c->m, n);
-  for (int i = 0; i < count; i++) {
-    node *argument = generate(c, arguments[i], depth);
+  for (; *arguments != '\0'; arguments++) {
+    node *argument = generate(c, *arguments, depth);
     n = new_node(c, APPLY, NULL, n, argument);
   }
   return n;
 }
 /* A function of one parameter, or with a value a let. */
-static node *local(checker *c, int of, int kind, node *value, int depth) CRADLE_MAY_COLLECT {
+static node *local(checker *c, char of, char kind, node *value, int depth) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(c->m, value);
-  unsigned number = c->local_count;
+  size_t number = c->local_count;
   c->locals[c->local_count++] = of;
   node *body = generate(c, kind, depth);
   c->local_count--;
@@ -368,26 +395,26 @@ static node *local(checker *c, int of, int kind, node *value, int depth) CRADLE_
   symbol *name = numbered(c, 'x', number);
   return value == NULL ? new_node(c, LAMBDA, name, body, NULL) : new_node(c, LET, name, value, body);
 }
-static node *generate(checker *c, int kind, int depth) CRADLE_MAY_COLLECT {
-  if (draw(c, 3000) == 0) kind = (kind + 1) % KINDS; /* a mistake */
+static node *generate(checker *c, char kind, int depth) CRADLE_MAY_COLLECT {
+  if (draw(c, 3000) == 0) kind = kinds[draw(c, KINDS)]; /* perhaps a mistake */
   for (uint64_t tries = 0, i; tries < 4 && c->local_count > 0; tries++)
-    if (c->locals[i = draw(c, c->local_count)] == kind && draw(c, 1 + (uint64_t)(depth > 0 ? depth : 0)) < 2)
+    if (c->locals[i = draw(c, c->local_count)] == kind && (depth <= 0 || draw(c, 1 + (uint64_t)depth) < 2))
       return new_node(c, NAME, numbered(c, 'x', i), NULL, NULL);
-  if (depth <= 0 && kind == INT) return new_node(c, LITERAL, NULL, NULL, NULL);
+  if (depth <= 0 && kind == 'i') return new_node(c, LITERAL, NULL, NULL, NULL);
   if (depth > 0 && draw(c, 6) == 0) {
-    int of = (int)draw(c, KINDS);
+    char of = kinds[draw(c, KINDS)];
     return local(c, of, kind, generate(c, of, depth - 1), depth - 1);
   }
-  if (depth > 0 && (kind == FUNCTION || kind == TEST) && draw(c, 2) == 0)
-    return local(c, INT, kind == FUNCTION ? INT : BOOL, NULL, depth - 1);
+  if (depth > 0 && (kind == 'f' || kind == 't') && draw(c, 2) == 0)
+    return local(c, 'i', kind == 'f' ? 'i' : 'o', NULL, depth - 1);
   for (uint64_t tries = 0; tries < 4 && depth > 1; tries++) {
     uint64_t number = c->global_count - 1 - draw(c, draw(c, c->global_count) + 1);
     const global *g = &c->globals[number];
-    if (g->result == kind) return call(c, numbered(c, 'f', number), 2, g->parameters, depth - 2);
+    if (g->result == kind) return call(c, numbered(c, 'f', number), g->parameters, depth - 2);
   }
   size_t i = draw(c, RULES);
   while (rules[i].kind != kind || (depth <= 0 && i + 1 < RULES && rules[i + 1].kind == kind)) i = (i + 1) % RULES;
-  return call(c, intern(c, rules[i].function), rules[i].count, rules[i].arguments, depth - 1);
+  return call(c, intern(c, rules[i].function), rules[i].arguments, depth - 1);
 }
 
 /* --- modules --- */
@@ -425,8 +452,8 @@ static void define_primitives(checker *c) CRADLE_MAY_COLLECT {
 /* Reads a definition of the module: fN is a function of two parameters, and may call itself and older functions. */
 static void read_definition(checker *c, int depth) CRADLE_MAY_COLLECT {
   global *g = &c->globals[c->global_count++];
-  for (int i = 0; i < 2; i++) g->parameters[i] = c->locals[i] = (int)draw(c, KINDS);
-  g->result = (int)draw(c, KINDS), c->local_count = 2;
+  for (int i = 0; i < 2; i++) g->parameters[i] = c->locals[i] = kinds[draw(c, KINDS)];
+  g->parameters[2] = '\0', g->result = kinds[draw(c, KINDS)], c->local_count = 2;
   node *body = generate(c, g->result, depth);
   CRADLE_ROOT(c->m, body);
   for (; c->local_count > 0; c->local_count--) {
@@ -435,8 +462,10 @@ static void read_definition(checker *c, int depth) CRADLE_MAY_COLLECT {
   }
   symbol *name = numbered(c, 'f', c->global_count - 1);
   node *d = new_node(c, DEFINE, name, body, NULL);
-  if (c->last == NULL) c->module = d;
-  else cradle_store(c->m, c->last, &c->last->b, d);
+  if (c->last == NULL)
+    c->module = d;
+  else
+    cradle_store(c->m, c->last, &c->last->b, d);
   c->last = d;
 }
 static void check_definition(checker *c, node *d) CRADLE_MAY_COLLECT {

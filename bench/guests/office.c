@@ -2,7 +2,7 @@
  * shows and saves parts of them, takes changes back and closes them after a short or a long while. Prints a checksum of
  * all that was shown, saved and closed.
  *
- * guest-office [THOUSANDS OF STEPS] [--seed=N] */
+ * guest-office [STEPS] [--seed=N] */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ typedef struct number {
 enum { CONSTANT, CELLS_VALUE, PLUS, TIMES, SUM, JOIN, OPERATIONS };
 typedef struct formula {
   uint64_t header;
-  uint32_t operation, row, column, count; /* SUM adds count cells, from row on */
+  uint32_t operation, row, column, count; /* mentions count cells of a column, from row on */
   int64_t constant;
   struct formula *left, *right;
 } formula;
@@ -85,8 +85,8 @@ static const cradle_type types[TYPES] = {
                 .references = CRADLE_SLOT(change, old) | CRADLE_SLOT(change, next)},
     [DOCUMENT] = {.name = "document",
                   .size = sizeof(document),
-                  .references = CRADLE_SLOT(document, title) | CRADLE_SLOT(document, rows) |
-                                CRADLE_SLOT(document, undo)},
+                  .references =
+                      CRADLE_SLOT(document, title) | CRADLE_SLOT(document, rows) | CRADLE_SLOT(document, undo)},
     [PAIR] = {.name = "pair", .size = sizeof(pair), .references = CRADLE_SLOT(pair, first) | CRADLE_SLOT(pair, rest)},
 };
 
@@ -161,25 +161,31 @@ static text *join(server *s, pair *list, size_t most) CRADLE_MAY_COLLECT {
 static cell **cell_at(const document *d, uint32_t r, uint32_t c) {
   return &d->rows->items[r]->cells[c];
 }
-static formula *new_formula(server *s, formula f, formula *left, formula *right) CRADLE_MAY_COLLECT {
+static formula *new_formula(server *s, uint32_t operation, formula *left, formula *right) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(s->m, left);
   CRADLE_ROOT(s->m, right);
-  formula *copy = CRADLE_NEW(s->m, formula, FORMULA);
-  f.header = copy->header, f.left = left, f.right = right;
-  *copy = f;
-  return copy;
+  formula *f = CRADLE_NEW(s->m, formula, FORMULA);
+  f->operation = operation, f->left = left, f->right = right;
+  return f;
 }
 /* A formula for a cell in a row; it mentions cells of rows above only, so there are no cycles. */
 static formula *random_formula(server *s, uint32_t r, uint32_t depth) CRADLE_MAY_COLLECT {
-  formula f = {.operation = draw(s, OPERATIONS), .column = draw(s, COLUMNS), .constant = draw(s, 1000)};
-  if (depth == 0 && f.operation != SUM) f.operation = draw(s, 2);
-  if (r == 0 && (f.operation == CELLS_VALUE || f.operation == SUM)) f.operation = CONSTANT;
-  bool inner = f.operation == PLUS || f.operation == TIMES || f.operation == JOIN;
-  if (f.operation == CELLS_VALUE || f.operation == SUM) f.row = draw(s, r), f.count = 1 + draw(s, r - f.row < 12 ? r - f.row : 12);
-  formula *left = inner ? random_formula(s, r, depth - 1) : NULL;
+  uint32_t operation = draw(s, OPERATIONS);
+  if (depth == 0 && operation != SUM) operation = draw(s, 2);
+  if (r == 0 && (operation == CELLS_VALUE || operation == SUM)) operation = CONSTANT;
+  formula *left = NULL, *right = NULL;
   CRADLE_ROOT(s->m, left);
-  formula *right = inner ? random_formula(s, r, depth - 1) : NULL;
-  return new_formula(s, f, left, right);
+  if (operation == PLUS || operation == TIMES || operation == JOIN) {
+    left = random_formula(s, r, depth - 1);
+    right = random_formula(s, r, depth - 1);
+  }
+  formula *f = new_formula(s, operation, left, right);
+  f->constant = draw(s, 1000);
+  if (operation == CELLS_VALUE || operation == SUM) {
+    f->row = draw(s, r), f->column = draw(s, COLUMNS);
+    f->count = operation == SUM ? 1 + draw(s, r - f->row < 12 ? r - f->row : 12) : 1;
+  }
+  return f;
 }
 static formula *copy_formula(server *s, formula *f) CRADLE_MAY_COLLECT {
   if (f == NULL) return NULL;
@@ -187,7 +193,9 @@ static formula *copy_formula(server *s, formula *f) CRADLE_MAY_COLLECT {
   formula *left = copy_formula(s, f->left);
   CRADLE_ROOT(s->m, left);
   formula *right = copy_formula(s, f->right);
-  return new_formula(s, *f, left, right);
+  formula *copy = new_formula(s, f->operation, left, right);
+  copy->row = f->row, copy->column = f->column, copy->count = f->count, copy->constant = f->constant;
+  return copy;
 }
 static cell *new_cell(server *s, void *value, formula *f) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(s->m, value);
@@ -256,13 +264,12 @@ static void recalculate(server *s, document *d, uint32_t r, uint32_t c) CRADLE_M
 }
 /* Enters the cell at r, c into the dependents of each cell that the formula mentions, or takes it out. */
 static void depend(server *s, document *d, formula *f, uint32_t r, uint32_t c, bool enter) CRADLE_MAY_COLLECT {
-  if (f == NULL || f->operation == CONSTANT) return;
+  if (f == NULL) return;
   CRADLE_ROOT(s->m, d);
   CRADLE_ROOT(s->m, f);
   depend(s, d, f->left, r, c, enter);
   depend(s, d, f->right, r, c, enter);
-  uint32_t count = f->operation == CELLS_VALUE ? 1 : f->operation == SUM ? f->count : 0;
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < f->count; i++) {
     cell *at = *cell_at(d, f->row + i, f->column);
     if (enter) {
       CRADLE_ROOT(s->m, at);
@@ -273,8 +280,10 @@ static void depend(server *s, document *d, formula *f, uint32_t r, uint32_t c, b
     }
     place *before = NULL, *p = at->dependents;
     for (; p != NULL && (p->row != r || p->column != c); p = p->next) before = p;
-    if (p != NULL && before == NULL) cradle_store(s->m, at, &at->dependents, p->next);
-    else if (p != NULL) cradle_store(s->m, before, &before->next, p->next);
+    if (p != NULL && before == NULL)
+      cradle_store(s->m, at, &at->dependents, p->next);
+    else if (p != NULL)
+      cradle_store(s->m, before, &before->next, p->next);
   }
 }
 static void remember(server *s, document *d, uint32_t r, uint32_t c, cell *old) CRADLE_MAY_COLLECT {
@@ -313,7 +322,7 @@ static void set_random_cell(server *s, document *d, uint32_t r, uint32_t c, bool
 static document *open_document(server *s) CRADLE_MAY_COLLECT {
   document *d = CRADLE_NEW(s->m, document, DOCUMENT);
   CRADLE_ROOT(s->m, d);
-  d->steps_left = (UINT64_C(20) << draw(s, 9)) + draw(s, 20);
+  d->steps_left = UINT64_C(20) << draw(s, 9);
   text *title = random_text(s);
   cradle_store(s->m, d, &d->title, title);
   uint32_t length = 10 + draw(s, draw(s, 10) == 0 ? 600 : 150);
@@ -369,12 +378,18 @@ static void replace_row(server *s, document *d, uint32_t r, uint32_t from) CRADL
 static void step(server *s, document *d) CRADLE_MAY_COLLECT {
   CRADLE_ROOT(s->m, d);
   uint32_t length = (uint32_t)d->rows->length, r = draw(s, length), c = draw(s, COLUMNS), what = draw(s, 100);
-  if (what < 80) set_random_cell(s, d, r, c, true);
-  else if (what < 84) replace_row(s, d, r, r);
-  else if (what < 88) replace_row(s, d, r, draw(s, length));
-  else if (what < 94) undo(s, d);
-  else if (what < 99) show(s, d, r, r + 8);
-  else show(s, d, 0, length);
+  if (what < 80)
+    set_random_cell(s, d, r, c, true);
+  else if (what < 84)
+    replace_row(s, d, r, r);
+  else if (what < 88)
+    replace_row(s, d, r, draw(s, length));
+  else if (what < 94)
+    undo(s, d);
+  else if (what < 99)
+    show(s, d, r, r + 8);
+  else
+    show(s, d, 0, length);
 }
 static void run_session(server *s, uint64_t steps) CRADLE_MAY_COLLECT {
   for (; steps > 0; steps--) {
@@ -394,9 +409,9 @@ static void run_session(server *s, uint64_t steps) CRADLE_MAY_COLLECT {
 
 int main(int argc, char **argv) CRADLE_GRANTS_COLLECTION {
   static server s;
-  uint64_t thousands = 100, seed = 1;
+  uint64_t steps = 60000, seed = 1;
   for (int i = 1; i < argc; i++)
-    if (sscanf(argv[i], "--seed=%" SCNu64, &seed) != 1 && sscanf(argv[i], "%" SCNu64, &thousands) != 1) return 2;
+    if (sscanf(argv[i], "--seed=%" SCNu64, &seed) != 1 && sscanf(argv[i], "%" SCNu64, &steps) != 1) return 2;
   cradle_options options;
   cradle_options_init(&options);
   options.types = types, options.type_count = TYPES, options.gc_threads = CRADLE_GC_THREADS_AUTO;
@@ -409,7 +424,7 @@ int main(int argc, char **argv) CRADLE_GRANTS_COLLECTION {
   s.first = s.open, s.end = s.open + OPEN_MAX;
   cradle_root_range roots = CRADLE_ROOT_RANGE(s.first, s.end, CRADLE_KIND_REFERENCE, "documents");
   cradle_root_range_add(s.m, &roots);
-  run_session(&s, thousands * 1000);
+  run_session(&s, steps);
   printf("guest-office: %016" PRIx64 ", %" PRIu64 " documents, %" PRIu64 " recalculations\n", s.checksum, s.opened,
          s.recalculated);
   cradle_mutator_free(s.m);

@@ -490,7 +490,11 @@ static void check_module(checker *c) CRADLE_MAY_COLLECT {
   c->module = c->last = NULL, c->message = NULL;
 }
 
-int main(int argc, char **argv) CRADLE_GRANTS_COLLECTION {
+static _Noreturn void fail(const char *message) {
+  fprintf(stderr, "guest-inference: %s\n", message);
+  exit(1);
+}
+int main(int argc, char **argv) {
   static checker c;
   uint64_t modules = 400, seed = 1;
   for (int i = 1; i < argc; i++)
@@ -500,10 +504,10 @@ int main(int argc, char **argv) CRADLE_GRANTS_COLLECTION {
   options.types = types, options.type_count = TYPES, options.gc_threads = CRADLE_GC_THREADS_AUTO;
   cradle_error error;
   cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
-  if (heap == NULL) return fprintf(stderr, "guest-inference: %s\n", error.message), 1;
+  if (heap == NULL) fail(error.message);
   c.m = cradle_mutator_new(heap);
   c.globals = malloc((modules + 1) * FUNCTIONS_MAX * sizeof *c.globals);
-  if (c.m == NULL || c.globals == NULL) return fprintf(stderr, "guest-inference: out of memory\n"), 1;
+  if (c.m == NULL || c.globals == NULL) fail("out of memory");
   c.random = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
   c.base = &c.symbols, c.top = &c.base;
   cradle_root_range roots = CRADLE_ROOT_RANGE(c.base, c.top, CRADLE_KIND_REFERENCE, "checker");

@@ -407,7 +407,11 @@ static void run_session(server *s, uint64_t steps) CRADLE_MAY_COLLECT {
     if (s->open[i] != NULL) show(s, s->open[i], 0, UINT32_MAX);
 }
 
-int main(int argc, char **argv) CRADLE_GRANTS_COLLECTION {
+static _Noreturn void fail(const char *message) {
+  fprintf(stderr, "guest-office: %s\n", message);
+  exit(1);
+}
+int main(int argc, char **argv) {
   static server s;
   uint64_t steps = 60000, seed = 1;
   for (int i = 1; i < argc; i++)
@@ -417,9 +421,9 @@ int main(int argc, char **argv) CRADLE_GRANTS_COLLECTION {
   options.types = types, options.type_count = TYPES, options.gc_threads = CRADLE_GC_THREADS_AUTO;
   cradle_error error;
   cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
-  if (heap == NULL) return fprintf(stderr, "guest-office: %s\n", error.message), 1;
+  if (heap == NULL) fail(error.message);
   s.m = cradle_mutator_new(heap);
-  if (s.m == NULL) return fprintf(stderr, "guest-office: out of memory\n"), 1;
+  if (s.m == NULL) fail("out of memory");
   s.random = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
   s.first = s.open, s.end = s.open + OPEN_MAX;
   cradle_root_range roots = CRADLE_ROOT_RANGE(s.first, s.end, CRADLE_KIND_REFERENCE, "documents");

@@ -1,6 +1,6 @@
-/* A server of spreadsheets. A session opens documents, changes their cells at random, recalculates what depends on them,
- * shows and saves parts of them, takes changes back and closes them after a short or a long while. Prints a checksum of
- * all that was shown, saved and closed.
+/* A server of spreadsheets. A session opens documents, changes their cells at random, recalculates what depends on
+ * them, shows and saves parts of them, takes changes back and closes them after a short or a long while. Prints a
+ * checksum of all that was shown, saved and closed.
  *
  * guest-office [STEPS] [--seed=N] */
 #include <inttypes.h>

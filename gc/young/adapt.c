@@ -8,7 +8,7 @@
 #define DECISION_COLLECTIONS 4
 #define TRIAL_COLLECTIONS 2
 #define SMALLER_COLLECTIONS 16
-/* Where less than this share survives, and the size is base, there is nothing to gain, and no sample is taken. */
+/* Where less than this share survives, a size above base has nothing to gain, and no sample is taken. */
 #define SURVIVAL_LOW 0.01
 /* A trial of a larger size is of one that is expected to promote less than TRIAL_SHARE of what is promoted now. It
  * succeeds below TRIAL_SUCCESS of that. */
@@ -27,6 +27,8 @@
 #define PAUSE_SHARE_INCREMENT 0.25
 #define PAUSE_SHARE_BESIDE 0.625
 #define CUT_WORTH 0.75
+/* If so many times what recent collections promoted is in time, the curve is not asked. */
+#define SURELY_SHORT 4
 /* The average time for a promoted byte: its first value, how far a longer and a shorter sample move it, and the most
  * that a sample counts, as a multiple of it. A collection that took longer may have been interrupted. */
 #define RATE_FIRST 0.25
@@ -176,8 +178,10 @@ static double rate_now(crd_young *young) {
 
 /* Whether half of so many bytes is handed out in their place, so that the collection takes at most so many ns. */
 static bool is_cut(crd_young *young, size_t bytes, double most) {
+  double rate = rate_now(young);
+  if (SURELY_SHORT * rate * young->marking->curve.promoted * (double)bytes <= most) return false;
   double promoted = crd_cost_promoted(young, bytes, true);
-  return rate_now(young) * promoted > most && crd_cost_promoted(young, bytes / 2, true) < CUT_WORTH * promoted;
+  return rate * promoted > most && crd_cost_promoted(young, bytes / 2, true) < CUT_WORTH * promoted;
 }
 
 size_t crd_adapt_hand_out(crd_young *young) {
@@ -339,11 +343,12 @@ static void count(crd_adapt *adapt, const cradle_event *minor) {
   if (adapt->growth.wait > 0) adapt->growth.wait--;
 }
 
-/* true: the size may have changed. */
+/* true: the size may have changed. Where nearly nothing survives, that takes no time. */
 static bool choose(crd_young *young, bool whole) {
   crd_adapt *adapt = &young->adapt;
-  if (grow(young)) return true;
-  if (may_shrink(young, whole) && takes_too_long(young)) {
+  bool little = young->marking->curve.promoted <= SURVIVAL_LOW;
+  if ((!little || young->space->nursery.bytes < adapt->base) && grow(young)) return true;
+  if (!little && may_shrink(young, whole) && takes_too_long(young)) {
     begin_shrinking(young);
     return true;
   }

@@ -24,7 +24,6 @@
 
 #include "gc/old/backing.h"
 #include "gc/parts.h"
-#include "gc/young/adapt.h"
 
 #define NURSERY_NAME "cradle nursery"
 

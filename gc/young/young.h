@@ -7,6 +7,7 @@
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
 #include "gc/old/marking.h"
+#include "gc/young/adapt.h"
 #include "gc/young/team.h"
 
 struct crd_young {

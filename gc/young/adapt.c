@@ -43,21 +43,28 @@
 #define ROOT_NS 2
 #define ROOT_RATE 16
 /* Bounds of the size: at least base / MIN_SHARE, at most L3 / L3_SHARE, or UNKNOWN_L3_BASES bases if the L3 is
- * unknown. */
+ * unknown. Without a pause target, at most the memory / FAR_SHARE: nursery and promotion reserve take a sixteenth. */
 #define MIN_SHARE 32
 #define MIN_BYTES ((size_t)128 << 10)
 #define L3_SHARE 2
 #define UNKNOWN_L3_BASES 4
-#define MAX_BYTES CRADLE_NURSERY_CHOSEN_MAX_BYTES
+#define FAR_SHARE 40
 
-/* Bounds the size by the L3. Reading the machine takes time: it waits until the nursery would grow (gc/outgrow.h). */
-static void learn_l3(crd_young *young) {
+/* Bounds the size by the L3, or by the memory. Reading the machine takes time: it waits until the nursery would grow
+ * (gc/outgrow.h). */
+static void learn_bounds(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
-  if (adapt->knows_l3) return;
-  crd_hardware_learn(young->space->hardware, young->space->known_hardware, HARDWARE_CACHES);
-  adapt->knows_l3 = true;
-  size_t l3 = young->space->hardware->l3_bytes, max = l3 != 0 ? l3 / L3_SHARE : adapt->base * UNKNOWN_L3_BASES;
-  if (max < adapt->base) max = adapt->base;
+  const cradle_hardware *hardware = young->space->hardware;
+  if (adapt->knows_bounds) return;
+  bool far = young->space->options->pause_ns == 0;
+  crd_hardware_learn(young->space->hardware, young->space->known_hardware,
+                     far ? HARDWARE_CACHES | HARDWARE_MEMORY : HARDWARE_CACHES);
+  adapt->knows_bounds = true;
+  size_t max = hardware->l3_bytes != 0 ? hardware->l3_bytes / L3_SHARE : adapt->base * UNKNOWN_L3_BASES;
+  if (max < adapt->near) adapt->near = max > adapt->base ? max : adapt->base;
+  size_t high = hardware->group_high_bytes, memory = hardware->memory_bytes;
+  if (high != 0 && high < memory) memory = high;
+  max = far && memory / FAR_SHARE > adapt->near ? memory / FAR_SHARE : adapt->near;
   if (max < adapt->max) adapt->max = max;
 }
 
@@ -68,16 +75,17 @@ void crd_adapt_init(crd_young *young) {
   *adapt = (crd_adapt){.fixed = options->nursery_bytes != 0 || options->nursery_fixed || options->quarantine != 0,
                        .base = base,
                        .min = base / MIN_SHARE > MIN_BYTES ? base / MIN_SHARE : MIN_BYTES,
-                       .max = MAX_BYTES,
+                       .max = crd_nursery_most(options),
                        .ns_per_promoted_byte = RATE_FIRST,
                        .least_rate = RATE_NONE,
                        .scale = 1,
                        .growth.backoff = WAIT_FIRST,
                        .shrinking.backoff = WAIT_FIRST};
   /* A nursery that has its whole share of the maximum heap already has nowhere to grow. */
-  if (adapt->fixed || base == crd_nursery_most(options) || adapt->max < base) adapt->max = base;
+  if (adapt->fixed || adapt->max < base) adapt->max = base;
   if (adapt->min > base) adapt->min = base;
-  if (*young->space->known_hardware & HARDWARE_CACHES) learn_l3(young);
+  adapt->near = adapt->max;
+  if (*young->space->known_hardware & HARDWARE_CACHES) learn_bounds(young);
   ASSERT(adapt->min <= adapt->base && adapt->base <= adapt->max, "[adapt.1]");
 }
 
@@ -90,7 +98,7 @@ void crd_adapt_cut(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
   size_t bytes = adapt->cut_to;
   adapt->cut_to = 0;
-  adapt->base = adapt->max = bytes; /* it must not grow beyond its share again */
+  adapt->base = adapt->near = adapt->max = bytes; /* it must not grow beyond its share again */
   if (adapt->min > bytes) adapt->min = bytes;
   if (young->space->nursery.bytes > bytes) crd_nursery_resize(young, bytes, "its share of the maximum heap");
 }
@@ -250,7 +258,7 @@ static bool grow(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
   size_t before = young->space->nursery.bytes;
   if (adapt->growth.wait > 0 || adapt->growth.before != 0 || crd_cost_best_size(young, true) <= before) return false;
-  learn_l3(young);
+  learn_bounds(young);
   size_t best = crd_cost_best_size(young, true), sure = crd_cost_best_size(young, false);
   if (best <= before) return false;
   bool tries = sure <= before && best > adapt->base;

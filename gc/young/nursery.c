@@ -20,6 +20,8 @@
 #define L2_MULTIPLE 4
 #define CHOSEN_MIN_BYTES ((size_t)256 << 10)
 #define MAXIMUM_SHARE 8
+/* The most without a pause target. */
+#define FAR_MAX_BYTES ((size_t)128 << 20)
 /* The share is a multiple of this, so that halving the nursery stays exact as long as it may be halved. */
 #define SHARE_STEP_BYTES ((size_t)4 << 10)
 /* Likewise for a nursery that is never collected. If the system refuses it, half of it is tried, and so on. */
@@ -33,7 +35,8 @@
 #define FULL_MIN_BYTES (2 * CRADLE_NURSERY_OBJECT_MAX_BYTES)
 
 size_t crd_nursery_most(const cradle_options *options) {
-  size_t most = CRADLE_NURSERY_CHOSEN_MAX_BYTES, max = options->heap_max_bytes;
+  size_t most = options->pause_ns == 0 ? FAR_MAX_BYTES : CRADLE_NURSERY_CHOSEN_MAX_BYTES;
+  size_t max = options->heap_max_bytes;
   if (max != 0 && max / MAXIMUM_SHARE < most) most = align_down(max / MAXIMUM_SHARE, SHARE_STEP_BYTES);
   size_t each = CRADLE_QUARANTINE_MAX_BYTES / (options->quarantine + 2) & ~(ARENA_BYTES - 1); /* whole pages */
   return each < most ? each : most;

@@ -41,7 +41,7 @@ typedef struct crd_nursery {
   bool pool_noted;        /* sent: the note that the huge-page pool refused arenas */
 } crd_nursery;
 
-/* The largest size that is chosen when the options give none. */
+/* The largest size that the nursery may grow to when the options give none. */
 size_t crd_nursery_most(const cradle_options *options);
 size_t crd_nursery_choose(const cradle_options *options, const cradle_hardware *hardware, const char **reason);
 /* Reserves address space for a nursery of up to `max` bytes, and commits enough for its size, which the caller has

@@ -450,8 +450,8 @@ static void the_l3_is_read_when_the_nursery_would_grow(void **state) {
   plain_options(&options);
   options.pause_ns = 0;
   open_heap(&f, &options);
-  for (int i = 0; i < 8 && !f.heap->young.adapt.knows_l3; i++) keep(&f, 4 * inside_nursery(f.heap)->bytes);
-  assert_true(f.heap->young.adapt.knows_l3);
+  for (int i = 0; i < 8 && !f.heap->young.adapt.knows_bounds; i++) keep(&f, 4 * inside_nursery(f.heap)->bytes);
+  assert_true(f.heap->young.adapt.knows_bounds);
   assert_true(f.heap->known_hardware & HARDWARE_CACHES);
   size_t l3 = f.heap->hardware.l3_bytes;
   if (l3 / 2 >= f.heap->young.adapt.base) assert_true(f.heap->young.adapt.max <= l3 / 2);

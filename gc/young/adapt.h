@@ -1,8 +1,8 @@
 /* The adaptive nursery: its size follows what survives. docs/design/nursery.md has the reasons for the figures.
  *
  * If more dies in a larger nursery, the collector promotes less. That is worth more than the cache misses of a larger
- * nursery, up to half the L3, or without a pause target up to 128 MiB. The survival curve (gc/old/curve.h) says what nurseries of other sizes would promote, and
- * gc/young/cost.h what that would cost.
+ * nursery, up to half the L3, or up to 128 MiB without a pause target. The survival curve (gc/old/curve.h) says what
+ * nurseries of other sizes would promote, and gc/young/cost.h what that would cost.
  *
  *   grow     After a minor collection the nursery gets the size that costs least, at once if minor collections have
  *            seen that more will die. If only marking has seen it, a larger size is tried for two collections: if as

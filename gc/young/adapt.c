@@ -10,6 +10,8 @@
 #define SMALLER_COLLECTIONS 16
 /* Where less than this share survives, a size above base has nothing to gain, and no sample is taken. */
 #define SURVIVAL_LOW 0.01
+/* Roots that take less than this, in ns for each byte of the nursery, are few. */
+#define ROOTS_NS_LOW 0.01
 /* A trial of a larger size is of one that is expected to promote less than TRIAL_SHARE of what is promoted now. It
  * succeeds below TRIAL_SUCCESS of that. */
 #define TRIAL_SHARE 0.6
@@ -62,10 +64,10 @@ static void learn_bounds(crd_young *young) {
   adapt->knows_bounds = true;
   size_t max = hardware->l3_bytes != 0 ? hardware->l3_bytes / L3_SHARE : adapt->base * UNKNOWN_L3_BASES;
   if (max < adapt->near) adapt->near = max > adapt->base ? max : adapt->base;
-  size_t high = hardware->group_high_bytes, memory = hardware->memory_bytes;
+  uint64_t high = hardware->group_high_bytes, memory = hardware->memory_bytes;
   if (high != 0 && high < memory) memory = high;
-  max = far && memory / FAR_SHARE > adapt->near ? memory / FAR_SHARE : adapt->near;
-  if (max < adapt->max) adapt->max = max;
+  uint64_t most = far && memory / FAR_SHARE > adapt->near ? memory / FAR_SHARE : adapt->near;
+  if (most < adapt->max) adapt->max = (size_t)most;
 }
 
 void crd_adapt_init(crd_young *young) {
@@ -226,7 +228,8 @@ static void end_trial(crd_young *young, crd_trial *trial, bool success, const ch
     return;
   }
   wait_longer(trial);
-  crd_nursery_resize(young, before, reason);
+  bool far = young->space->nursery.bytes > young->adapt.near;
+  if (crd_nursery_resize(young, before, reason) && far) crd_nursery_discard(young, false);
 }
 
 /* --- the size --- */
@@ -351,10 +354,17 @@ static void count(crd_adapt *adapt, const cradle_event *minor) {
   if (adapt->growth.wait > 0) adapt->growth.wait--;
 }
 
-/* true: the size may have changed. Where nearly nothing survives, that takes no time. */
+/* Whether no other size would cost notably less, unless that is smaller: nearly nothing survives, and there are few
+ * roots. */
+static bool costs_little(const crd_young *young) {
+  return young->marking->curve.promoted <= SURVIVAL_LOW &&
+         crd_adapt_roots_least_ns(&young->adapt) <= ROOTS_NS_LOW * (double)young->space->nursery.bytes;
+}
+
+/* true: the size may have changed. Where it costs little, that takes no time. */
 static bool choose(crd_young *young, bool whole) {
   crd_adapt *adapt = &young->adapt;
-  bool little = young->marking->curve.promoted <= SURVIVAL_LOW;
+  bool little = costs_little(young);
   if ((!little || young->space->nursery.bytes < adapt->base) && grow(young)) return true;
   if (!little && may_shrink(young, whole) && takes_too_long(young)) {
     begin_shrinking(young);

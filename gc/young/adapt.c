@@ -228,7 +228,9 @@ static void end_trial(crd_young *young, crd_trial *trial, bool success, const ch
     return;
   }
   wait_longer(trial);
-  bool far = young->space->nursery.bytes > young->adapt.near;
+  size_t tried = young->space->nursery.bytes;
+  bool far = tried > young->adapt.near;
+  if (tried > 2 * before) trial->wait *= (uint32_t)(tried / before / 2); /* it has cost as many collections more */
   if (crd_nursery_resize(young, before, reason) && far) crd_nursery_discard(young, false);
 }
 

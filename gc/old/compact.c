@@ -138,18 +138,21 @@ static void choose(compact_context *context, bool all) {
         choose_if_it_fits(context, i, all);
 }
 
-/* Nothing moves into chosen arenas: their spans leave the partial lists, and they those of free pages. */
+/* Nothing moves into chosen arenas: their spans leave the partial lists, and the arenas leave the lists of free pages.
+ * The sweep left the highest span first in each partial list. Each is turned round, because what is evacuated keeps its
+ * order only if it fills the lowest span first [compact.4]. */
 static void withdraw(compact_context *context) {
   crd_old *old = context->marking->old;
   for (uint32_t i = 0; i < old->classes.count; i++) {
-    uint32_t *link = &old->spans[i].partial;
-    while (*link != PAGE_NONE) {
-      crd_page *entry = arenas_page(&old->arenas, *link);
-      if (is_chosen(old, *link / ARENA_PAGES))
-        *link = entry->next;
-      else
-        link = &entry->next;
+    uint32_t kept = PAGE_NONE, next;
+    for (uint32_t page = old->spans[i].partial; page != PAGE_NONE; page = next) {
+      crd_page *entry = arenas_page(&old->arenas, page);
+      next = entry->next;
+      if (is_chosen(old, page / ARENA_PAGES)) continue;
+      entry->next = kept;
+      kept = page;
     }
+    old->spans[i].partial = kept;
   }
   for (uint32_t i = 0; i < old->arenas.used_end; i++)
     if (is_chosen(old, i)) crd_arenas_withdraw(&old->arenas, i);

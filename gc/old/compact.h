@@ -17,6 +17,8 @@
  *   [compact.2] Objects move only out of chosen arenas, and only into others.
  *   [compact.3] An object that has moved has left its new address in its header, until its place is released; a pinned
  *               one has not.
+ *   [compact.4] Objects of a size class move in the order of their addresses, and fill the lowest holes first. So they
+ *               stay in the order that promotion gave them (gc/young/promote.h).
  */
 #ifndef CRADLE_GC_OLD_COMPACT_H
 #define CRADLE_GC_OLD_COMPACT_H

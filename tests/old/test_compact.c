@@ -423,6 +423,74 @@ static void what_finds_no_place_stays(void **state) {
   assert_left("...");
 }
 
+/* --- the order of what moves --- */
+
+enum { CHILDREN = 2, TABLE_ITEMS = 8, OTHERS = 3 };
+
+static vector *table_of(const pair *node) {
+  return (vector *)(void *)node->first;
+}
+static pair *new_node(void) CRADLE_MAY_COLLECT {
+  pair *node = CRADLE_NEW(f.m, pair, T_PAIR);
+  CRADLE_ROOT(f.m, node);
+  vector *table = cradle_new_array(f.m, T_VECTOR, TABLE_ITEMS);
+  cradle_store(f.m, node, &node->first, table);
+  return node;
+}
+
+/* A tree of objects, each with a table that leads to its children, and with some others of the same sizes behind it. */
+static pair *new_tree(unsigned depth) CRADLE_MAY_COLLECT {
+  pair *node = new_node();
+  CRADLE_ROOT(f.m, node);
+  for (int i = 0; i < OTHERS; i++) {
+    pair *other = new_node();
+    cradle_store(f.m, other, &other->rest, node->rest);
+    cradle_store(f.m, node, &node->rest, other);
+  }
+  for (int i = 0; i < CHILDREN && depth > 0; i++) {
+    pair *child = new_tree(depth - 1);
+    vector *table = table_of(node);
+    cradle_store(f.m, table, &table->item[i], child);
+  }
+  return node;
+}
+
+typedef struct tree_walk {
+  uintptr_t node, table; /* those visited last */
+  size_t steps, backwards;
+} tree_walk;
+
+/* Counts the steps to a lower address, from object to object and from table to table. drops: drops the others. */
+static void walk_tree(tree_walk *walk, pair *node, bool drops) {
+  const vector *table = table_of(node);
+  walk->steps += 2;
+  walk->backwards += ((uintptr_t)node < walk->node) + ((uintptr_t)table < walk->table);
+  walk->node = (uintptr_t)node;
+  walk->table = (uintptr_t)table;
+  if (drops) cradle_store(f.m, node, &node->rest, NULL);
+  for (int i = 0; i < CHILDREN && table->item[i] != NULL; i++) walk_tree(walk, table->item[i], drops);
+}
+
+/* [compact.4] Each arena that is emptied costs the walk two steps backwards at most for each size: one to where its
+ * objects are now, and one from there. */
+static void the_order_of_a_walk_is_kept(void **state) {
+  (void)state;
+  tree_walk before = {0, 0, 0, 0}, after = before, last = before;
+  pair *root = new_tree(14);
+  CRADLE_ROOT(f.m, root);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  walk_tree(&before, root, true);
+  cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
+  walk_tree(&after, root, false);
+  assert_in_range(compaction.u.compact.objects, after.steps / 2, after.steps);
+  assert_in_range(after.backwards, 0, before.backwards + 4 * compaction.u.compact.arenas_emptied);
+  assert_true(crd_arenas_ensure_free(&inside_old(f.heap)->arenas, 5));
+  compact_with(true);
+  walk_tree(&last, root, false);
+  assert_int_equal(compaction.u.compact.objects, last.steps);
+  assert_in_range(last.backwards, 0, after.backwards);
+}
+
 /* --- what is left behind --- */
 
 /* With an instrument on, the word that a stale reference leads to says why the object is gone. */
@@ -681,6 +749,7 @@ int main(void) {
       TEST(but_not_what_is_around_it_if_everything_is_to_move),
       TEST(an_arena_with_the_end_of_a_long_object_stays),
       TEST(what_finds_no_place_stays),
+      TEST(the_order_of_a_walk_is_kept),
       TEST(with_the_verifier_what_was_left_is_poisoned),
       TEST(what_a_large_object_left_is_poisoned),
       TEST(objects_of_every_size_move),

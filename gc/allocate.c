@@ -216,8 +216,10 @@ static void *take_large(cradle_heap *heap, size_t bytes, bool young) {
   crd_old *old = &heap->space.old;
   uint32_t in_use = arenas_in_use(&old->arenas);
   void *place = crd_old_take_large(old, bytes, young, true, old->reserve);
-  if (place != NULL && arenas_in_use(&old->arenas) > in_use)
-    prepare_rest(heap, arenas_page_number(&old->arenas, address_of(place) + bytes - 1));
+  uint32_t opened = arenas_in_use(&old->arenas) - in_use;
+  if (place == NULL || opened == 0) return place;
+  prepare_rest(heap, arenas_page_number(&old->arenas, address_of(place) + bytes - 1));
+  (void)crd_arenas_settle(&old->arenas, old->reserve + old->arenas.supply.ahead, crd_platform_now_ns(), opened);
   return place;
 }
 

@@ -315,14 +315,19 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
     cause = CRADLE_CAUSE_THRESHOLD;
   if (begins) begin_major(marking, cause);
   bool beside = marks_beside(heap);
-  if (begins && beside && !stress) return; /* the roots are marked; the thread does the rest */
+  /* The roots are marked; the thread does the rest. Where large objects begin a collection, the next pause may be far. */
+  if (begins && beside && cause != CRADLE_CAUSE_LARGE && !stress) return;
   crd_budget budget = crd_collect_budget(heap, begin, promoted);
   uint64_t marked = major->bytes;
   /* If the thread did enough, and nothing waits for the mutator, this pause marks nothing. */
   bool enough = beside && budget.aside && word_stack_is_empty(&marking->marker.aside);
   while (!enough) {
+    crd_major_phase phase = major->phase;
     crd_major_step(marking, budget);
-    enough = budget.deadline_ns != UINT64_MAX || major->phase == MAJOR_IDLE || !may_do_all(heap);
+    bool has_time = budget.deadline_ns == UINT64_MAX
+                        ? may_do_all(heap)
+                        : major->phase != phase && crd_platform_now_ns() < budget.deadline_ns;
+    enough = major->phase == MAJOR_IDLE || !has_time;
   }
   if (beside) crd_pacing_marked(&marking->pacing, marking->marker.last.bytes + major->bytes - marked);
   /* A compaction is one long pause. With a pause target, it waits until it is asked for, memory runs out, or a small

@@ -219,6 +219,7 @@ static void *take_large(cradle_heap *heap, size_t bytes, bool young) {
   uint32_t opened = arenas_in_use(&old->arenas) - in_use;
   if (place == NULL || opened == 0) return place;
   prepare_rest(heap, arenas_page_number(&old->arenas, address_of(place) + bytes - 1));
+  /* FREE arenas that were too few or too short for the object do not stay beside those that it has opened. */
   (void)crd_arenas_settle(&old->arenas, old->reserve + old->arenas.supply.ahead, crd_platform_now_ns(), opened);
   return place;
 }

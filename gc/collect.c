@@ -296,6 +296,19 @@ static void begin_major(crd_marking *marking, cradle_cause cause) {
   crd_marker_begin(marking); /* after the roots were marked, so that the thread has something to trace */
 }
 
+/* Goes on with the next phase while there is time: in a program that allocates little but large objects, the next pause
+ * may be far, and what comes until then is born marked. */
+static void increment(cradle_heap *heap, crd_budget budget) {
+  const crd_major *major = &heap->marking.major;
+  bool goes_on = true;
+  while (goes_on && major->phase != MAJOR_IDLE) {
+    crd_major_phase phase = major->phase;
+    crd_major_step(&heap->marking, budget);
+    goes_on = budget.deadline_ns == UINT64_MAX ? may_do_all(heap)
+                                               : major->phase != phase && crd_platform_now_ns() < budget.deadline_ns;
+  }
+}
+
 /* After the minor collection of the same pause: begins a major collection if one is due, and does its next
  * increment. If the program has disabled major collections, this happens only when memory for promotion is short
  * and an allocation would soon be refused. */
@@ -315,20 +328,13 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
     cause = CRADLE_CAUSE_THRESHOLD;
   if (begins) begin_major(marking, cause);
   bool beside = marks_beside(heap);
-  /* The roots are marked; the thread does the rest. Where large objects begin a collection, the next pause may be far. */
+  /* The roots are marked, and the thread does the rest. Where a large object is allocated, the next pause may be far. */
   if (begins && beside && cause != CRADLE_CAUSE_LARGE && !stress) return;
   crd_budget budget = crd_collect_budget(heap, begin, promoted);
   uint64_t marked = major->bytes;
   /* If the thread did enough, and nothing waits for the mutator, this pause marks nothing. */
   bool enough = beside && budget.aside && word_stack_is_empty(&marking->marker.aside);
-  while (!enough) {
-    crd_major_phase phase = major->phase;
-    crd_major_step(marking, budget);
-    bool has_time = budget.deadline_ns == UINT64_MAX
-                        ? may_do_all(heap)
-                        : major->phase != phase && crd_platform_now_ns() < budget.deadline_ns;
-    enough = major->phase == MAJOR_IDLE || !has_time;
-  }
+  if (!enough) increment(heap, budget);
   if (beside) crd_pacing_marked(&marking->pacing, marking->marker.last.bytes + major->bytes - marked);
   /* A compaction is one long pause. With a pause target, it waits until it is asked for, memory runs out, or a small
    * heap is at rest. */

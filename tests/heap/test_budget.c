@@ -262,6 +262,38 @@ CRADLE_UNCHECKED_COLLECTION static void marking_goes_on_after_a_pause(void **sta
   fixture_close(&beside);
 }
 
+/* Allocates one array after the other, each twice as long as the last, which then dies, as a map of numbers does. */
+CRADLE_UNCHECKED_COLLECTION static cradle_statistics double_an_array(uint64_t pause_ns, uint32_t threads) {
+  fixture growing;
+  cradle_options options;
+  fixture_options(&growing, &options);
+  fixture_unstress(&options);
+  options.verify = false;
+  options.pause_ns = pause_ns;
+  options.gc_threads = threads;
+  options.nursery_bytes = (size_t)64 << 10;
+  fixture_open_with(&growing, &options);
+  cradle_push(growing.m, NULL);
+  for (uint64_t bytes = 40000; bytes <= 16 * MIB; bytes *= 2)
+    *cradle_peek(growing.m, 0) = (uintptr_t)cradle_new_array(growing.m, T_STRING, bytes);
+  cradle_pop(growing.m);
+  cradle_statistics stats = fixture_stats(&growing);
+  fixture_close(&growing);
+  return stats;
+}
+
+/* At most the last two arrays are in use, although pauses come only with them: a pause that begins a major collection
+ * does as much of it as its time allows. Arenas of the dead ones go back before the next array is written. */
+CRADLE_UNCHECKED_COLLECTION static void an_array_that_doubles_leaves_nothing_behind(void **state) {
+  (void)state;
+  const uint64_t targets[] = {UINT64_C(1000000000), 0}, last = 40000 << 8, two = last + last / 2;
+  for (uint32_t i = 0; i < 4; i++) {
+    cradle_statistics stats = double_an_array(targets[i / 2], i % 2);
+    assert_in_range(stats.used_peak_bytes, two, two + MIB);
+    assert_in_range(stats.arenas_committed * ARENA_BYTES, two, two + 3 * ARENA_BYTES);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       WITH_FIXTURE(far_above_the_limit_all_is_done),
@@ -274,6 +306,7 @@ int main(void) {
       WITH_FIXTURE(what_the_thread_left_is_marked),
       WITH_FIXTURE(what_the_thread_did_counts),
       cmocka_unit_test(marking_goes_on_after_a_pause),
+      cmocka_unit_test(an_array_that_doubles_leaves_nothing_behind),
       cmocka_unit_test(stress_counts_the_time_of_its_collections),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

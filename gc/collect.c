@@ -296,16 +296,17 @@ static void begin_major(crd_marking *marking, cradle_cause cause) {
   crd_marker_begin(marking); /* after the roots were marked, so that the thread has something to trace */
 }
 
-/* Goes on with the next phase while there is time: in a program that allocates little but large objects, the next pause
- * may be far, and what comes until then is born marked. */
-static void increment(cradle_heap *heap, crd_budget budget) {
+/* rare: the next pause may be far, because the program allocates little but large objects. Then the next phase follows
+ * while there is time, or all that is allocated until the next pause would be born marked. */
+static void increment(cradle_heap *heap, crd_budget budget, bool rare) {
   const crd_major *major = &heap->marking.major;
   bool goes_on = true;
   while (goes_on && major->phase != MAJOR_IDLE) {
     crd_major_phase phase = major->phase;
     crd_major_step(&heap->marking, budget);
-    goes_on = budget.deadline_ns == UINT64_MAX ? may_do_all(heap)
-                                               : major->phase != phase && crd_platform_now_ns() < budget.deadline_ns;
+    goes_on = budget.deadline_ns == UINT64_MAX
+                  ? may_do_all(heap)
+                  : rare && major->phase != phase && crd_platform_now_ns() < budget.deadline_ns;
   }
 }
 
@@ -327,14 +328,13 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   else if (cause == CRADLE_CAUSE_NURSERY_FULL)
     cause = CRADLE_CAUSE_THRESHOLD;
   if (begins) begin_major(marking, cause);
-  bool beside = marks_beside(heap);
-  /* The roots are marked, and the thread does the rest. Where a large object is allocated, the next pause may be far. */
-  if (begins && beside && cause != CRADLE_CAUSE_LARGE && !stress) return;
+  bool beside = marks_beside(heap), rare = cause == CRADLE_CAUSE_LARGE;
+  if (begins && beside && !rare && !stress) return; /* the roots are marked; the thread does the rest */
   crd_budget budget = crd_collect_budget(heap, begin, promoted);
   uint64_t marked = major->bytes;
   /* If the thread did enough, and nothing waits for the mutator, this pause marks nothing. */
   bool enough = beside && budget.aside && word_stack_is_empty(&marking->marker.aside);
-  if (!enough) increment(heap, budget);
+  if (!enough) increment(heap, budget, rare);
   if (beside) crd_pacing_marked(&marking->pacing, marking->marker.last.bytes + major->bytes - marked);
   /* A compaction is one long pause. With a pause target, it waits until it is asked for, memory runs out, or a small
    * heap is at rest. */

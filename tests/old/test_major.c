@@ -572,7 +572,7 @@ static void large_objects_that_live_count_as_growth(void **state) {
   uint64_t before = steps_so_far();
   assert_int_equal(inside_major(heap)->phase, MAJOR_IDLE);
   large = cradle_new_array(m, T_BYTES, MIB);
-  assert_int_equal(steps_so_far(), before + 1);
+  assert_in_range(steps_so_far(), before + 1, before + 2); /* it marks, and sweeps in the same pause if there is time */
   cradle_external_memory(m, -60 * MIB);
   close_heap();
 }

@@ -5,6 +5,7 @@
  *   minor collection  the nursery is empty afterwards, and so are the remembered set and the recorded slots
  *   nursery's size    gc/young/adapt.c decides
  *   increment         of the major collection, if one runs or is due
+ *                     (if a large object brings on the pause, also of the next phases, while there is time)
  *   end               the nursery is handed out, once, and the state is HEAP_MUTATING again; verified again if that was
  *                     asked for
  *   giving back       a few of the arenas that nobody wanted of late go back to the system

@@ -6,8 +6,9 @@
  *
  * Giving back. Memory goes back only as whole arenas: to give back a part of a huge page frees nothing. An arena that
  * is soon wanted again would cost its page faults again. So time is cut into epochs of two seconds, and the heap keeps
- * as many arenas as it had in use at most in this epoch and the one before, and the promotion reserve besides. The
- * clock is read at collections only: a program that does not collect gives nothing back unless it asks for that.
+ * as many arenas as it had in use at most in this epoch and the one before, and the promotion reserve besides. More go
+ * at the end of a collection, and when a large object opens arenas, because the free ones did not suffice for it: at
+ * most as many as it opened. A program that does neither gives nothing back unless it asks for that.
  *
  * The first arena. A heap that keeps a few hundred KiB would pay 2 MiB for a huge page of objects, and as much for one
  * of metadata. So under the policy auto the first arena, and the metadata of the first 25, never get one: where a heap

@@ -15,7 +15,7 @@
 /* A trial of a larger size is of one that is expected to promote less than TRIAL_SHARE of what is promoted now. It
  * succeeds below TRIAL_SUCCESS of that. */
 #define TRIAL_SHARE 0.6
-#define TRIAL_SUCCESS 0.9
+#define TRIAL_SUCCESS 0.75
 /* Samples are at least so far apart. */
 #define SAMPLE_MIN_BYTES ((size_t)16 << 10)
 /* Halving the nursery for the pauses has failed if a promoted byte then takes this many times as long. */

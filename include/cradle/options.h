@@ -156,8 +156,8 @@ typedef struct cradle_options {
 
   /* pause target, at most 1 s: major collections run in increments, and a nursery without a fixed size shrinks, so that
    * pauses stay below the target. If shorter minor collections would cost much more, because they promote many objects
-   * that soon die, they may take up to three times the target. 0: no target, a major collection runs in one go, and the nursery may grow to
-   * 128 MiB (docs/tuning.md) */
+   * that soon die, they may take up to three times the target. 0: no target, a major collection runs in one go, and the
+   * nursery may grow to 128 MiB (docs/tuning.md) */
   uint64_t pause_ns;
 
   cradle_hugepages hugepages_nursery;

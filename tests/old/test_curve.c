@@ -67,9 +67,9 @@ static void each_bin_has_twice_the_ages_of_the_one_before(void **state) {
   static const struct {
     uint64_t age;
     uint32_t bin;
-  } cases[] = {{0, 0},          {16 * KIB - 1, 0},   {16 * KIB, 1},   {32 * KIB - 1, 1}, {32 * KIB, 2},
-               {MIB - 1, 6},    {MIB, 7},            {64 * MIB, 13},  {128 * MIB - 1, 13}, {128 * MIB, 14},
-               {256 * MIB, 14}, {UINT64_MAX / 2, 14}};
+  } cases[] = {
+      {0, 0},   {16 * KIB - 1, 0}, {16 * KIB, 1},       {32 * KIB - 1, 1}, {32 * KIB, 2},   {MIB - 1, 6},
+      {MIB, 7}, {64 * MIB, 13},    {128 * MIB - 1, 13}, {128 * MIB, 14},   {256 * MIB, 14}, {UINT64_MAX / 2, 14}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     clear(NULL);
     crd_curve_note(&alone, cases[i].age, 0);
@@ -173,8 +173,9 @@ static void the_known_bins_are_written(void **state) {
   crd_curve_settle(&alone);
   assert_written(&alone, "16 KiB 97, 512 KiB 51, 1 MiB 33, 8 MiB 13");
   for (uint32_t bin = 0; bin < CURVE_BINS; bin++) alone.bins[bin] = (crd_curve_bin){.share = 1, .source = CURVE_MINOR};
-  assert_written(&alone, "16 KiB 100, 32 KiB 100, 64 KiB 100, 128 KiB 100, 256 KiB 100, 512 KiB 100, 1 MiB 100, 2 MiB 100, "
-                         "4 MiB 100, 8 MiB 100, 16 MiB 100, 32 MiB 100, 64 MiB 100, 128 MiB 100, 256 MiB 100");
+  assert_written(&alone,
+                 "16 KiB 100, 32 KiB 100, 64 KiB 100, 128 KiB 100, 256 KiB 100, 512 KiB 100, 1 MiB 100, 2 MiB 100, "
+                 "4 MiB 100, 8 MiB 100, 16 MiB 100, 32 MiB 100, 64 MiB 100, 128 MiB 100, 256 MiB 100");
 }
 
 /* --- with marking --- */

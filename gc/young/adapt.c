@@ -279,27 +279,7 @@ static bool grow(crd_young *young) {
   return true;
 }
 
-/* If a trial ends by going back, nothing else is decided: the figures are of the larger size. */
-static void decide(crd_young *young) {
-  crd_adapt *adapt = &young->adapt;
-  size_t bytes = young->space->nursery.bytes;
-  if (adapt->growth.before != 0)
-    end_trial(young, &adapt->growth, survival(adapt) < adapt->growth.rate_before * TRIAL_SUCCESS,
-              "back: as much survives in the larger nursery");
-  bool smaller = young->space->nursery.bytes == bytes && bytes > adapt->base && crd_cost_best_size(young, true) < bytes;
-  adapt->smaller = smaller ? adapt->smaller + adapt->collections : 0;
-  if (adapt->smaller < SMALLER_COLLECTIONS) return;
-  adapt->smaller = 0;
-  if (crd_nursery_resize(young, bytes / 2, "a smaller nursery is enough")) crd_nursery_discard(young, false);
-}
-
 /* --- for the pauses --- */
-
-/* Whether minor collections take too much of the pause target, and a smaller nursery is worth it. */
-static bool takes_too_long(crd_young *young) {
-  size_t bytes = young->space->nursery.bytes;
-  return crd_cost_overrun(young, bytes, true) > 1 && crd_cost_best_size(young, true) < bytes;
-}
 
 /* Keeps the nursery from growing for a while: the two would undo each other. */
 static void begin_shrinking(crd_young *young) {
@@ -325,7 +305,28 @@ static bool shrinking_succeeds(const crd_young *young) {
 static bool may_shrink(const crd_young *young, bool whole) {
   const crd_adapt *adapt = &young->adapt;
   return adapt->shrinking.before == 0 && adapt->shrinking.wait == 0 && young->space->nursery.bytes / 2 >= adapt->min &&
-         adapt->collections > 1 && (whole || runs_beside(young));
+         (whole || runs_beside(young));
+}
+
+/* --- decisions --- */
+
+/* If a trial ends by going back, nothing else is decided: the figures are of the larger size. A smaller size must have
+ * been better for a while; until then, less is handed out where collections would be too long. */
+static void decide(crd_young *young, bool whole) {
+  crd_adapt *adapt = &young->adapt;
+  size_t bytes = young->space->nursery.bytes;
+  if (adapt->growth.before != 0)
+    end_trial(young, &adapt->growth, survival(adapt) < adapt->growth.rate_before * TRIAL_SUCCESS,
+              "back: as much survives in the larger nursery");
+  bool smaller = young->space->nursery.bytes == bytes && crd_cost_best_size(young, true) < bytes;
+  adapt->smaller = smaller ? adapt->smaller + adapt->collections : 0;
+  if (adapt->smaller < SMALLER_COLLECTIONS) return;
+  adapt->smaller = 0;
+  if (crd_cost_overrun(young, bytes, true) > 1) {
+    if (may_shrink(young, whole)) begin_shrinking(young);
+  } else if (bytes > adapt->base && crd_nursery_resize(young, bytes / 2, "a smaller nursery is enough")) {
+    crd_nursery_discard(young, false);
+  }
 }
 
 /* --- after a minor collection --- */
@@ -368,16 +369,12 @@ static bool choose(crd_young *young, bool whole) {
   crd_adapt *adapt = &young->adapt;
   bool little = costs_little(young);
   if ((!little || young->space->nursery.bytes < adapt->base) && grow(young)) return true;
-  if (!little && may_shrink(young, whole) && takes_too_long(young)) {
-    begin_shrinking(young);
-    return true;
-  }
   if (adapt->collections < (adapt->growth.before != 0 ? TRIAL_COLLECTIONS : DECISION_COLLECTIONS)) return false;
   if (adapt->shrinking.before != 0)
     end_trial(young, &adapt->shrinking, shrinking_succeeds(young),
               "back: collections of the smaller nursery take as long");
-  else
-    decide(young);
+  else if (!little || young->space->nursery.bytes > adapt->base)
+    decide(young, whole);
   return true;
 }
 

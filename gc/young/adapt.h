@@ -7,9 +7,9 @@
  *   grow     After a minor collection the nursery gets the size that costs least, at once if minor collections have
  *            seen that more will die. If only marking has seen it, a larger size is tried for two collections: if as
  *            much survives, the size goes back, and the next trial waits, each time longer.
- *   shrink   A size above base is halved if a smaller one has been enough for sixteen collections. The size is also
- *            halved, on trial, if a minor collection takes nearly the whole pause target, unless shorter collections
- *            would cost much more. The time that roots take counts for neither.
+ *   shrink   The size is halved if a smaller one would have been better for sixteen collections: it costs less, or
+ *            minor collections take nearly the whole pause target and shorter ones would not cost much more. The latter
+ *            is a trial, because collections of a smaller nursery may take as long. The time of roots does not count.
  *
  * To hand out less of the nursery costs little and takes three collections to change: as much is handed out as can be
  * promoted in time at the rate of the last collections in the same phase, beside an increment that marks or sweeps if a

@@ -78,14 +78,15 @@ static bool lives_at(const crd_curve *curve, const crd_curve_bin *bin, bool hint
 /* At ages that are not known, as many live as at the younger ones. What was seen earlier may be of another phase of the
  * program: no more live than at the younger ages, which are seen now. */
 double crd_curve_promoted(const crd_curve *curve, uint64_t nursery_bytes, bool hints) {
-  double lives = curve->promoted, promoted = 0;
+  double lives = curve->promoted, most = 1, promoted = 0;
   uint64_t from = 0;
   for (uint32_t i = 0; from < nursery_bytes; i++) {
     uint64_t end = CURVE_FIRST_BYTES << i;
     if (i >= CURVE_BINS - 1 || end > nursery_bytes) end = nursery_bytes;
-    double known;
-    if (lives_at(curve, &curve->bins[i], hints, &known) && (curve->bins[i].seen >= SEEN_MIN || known < lives))
-      lives = known;
+    if (lives_at(curve, &curve->bins[i], hints, &lives)) {
+      if (curve->bins[i].seen < SEEN_MIN && lives > most) lives = most;
+      most = lives;
+    }
     promoted += (double)(end - from) * lives;
     from = end;
   }

@@ -64,8 +64,9 @@ size_t crd_cost_best_size(const crd_young *young, bool hints) {
     bool stays = bytes == now && bytes >= adapt->base;
     choice this = {bytes, cost(young, bytes, hints)};
     double overrun = crd_cost_overrun(young, bytes, hints);
-    if (stays) this.ns = this.ns * BETTER - BETTER_NS;
-    if (overrun <= (stays ? OVERRUN_STAYS : OVERRUN_NEW))
+    bool is_in_time = overrun <= (stays ? OVERRUN_STAYS : OVERRUN_NEW);
+    if (stays) this.ns = this.ns * BETTER - (is_in_time ? BETTER_NS : 0);
+    if (is_in_time)
       prefer(&in_time, this, adapt->base);
     else if (overrun <= OVERRUN_MOST)
       prefer(&longer, this, adapt->base);

@@ -17,10 +17,16 @@
 #define BASE (2 * MIB)
 #define MOST (4 * BASE)
 #define LEAST (BASE / 16)
-/* Collections between two decisions, and those that the first trial that fails makes the next one wait for. */
+/* Collections between two decisions, of a trial, in which a smaller size must be enough, that make a slow rate count,
+ * and that the first trial that fails makes the next one wait for. */
 #define DECISION 4
+#define TRIAL 2
+#define SMALLER 16
 #define SLOW 16
-#define FIRST_WAIT 16
+#define FIRST_WAIT 8
+/* The bytes of a promoted object, and what a byte of it takes, in ns (gc/young/cost.c). */
+#define OBJECT_BYTES 64
+#define PRICE (0.3 + 30.0 / OBJECT_BYTES)
 /* The assumed time to promote a byte, before any measurement. */
 #define NS_PER_BYTE 0.25
 
@@ -55,9 +61,11 @@ static void run_alone(void) {
 static int open_heap(void **state) {
   (void)state;
   static const cradle_type type = {.name = "nothing", .size = 16};
+  static const cradle_hardware hardware = {.page_bytes = 4096, .l2_bytes = BASE / 4, .l3_bytes = 2 * MOST};
   cradle_options options;
   cradle_error error;
   cradle_options_init(&options);
+  options.hardware = &hardware;
   options.types = &type;
   options.type_count = 1;
   options.nursery_bytes = MOST; /* has all of it committed */
@@ -67,7 +75,6 @@ static int open_heap(void **state) {
   if (heap == NULL) fail_msg("%s", error.message);
   assert_true(crd_nursery_resize(&heap->young, BASE, "test"));
   heap->options.nursery_bytes = 0;
-  heap->hardware.l3_bytes = 2 * MOST; /* half of which is the most */
   crd_adapt_init(&heap->young);
   return 0;
 }
@@ -86,15 +93,42 @@ static void collect_of(int count, size_t filled, unsigned per_mille) {
     cradle_event minor = {.kind = CRADLE_EVENT_MINOR_END};
     minor.u.minor.nursery_bytes = filled;
     minor.u.minor.promoted_bytes = filled / 1000 * per_mille;
+    minor.u.minor.promoted_objects = minor.u.minor.promoted_bytes / OBJECT_BYTES;
     minor.u.minor.duration_ns =
         (uint64_t)((double)minor.u.minor.promoted_bytes * heap->young.adapt.ns_per_promoted_byte);
     crd_adapt_after_minor(&heap->young, &minor);
   }
 }
 
-/* Of the samples that the next collections have seen, 100, so many live, and so many of the 32 oldest ones. */
-static void the_oldest_live(uint32_t of_32, uint32_t of_100) {
-  inside_nursery(heap)->ages = (crd_ages){.seen = 100, .kept = of_100, .old_seen = 32, .old_kept = of_32};
+static crd_curve *curve(void) {
+  return &heap->marking.curve;
+}
+
+/* As if so many in a thousand had survived for long. */
+static void settle_at(unsigned per_mille) {
+  curve()->promoted = per_mille / 1000.0;
+  heap->young.adapt.scale = 1;
+}
+
+#define SAMPLES 100
+/* Bins of ages: of the second half of the base, the next as wide as the base, and so on. */
+enum { BIN_HALF = 7, BIN_BASE, BIN_TWICE };
+
+/* Minor collections have seen that so many percent live at the ages of a bin. */
+static void lives(int bin, int percent) {
+  uint64_t age = (CURVE_FIRST_BYTES << bin) - 1;
+  for (int i = 0; i < SAMPLES; i++) crd_curve_note(curve(), age, i < percent ? 8 : 0);
+  crd_curve_settle(curve());
+}
+
+/* All that is younger than the second half of the base lives, and so much of that. */
+static void half_lives(int percent) {
+  for (int bin = 0; bin < BIN_HALF; bin++) lives(bin, 100);
+  lives(BIN_HALF, percent);
+}
+
+static void marking_says(int bin, double share) {
+  curve()->bins[bin] = (crd_curve_bin){.share = share, .source = CURVE_MARKING};
 }
 
 static void collect(int count, unsigned per_mille) {
@@ -116,7 +150,11 @@ static void bounds_come_from_the_caches(void **state) {
   assert_int_equal(adapt->max, BASE);
   heap->hardware.l3_bytes = 100 * MIB;
   crd_adapt_init(&heap->young);
+  assert_int_equal(adapt->near, 50 * MIB); /* without a pause target */
+  heap->options.pause_ns = 1;
+  crd_adapt_init(&heap->young);
   assert_int_equal(adapt->max, 32 * MIB);
+  heap->options.pause_ns = 0;
   inside_nursery(heap)->bytes = 8 * MIB;
   crd_adapt_init(&heap->young);
   assert_int_equal(adapt->min, MIB / 4); /* a 32nd */
@@ -140,21 +178,20 @@ static void it_stays_within_the_maximum_heap(void **state) {
 /* They cost each collection the same, so it grows without a trial, and stays while they are there. */
 static void many_roots_make_it_larger(void **state) {
   (void)state;
-  heap->young.adapt.root_words = BASE / 256;
+  heap->young.adapt.root_words = 110000;
   collect(5 * DECISION, 0);
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
-  heap->young.adapt.root_words = BASE / 256 + 1;
-  collect(DECISION, 0);
+  heap->young.adapt.root_words = 130000;
+  collect(1, 0);
   assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
-  assert_string_equal(reason, "many roots");
   collect(50 * DECISION, 0); /* hardly anything survives */
   assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
   heap->young.adapt.root_words = 1000000;
-  collect(10 * DECISION, 0);
+  collect(1, 0);
   assert_int_equal(inside_nursery(heap)->bytes, MOST);
   heap->young.adapt.root_words = 10;
   collect(100 * DECISION, 0);
-  assert_int_equal(inside_nursery(heap)->bytes, BASE);
+  assert_in_range(inside_nursery(heap)->bytes, BASE, 2 * BASE);
 }
 
 /* The pool had pages for the first nursery and has none when the nursery grows: the nursery keeps those that it had. */
@@ -350,152 +387,332 @@ static void a_size_that_is_asked_for_stays(void **state) {
   heap->options.quarantine = 0;
 }
 
-static void it_grows_while_that_lets_more_die(void **state) {
-  (void)state;
-  collect(DECISION - 1, 100);
-  assert_int_equal(inside_nursery(heap)->bytes, BASE);
-  collect(1, 100);
-  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE); /* a trial */
-  collect(DECISION, 80); /* less than nine tenths of it: it stays, and the next begins */
-  assert_int_equal(inside_nursery(heap)->bytes, 4 * BASE);
-  collect(DECISION, 60);
-  collect(10 * DECISION, 60); /* the most */
-  assert_int_equal(inside_nursery(heap)->bytes, 4 * BASE);
-  assert_int_equal(heap->young.adapt.growth.before, 0);
+/* --- what a size costs --- */
+
+static crd_young *young(void) {
+  return &heap->young;
 }
 
-/* At once, and up to the most. */
-static void it_grows_where_the_oldest_die(void **state) {
+static void assert_near(double value, double expected) {
+  if (value < expected * 0.999 || value > expected * 1.001) fail_msg("%f, not %f", value, expected);
+}
+
+/* A promoted object takes 30 ns, and each byte of it 0.3. */
+static void the_price_follows_from_the_objects_size(void **state) {
   (void)state;
-  the_oldest_live(13, 50); /* 0.81 of the half: as many as make a trial worth it, not growth */
+  assert_true(crd_cost_price(0, 0) == 0);
+  assert_near(crd_cost_price(1, 16), 0.3 + 30.0 / 16);
+  assert_near(crd_cost_price(1000, 1000000), 0.33);
+  settle_at(500);
   collect(1, 500);
+  assert_near(heap->young.adapt.price, PRICE);
+}
+
+/* The curve says how the share changes with the size; the last collections, how much that is. */
+static void what_is_promoted_follows_what_was(void **state) {
+  (void)state;
+  half_lives(50);
+  settle_at(375);
+  assert_near(crd_cost_promoted(young(), BASE, true), 0.75 * BASE);
+  for (int i = 0; i < 50; i++) collect(1, 375); /* half as much as the curve says */
+  assert_near(heap->young.adapt.scale, 0.5);
+  assert_near(crd_cost_promoted(young(), BASE, true), 0.375 * BASE);
+  heap->young.adapt.scale = 4;
+  assert_near(crd_cost_promoted(young(), BASE, true), BASE); /* not more than all */
+}
+
+static void an_overrun_is_the_pause_in_shares_of_what_it_may_take(void **state) {
+  (void)state;
+  settle_at(100);
+  assert_true(crd_cost_overrun(young(), BASE, true) == 0); /* no target */
+  heap->options.pause_ns = 1000000;
+  double share = NS_PER_BYTE * 0.1 * BASE / 900000;
+  assert_near(crd_cost_overrun(young(), BASE, true), share);
+  assert_near(crd_cost_overrun(young(), 2 * BASE, true), 2 * share);
+  heap->young.adapt.root_words = 400000; /* 800,000 ns: less than nine tenths of the target */
+  assert_near(crd_cost_overrun(young(), BASE, true), share);
+  heap->young.adapt.root_words = 900000;
+  assert_near(crd_cost_overrun(young(), BASE, true), share / 2);
+}
+
+/* --- a larger size --- */
+
+static void it_grows_at_once_where_minor_collections_see_more_die(void **state) {
+  (void)state;
+  half_lives(10);
+  settle_at(550);
+  collect(1, 550);
+  assert_int_equal(inside_nursery(heap)->bytes, MOST);
+  assert_string_equal(reason, "a larger nursery promotes less");
+  assert_int_equal(heap->young.adapt.growth.before, 0);
+  collect(100, 212);
+  assert_int_equal(inside_nursery(heap)->bytes, MOST);
+}
+
+static void a_little_less_is_no_reason_to_grow(void **state) {
+  (void)state;
+  half_lives(80); /* 0.85 in twice the size, for 0.9 */
+  settle_at(900);
+  collect(100, 900);
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
-  the_oldest_live(10, 50); /* 0.63, but of few */
-  heap->young.adapt.ages = (crd_ages){0, 0, 0, 0};
-  collect(1, 500);
-  assert_int_equal(inside_nursery(heap)->bytes, BASE);
-  the_oldest_live(7, 50); /* 2.2 deviations below 0.75 */
-  heap->young.adapt.ages = (crd_ages){0, 0, 0, 0};
-  collect(1, 500);
-  assert_int_equal(inside_nursery(heap)->bytes, BASE);
-  the_oldest_live(6, 50); /* 2.7 */
-  heap->young.adapt.ages = (crd_ages){0, 0, 0, 0};
-  collect(1, 500);
+}
+
+/* With a third of the base's first half alive, and none of the second: four times the base would promote a quarter, but
+ * what leaves the cache takes three times as long as in twice the base. */
+static void leaving_the_cache_has_its_price(void **state) {
+  (void)state;
+  for (int bin = 0; bin < BIN_HALF; bin++) lives(bin, 35);
+  lives(BIN_HALF, 0);
+  settle_at(175);
+  collect(1, 175);
   assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
-  assert_non_null(strstr(reason, "the oldest die"));
-  collect(1, 500);
-  assert_int_equal(inside_nursery(heap)->bytes, MOST);
-  collect(10, 500);
-  assert_int_equal(inside_nursery(heap)->bytes, MOST);
+  collect(20, 87);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
+}
+
+/* The same curve, but a tenth of that survives: there is little to gain. */
+static void where_less_survives_than_the_curve_says_it_stays(void **state) {
+  (void)state;
+  half_lives(0);
+  settle_at(50);
+  heap->young.adapt.scale = 0.1;
+  collect(20, 50);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
+}
+
+/* The options' pages beyond half the L3 cost their first touch. */
+static void beyond_near_as_much_must_have_been_promoted(void **state) {
+  (void)state;
+  half_lives(10);
+  settle_at(550);
+  heap->young.adapt.near = BASE;
+  heap->report.stats.promoted_bytes = 2 * BASE - 1;
+  collect(1, 550);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
+  heap->report.stats.promoted_bytes = 2 * BASE;
+  collect(1, 550);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
+  heap->report.stats.promoted_bytes = 0;
 }
 
 static void where_all_survives_there_is_no_trial_and_no_larger_size(void **state) {
   (void)state;
-  the_oldest_live(32, 100);
+  half_lives(100);
+  marking_says(BIN_BASE, 1);
+  settle_at(1000);
   collect(100, 1000);
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
-  assert_true(crd_nursery_resize(&heap->young, MOST, "test"));
-  collect(DECISION, 1000);
+}
+
+/* Only marking has seen that what is older dies. */
+static void open_trial(int bin) {
+  half_lives(100);
+  if (bin > BIN_BASE) marking_says(BIN_BASE, 1);
+  marking_says(bin, 0);
+  settle_at(1000);
+}
+
+static void what_marking_saw_is_tried(void **state) {
+  (void)state;
+  open_trial(BIN_BASE);
+  collect(1, 1000);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE); /* the first in which it makes a difference */
+  assert_string_equal(reason, "trial: marking found that more dies");
+  assert_int_equal(heap->young.adapt.growth.before, BASE);
+  collect(TRIAL - 1, 700);
+  assert_int_equal(heap->young.adapt.growth.before, BASE);
+  collect(1, 700); /* less than three quarters: it stays */
   assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
-  collect(DECISION, 1000);
+  assert_int_equal(heap->young.adapt.growth.before, 0);
+  assert_int_equal(heap->young.adapt.growth.wait, 0);
+  assert_int_equal(heap->young.adapt.growth.backoff, FIRST_WAIT);
+}
+
+static void a_size_that_makes_a_difference_is_tried(void **state) {
+  (void)state;
+  open_trial(BIN_TWICE);
+  collect(1, 1000);
+  assert_int_equal(inside_nursery(heap)->bytes, MOST);
+  assert_int_equal(heap->young.adapt.growth.before, BASE);
+  collect(TRIAL, 950);
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
-  the_oldest_live(0, 50); /* few samples say nothing */
-  inside_nursery(heap)->ages.old_seen = 2;
+  assert_in_range(heap->young.adapt.growth.wait, FIRST_WAIT, 2 * FIRST_WAIT);
+}
+
+static void a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long(void **state) {
+  (void)state;
+  open_trial(BIN_BASE);
+  for (int before = 1, wait = FIRST_WAIT; wait <= 8 * FIRST_WAIT; before = wait, wait *= 2) {
+    collect(before - 1, 1000);
+    assert_int_equal(inside_nursery(heap)->bytes, BASE);
+    collect(1, 1000);
+    assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
+    collect(TRIAL, 910); /* above three quarters */
+    assert_int_equal(inside_nursery(heap)->bytes, BASE);
+    assert_string_equal(reason, "back: as much survives in the larger nursery");
+    assert_int_equal(heap->young.adapt.growth.wait, wait);
+  }
+  heap->young.adapt.growth.backoff = 4096;
+  heap->young.adapt.growth.wait = 0;
+  for (int round = 0; round < 2; round++) { /* that is the longest */
+    settle_at(1000);
+    collect(1, 1000);
+    collect(TRIAL, 950);
+    assert_int_equal(heap->young.adapt.growth.wait, 4096);
+    heap->young.adapt.growth.wait = 0;
+  }
+}
+
+static void a_trial_that_finds_no_memory_waits(void **state) {
+  (void)state;
+  open_trial(BIN_BASE);
+  lives(BIN_BASE, 100);
+  lives(BIN_TWICE, 100);
+  marking_says(BIN_TWICE + 1, 0);
+  heap->young.adapt.growth.backoff = 3 * FIRST_WAIT;
+  heap->young.adapt.near = heap->young.adapt.max = inside_nursery(heap)->reserved_bytes * 4;
+  inside_nursery(heap)->bytes = inside_nursery(heap)->reserved_bytes; /* twice as much has no place */
+  collect(1, 1000);
+  assert_int_equal(inside_nursery(heap)->bytes, inside_nursery(heap)->reserved_bytes);
+  assert_int_equal(heap->young.adapt.growth.wait, 3 * FIRST_WAIT);
+  assert_int_equal(heap->young.adapt.growth.backoff, 3 * FIRST_WAIT);
+  assert_int_equal(heap->young.adapt.growth.before, 0);
+  inside_nursery(heap)->bytes = BASE;
+}
+
+/* --- a smaller size --- */
+
+static void it_shrinks_in_steps_when_nothing_survives(void **state) {
+  (void)state;
+  assert_true(crd_nursery_resize(&heap->young, MOST, "test"));
+  collect(SMALLER - 1, 0);
+  assert_int_equal(inside_nursery(heap)->bytes, MOST);
+  collect(1, 0);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
+  assert_string_equal(reason, "a smaller nursery is enough");
+  collect(10 * SMALLER, 0);
+  assert_in_range(inside_nursery(heap)->bytes, BASE, 2 * BASE);
+}
+
+/* A few collections in which more survives, and the count begins anew. */
+static void smaller_must_be_enough_sixteen_times_in_a_row(void **state) {
+  (void)state;
+  half_lives(0);
+  lives(BIN_BASE, 0);
+  lives(BIN_TWICE, 0);
+  assert_true(crd_nursery_resize(&heap->young, MOST, "test"));
+  collect(SMALLER - DECISION, 0);
+  settle_at(125);
+  collect(DECISION, 125);
+  settle_at(0);
+  heap->young.adapt.scale = 0;
+  collect(SMALLER - 1, 0);
+  assert_int_equal(inside_nursery(heap)->bytes, MOST);
+  collect(1, 0);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
+}
+
+/* The program will not soon need the half that it gives up. */
+static void shrinking_gives_pages_back(void **state) {
+  (void)state;
+  crd_nursery *nursery = inside_nursery(heap);
+  assert_true(crd_nursery_resize(&heap->young, MOST, "test"));
+  sanitize_used(nursery->start, nursery->committed_bytes);
+  memset(nursery->start, 1, MOST);
+  collect(SMALLER, 0);
+  assert_int_equal(nursery->bytes, 2 * BASE);
+  assert_int_equal(nursery->start[2 * BASE - 1], 1);
+  assert_int_equal(nursery->start[MOST - 1], 0);
+  sanitize_unused(nursery->start, nursery->committed_bytes);
+}
+
+/* --- with a pause target --- */
+
+/* A target with which a collection of so many promoted bytes takes so many times what it may. */
+static void set_overrun(double promoted, double times) {
+  heap->options.pause_ns = (uint64_t)(NS_PER_BYTE * promoted / 0.9 / times);
+}
+
+static void it_grows_where_collections_stay_well_within_the_target(void **state) {
+  (void)state;
+  half_lives(10);
+  settle_at(550);
+  set_overrun(0.2125 * MOST, 0.72); /* seven tenths are for another size */
+  collect(1, 550);
+  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
+  assert_true(crd_nursery_resize(&heap->young, BASE, "test"));
+  settle_at(550);
+  set_overrun(0.2125 * MOST, 0.69);
+  collect(1, 550);
+  assert_int_equal(inside_nursery(heap)->bytes, MOST);
+}
+
+/* Each size from half the base up promotes the same bytes: the largest costs a third of the base, and the smaller ones
+ * more. */
+static void much_less_work_is_worth_longer_pauses(void **state) {
+  (void)state;
+  half_lives(0);
+  settle_at(500);
+  set_overrun(0.5 * BASE, 3.6);
   collect(1, 500);
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
+  set_overrun(0.5 * BASE, 3.4);
+  collect(1, 500);
+  assert_int_equal(inside_nursery(heap)->bytes, MOST);
+  settle_at(125);
+  collect(100, 125); /* nor does it shrink for the pauses */
+  assert_int_equal(inside_nursery(heap)->bytes, MOST);
 }
 
-/* Twice the target is what the oldest that die are worth. */
-static void where_the_oldest_die_pauses_may_be_longer(void **state) {
+/* Four times the base costs 0.64 of what the base does. */
+static void somewhat_less_work_is_not(void **state) {
   (void)state;
-  double expected = NS_PER_BYTE * 0.8 * BASE;
-  heap->young.adapt.max = BASE;
-  heap->options.pause_ns = (uint64_t)(expected / 1.9);
-  the_oldest_live(4, 80);
-  collect(5 * DECISION, 800);
+  half_lives(20);
+  settle_at(600);
+  set_overrun(0.6 * BASE, 0.95);
+  collect(20, 600);
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
-  the_oldest_live(32, 80);
-  collect(DECISION, 800);
-  assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
-  heap->young.adapt.shrinking.wait = heap->young.adapt.shrinking.before = 0;
-  heap->options.pause_ns = (uint64_t)(expected / 6);
-  the_oldest_live(4, 80);
-  collect(1, 800);
-  assert_int_equal(inside_nursery(heap)->bytes, BASE / 4);
+  heap->options.pause_ns = 0;
+  collect(1, 600);
+  assert_int_equal(inside_nursery(heap)->bytes, MOST);
 }
 
-enum { LINK, RING };
-typedef struct link {
-  uint64_t header;
-  struct link *next;
-  uint64_t fill[6];
-} link;
-typedef struct ring {
-  uint64_t header, length;
-  link *items[];
-} ring;
+/* --- how much is handed out --- */
 
-/* A program of its own, on a machine whose L2 makes the base a mebibyte. Returns the nursery's size at the end. */
-CRADLE_UNCHECKED_COLLECTION static size_t run_program(size_t window) {
-  static const cradle_type types[] = {
-      [LINK] = {.name = "link", .size = sizeof(link), .references = CRADLE_SLOT(link, next)},
-      [RING] = {.name = "ring",
-                .size = sizeof(ring),
-                .items = CRADLE_ITEMS_REFERENCES,
-                .item_size = 8,
-                .length_offset = offsetof(ring, length)}};
-  const cradle_hardware hardware = {.page_bytes = 4096, .l2_bytes = MIB / 4, .l3_bytes = 64 * MIB};
-  cradle_options options;
-  cradle_options_init(&options);
-  options.hardware = &hardware;
-  options.types = types;
-  options.type_count = 2;
-  options.pause_ns = 0;
-  options.listener.function = note_reason;
-  cradle_heap *own = cradle_heap_new(&options, NULL);
-  cradle_mutator *m = own == NULL ? NULL : cradle_mutator_new(own);
-  assert_non_null(m);
-  reason = "";
-  ring *last = cradle_new_array(m, RING, window == 0 ? 1 : window);
-  link *list = NULL;
-  {
-    CRADLE_ROOT(m, last);
-    CRADLE_ROOT(m, list);
-    for (size_t i = 0; i < 8 * MIB / sizeof(link); i++) {
-      link *made = CRADLE_NEW(m, link, LINK);
-      if (window != 0) {
-        cradle_store(m, last, &last->items[i % window], made);
-      } else {
-        made->next = list;
-        list = made;
-      }
-    }
-  }
-  size_t bytes = inside_nursery(own)->bytes;
-  cradle_mutator_free(m);
-  cradle_heap_free(own);
-  return bytes;
-}
-
-/* The last 14,000 live, which is seven eighths of the first nursery. */
-static void ages_are_counted_where_objects_are_allocated(void **state) {
+/* Half the base would promote this share of what the base does: 0.77, then 0.71. */
+static void less_is_handed_out_only_if_that_promotes_less(void **state) {
   (void)state;
-  assert_int_equal(run_program(14000), 4 * MIB);
-  assert_non_null(strstr(reason, "the oldest die"));
-  assert_int_equal(run_program(0), MIB); /* everything lives */
-  assert_null(strstr(reason, "the oldest die"));
+  heap->options.pause_ns = 333333; /* 300,000 ns are for a collection, and half the base takes 262,144 */
+  half_lives(30);
+  settle_at(650);
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
+  half_lives(40);
+  settle_at(700);
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2);
+  heap->options.pause_ns = 433333; /* the whole takes 367,000 */
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
+  heap->options.pause_ns = 333333;
+  half_lives(30);
+  settle_at(650);
+  inside_major(heap)->phase = MAJOR_MARKING;
+  inside_major(heap)->behind = 1; /* what fell behind counts in any case */
+  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2);
+  inside_major(heap)->phase = MAJOR_IDLE;
+  inside_major(heap)->behind = 0;
 }
 
-/* Samples are as far apart as was asked for, and as many as the table takes. Those that survive and those of the
- * nursery's first quarter are counted. */
+/* Samples are as far apart as was asked for, and as many as the table takes. Each is counted
+ * with those of its age, and of those that survive one in eight is kept. */
 CRADLE_UNCHECKED_COLLECTION static void each_sample_is_counted(void **state) {
   (void)state;
+  heap->young.adapt.fixed = true; /* no decision begins the count anew */
   static const size_t apart[] = {0, 4 << 10, 16 << 10, 64 << 10};
   crd_nursery *nursery = inside_nursery(heap);
   crd_local *local = inside_local(heap);
   cradle_mutator *m = cradle_mutator_new(heap);
   for (size_t way = 0; way < sizeof apart / sizeof *apart; way++) {
     cradle_collect(m, CRADLE_COLLECT_MINOR);
+    memset(curve(), 0, sizeof *curve());
     nursery->sample_bytes = apart[way];
     local->first_looks = 100; /* looks at the first objects one by one, as in a new heap */
     local->look = m->free;
@@ -506,136 +723,53 @@ CRADLE_UNCHECKED_COLLECTION static void each_sample_is_counted(void **state) {
       assert_int_equal(count, NURSERY_SAMPLES);
     else
       assert_in_range(count, most - most / 8, most);
-    size_t pushed = 0;
-    crd_ages ages = {.seen = count};
+    size_t pushed = 0, filled = (size_t)(m->free - nursery->start);
+    uint32_t seen[CURVE_BINS] = {0}, survive[CURVE_BINS] = {0};
     for (uint32_t i = 0; i < count; i++) {
       uintptr_t from = i == 0 ? (uintptr_t)nursery->start : local->samples[i - 1] + apart[way];
       assert_true(local->samples[i] >= from);
-      bool old = local->samples[i] - (uintptr_t)nursery->start < BASE / 8;
-      ages.old_seen += old;
+      uint64_t age = filled - (local->samples[i] - (uintptr_t)nursery->start);
+      int bin = 0;
+      while (age >= CURVE_FIRST_BYTES << bin) bin++;
+      seen[bin]++;
       if (i % 3 != 0) continue;
       cradle_push(m, (void *)local->samples[i]);
       pushed++;
-      ages.kept++;
-      ages.old_kept += old;
+      survive[bin]++;
     }
     cradle_collect(m, CRADLE_COLLECT_MINOR);
     cradle_pop_many(m, pushed);
-    assert_int_equal(nursery->ages.seen, ages.seen);
-    assert_int_equal(nursery->ages.kept, ages.kept);
-    assert_int_equal(nursery->ages.old_seen, ages.old_seen);
-    assert_int_equal(nursery->ages.old_kept, ages.old_kept);
+    for (int bin = 0; bin < CURVE_BINS; bin++) {
+      assert_int_equal(curve()->bins[bin].seen, seen[bin]);
+      assert_int_equal(curve()->bins[bin].kept, survive[bin]);
+    }
+    for (size_t i = 0; i < pushed / 8; i++)
+      assert_true(old_is_allocated(inside_old(heap), curve()->samples[i].address));
   }
   cradle_mutator_free(m);
-}
-
-static void a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long(void **state) {
-  (void)state;
-  for (int before = DECISION, wait = FIRST_WAIT; wait <= 8 * FIRST_WAIT; before = wait, wait *= 2) {
-    collect(before - 1, 100);
-    assert_int_equal(inside_nursery(heap)->bytes, BASE);
-    collect(1, 100);
-    assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
-    assert_string_equal(reason, "trial: much survives");
-    collect(DECISION, 95); /* above nine tenths */
-    assert_int_equal(inside_nursery(heap)->bytes, BASE);
-    assert_string_equal(reason, "back: as much survives in the larger nursery");
-    assert_int_equal(heap->young.adapt.growth.wait, wait);
-  }
-  heap->young.adapt.growth.backoff = 4096;
-  heap->young.adapt.growth.wait = 0;
-  for (int round = 0; round < 2; round++) { /* that is the longest */
-    collect(DECISION, 100);
-    collect(DECISION, 95);
-    assert_int_equal(heap->young.adapt.growth.wait, 4096);
-    heap->young.adapt.growth.wait = 0;
-  }
-}
-
-static void a_trial_that_finds_no_memory_waits(void **state) {
-  (void)state;
-  heap->young.adapt.growth.backoff = 3 * FIRST_WAIT;
-  heap->young.adapt.max = inside_nursery(heap)->reserved_bytes * 4;
-  inside_nursery(heap)->bytes = inside_nursery(heap)->reserved_bytes; /* twice as much has no place */
-  collect(DECISION, 100);
-  assert_int_equal(inside_nursery(heap)->bytes, inside_nursery(heap)->reserved_bytes);
-  assert_int_equal(heap->young.adapt.growth.wait, 3 * FIRST_WAIT);
-  assert_int_equal(heap->young.adapt.growth.before, 0);
-  inside_nursery(heap)->bytes = BASE;
-}
-
-static void it_grows_only_where_twice_as_long_is_well_within_the_target(void **state) {
-  (void)state;
-  double expected = NS_PER_BYTE * 0.1 * BASE;
-  heap->options.pause_ns = (uint64_t)(expected * 3.2); /* twice as long would be above six tenths */
-  collect(DECISION, 100);
-  assert_int_equal(inside_nursery(heap)->bytes, BASE);
-  heap->options.pause_ns = (uint64_t)(expected * 3.5);
-  collect(DECISION, 100);
-  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
-}
-
-static void what_dies_young_calls_for_no_trial(void **state) {
-  (void)state;
-  collect(100, 29);
-  assert_int_equal(inside_nursery(heap)->bytes, BASE);
-  collect(DECISION, 31);
-  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
-}
-
-static void it_shrinks_to_the_base_when_little_survives(void **state) {
-  (void)state;
-  collect(DECISION, 100);
-  collect(DECISION, 50);
-  assert_int_equal(inside_nursery(heap)->bytes, 4 * BASE);
-  collect(DECISION, 1); /* the second trial succeeds, and hardly anything survives */
-  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
-  assert_int_equal(heap->young.adapt.growth.wait, FIRST_WAIT);
-  collect(FIRST_WAIT - DECISION, 1);
-  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
-  collect(DECISION, 1);
-  assert_int_equal(inside_nursery(heap)->bytes, BASE);
-  collect(50 * DECISION, 1);
-  assert_int_equal(inside_nursery(heap)->bytes, BASE);
-}
-
-/* Little survives, so the program will not soon need the half that it gives up. */
-static void shrinking_to_the_base_gives_pages_back(void **state) {
-  (void)state;
-  crd_nursery *nursery = inside_nursery(heap);
-  assert_true(crd_nursery_resize(&heap->young, 2 * BASE, "test"));
-  sanitize_used(nursery->start, nursery->committed_bytes);
-  memset(nursery->start, 1, 2 * BASE);
-  collect(DECISION, 1);
-  assert_int_equal(nursery->bytes, BASE);
-  assert_string_equal(reason, "little survives");
-  assert_int_equal(nursery->start[BASE - 1], 1);
-  assert_int_equal(nursery->start[2 * BASE - 1], 0);
-  sanitize_unused(nursery->start, nursery->committed_bytes);
 }
 
 /* Collections that began with a nearly empty nursery say little about its size. */
 static void what_was_asked_for_early_does_not_count(void **state) {
   (void)state;
   collect_of(100, LEAST / 4 * 3 - 8, 100); /* nor about what survives */
-  assert_true(heap->young.adapt.survival == 0);
+  assert_true(curve()->promoted == 0);
   collect_of(1, LEAST / 4 * 3, 100);
-  assert_true(heap->young.adapt.survival > 0.024 && heap->young.adapt.survival < 0.026);
+  assert_true(curve()->promoted > 0.024 && curve()->promoted < 0.026);
   collect_of(100, BASE / 4 * 3 - 8, 100);
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
-  assert_int_equal(heap->young.adapt.collections, 0);
-  assert_true(heap->young.adapt.survival > 0.09 && heap->young.adapt.survival < 0.11);
-  collect_of(DECISION, BASE / 4 * 3, 100);
-  assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
+  assert_true(curve()->promoted > 0.09 && curve()->promoted < 0.11);
 }
 
-static void pauses_above_the_target_halve_it_at_once(void **state) {
+static void pauses_above_the_target_halve_it(void **state) {
   (void)state;
   double expected = NS_PER_BYTE * 0.1 * BASE; /* for a nursery of the base */
   heap->options.pause_ns = (uint64_t)(expected / 0.8);
-  collect(DECISION - 1, 100);
+  collect(SMALLER, 100);
   assert_int_equal(inside_nursery(heap)->bytes, BASE); /* no more than nine tenths of the target may be */
   heap->options.pause_ns = (uint64_t)(expected);
+  collect(SMALLER - 1, 100);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
   collect(1, 100);
   assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
   collect(10 * DECISION, 100); /* half of it is below nine tenths, but twice as much would not be below six */
@@ -646,12 +780,9 @@ static void pauses_above_the_target_halve_it_at_once(void **state) {
   heap->options.pause_ns = (uint64_t)(expected * 100);
   uint32_t wait = heap->young.adapt.growth.wait; /* longer with each halving */
   assert_true(wait > 2 * FIRST_WAIT);
-  collect((int)wait - DECISION, 20);
+  collect((int)wait - 1, 20);
   assert_int_equal(inside_nursery(heap)->bytes, LEAST);
-  for (size_t bytes = LEAST; bytes < BASE; bytes *= 2) {
-    assert_int_equal(inside_nursery(heap)->bytes, bytes);
-    collect(DECISION, 20); /* no trial would be worth it, but the base is nearer */
-  }
+  collect(1, 20); /* the base costs no more, and pauses allow it */
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
   collect(10 * DECISION, 20);
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
@@ -674,6 +805,12 @@ static void collect_lasting(int count, uint64_t ns) {
     minor.u.minor.duration_ns = ns;
     crd_adapt_after_minor(&heap->young, &minor);
   }
+}
+
+/* Collections of so long, until the size is halved. */
+static void shrink_of(uint64_t ns) {
+  for (int i = 0; i < 100 && inside_nursery(heap)->bytes == BASE; i++) collect_lasting(1, ns);
+  assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
 }
 
 /* A smaller nursery would scan them more often. */
@@ -710,7 +847,7 @@ static void halving_that_does_not_shorten_is_undone(void **state) {
   heap->young.adapt.growth.wait = 1000000;
   collect_lasting(1, 2 * MIB);
   for (int wait = FIRST_WAIT; wait <= 4 * FIRST_WAIT; wait *= 2) {
-    while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 2 * MIB);
+    shrink_of(2 * MIB);
     assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
     collect_lasting(DECISION - 1, 2 * MIB);
     assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
@@ -732,7 +869,7 @@ static void halving_that_shortens_somewhat_stays(void **state) {
   heap->options.pause_ns = 2 * MIB;
   heap->young.adapt.growth.wait = 1000000;
   heap->young.adapt.shrinking.backoff = 4 * FIRST_WAIT;
-  while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 4 * MIB);
+  shrink_of(4 * MIB);
   assert_string_equal(reason, "a minor collection takes too much of the pause target");
   heap->options.pause_ns = 1000 * MIB;
   collect_lasting(DECISION, 2 * MIB / 10 * 13); /* 1.3 times as long for a byte */
@@ -782,7 +919,7 @@ static void sixteen_long_collections_count_in_full(void **state) {
   assert_true(heap->young.adapt.ns_per_promoted_byte < 1.6 * NS_PER_BYTE);
 }
 
-/* So the pauses of a program that has changed are within the target after sixteen collections of each size. */
+/* The first sixteen make the rate count, the others the size. Until then, less is handed out. */
 static void after_sixteen_long_collections_it_shrinks(void **state) {
   (void)state;
   double expected = NS_PER_BYTE * 0.1 * BASE;
@@ -793,13 +930,16 @@ static void after_sixteen_long_collections_it_shrinks(void **state) {
   collect_lasting(SLOW - 1, (uint64_t)(4 * expected));
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
   collect_lasting(1, (uint64_t)(4 * expected));
+  assert_int_equal(inside_nursery(heap)->bytes, BASE);
+  assert_true(crd_adapt_hand_out(&heap->young) < BASE);
+  collect_lasting(SMALLER - DECISION, (uint64_t)(4 * expected));
   assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
 }
 
 static void while_marking_a_part_is_handed_out(void **state) {
   (void)state;
   double expected = NS_PER_BYTE * 0.1 * BASE;
-  heap->young.adapt.survival = 0.1;
+  settle_at(100);
   heap->options.pause_ns = (uint64_t)(expected * 3); /* a quarter of it is for the minor collection */
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   inside_major(heap)->phase = MAJOR_MARKING;
@@ -840,15 +980,12 @@ static void while_marking_a_part_is_handed_out(void **state) {
  * collections; but where the oldest die, only the average counts. */
 static void three_long_collections_cut_what_is_handed_out(void **state) {
   (void)state;
-  heap->young.adapt.survival = 0.1;
+  settle_at(100);
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 2.3);
   collect_lasting(2, (uint64_t)(4 * USUAL_NS));
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   collect_lasting(1, (uint64_t)(4 * USUAL_NS));
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2);
-  heap->young.adapt.old_die = true;
-  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
-  heap->young.adapt.old_die = false;
   heap->young.adapt.fixed = true;
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   heap->young.adapt.fixed = false;
@@ -864,7 +1001,7 @@ static void three_long_collections_cut_what_is_handed_out(void **state) {
 static void beside_the_thread_three_long_collections_cut_what_is_handed_out(void **state) {
   (void)state;
   const crd_major_phase phases[] = {MAJOR_MARKING, MAJOR_SWEEPING};
-  heap->young.adapt.survival = 0.1;
+  settle_at(100);
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 2);
   for (int i = 0; i < 2; i++) {
     run_beside(phases[i]);
@@ -892,7 +1029,7 @@ static void beside_the_thread_three_long_collections_cut_what_is_handed_out(void
 /* Beside the thread, marking and sweeping have rates of their own. All other collections have one. */
 static void what_was_slow_in_one_phase_says_nothing_of_another(void **state) {
   (void)state;
-  heap->young.adapt.survival = 0.1;
+  settle_at(100);
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 2);
   run_beside(MAJOR_MARKING);
   collect_lasting(3, (uint64_t)(2 * USUAL_NS));
@@ -917,7 +1054,7 @@ static void what_was_slow_in_one_phase_says_nothing_of_another(void **state) {
 /* The increments then have most of the target, and the heap grows no further. */
 static void past_the_threshold_sweeping_comes_first(void **state) {
   (void)state;
-  heap->young.adapt.survival = 0.1;
+  settle_at(100);
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 2.1);
   run_beside(MAJOR_SWEEPING);
   inside_pacing(heap)->threshold = 1000;
@@ -925,54 +1062,16 @@ static void past_the_threshold_sweeping_comes_first(void **state) {
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   heap->marking.external_bytes++;
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2); /* a quarter is for the minor collection */
-  heap->young.adapt.old_die = true;
-  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
-  heap->young.adapt.old_die = false;
   run_beside(MAJOR_MARKING);
   assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
   heap->marking.external_bytes = 0;
-}
-
-/* A smaller part would promote more, as a smaller nursery would. */
-static void where_the_oldest_die_more_is_handed_out(void **state) {
-  (void)state;
-  run_beside(MAJOR_MARKING);
-  heap->options.pause_ns = (uint64_t)(USUAL_NS * 1.2);
-  heap->young.adapt.growth.wait = 1000000;
-  the_oldest_live(1, 50);
-  collect_lasting(12, (uint64_t)USUAL_NS);
-  assert_int_equal(inside_nursery(heap)->bytes, BASE);
-  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
-  inside_major(heap)->behind =
-      1; /* an increment follows each: a quarter of the target, and half for what fell behind */
-  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 8);
-  inside_major(heap)->behind = 0;
-  the_oldest_live(16, 50);
-  collect_lasting(1, (uint64_t)USUAL_NS);
-  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2);
-}
-
-/* After each decision ages are counted anew, and in a small nursery they are few. */
-static void what_is_not_known_changes_nothing(void **state) {
-  (void)state;
-  run_beside(MAJOR_MARKING);
-  heap->options.pause_ns = (uint64_t)(USUAL_NS * 1.2);
-  heap->young.adapt.growth.wait = 1000000;
-  the_oldest_live(1, 50);
-  collect_lasting(DECISION, (uint64_t)USUAL_NS);
-  assert_true(heap->young.adapt.old_die);
-  inside_nursery(heap)->ages = (crd_ages){.seen = 32, .kept = 16, .old_seen = 8, .old_kept = 8};
-  collect_lasting(1, (uint64_t)USUAL_NS);
-  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE);
-  collect_lasting(1, (uint64_t)USUAL_NS);
-  assert_int_equal(crd_adapt_hand_out(&heap->young), BASE / 2);
 }
 
 /* When a part has been handed out for sixteen collections, the size follows. */
 static void the_size_follows_what_is_handed_out(void **state) {
   (void)state;
   run_beside(MAJOR_MARKING);
-  heap->young.adapt.survival = 0.1;
+  settle_at(100);
   heap->young.adapt.growth.wait = 1000000;
   heap->options.pause_ns = (uint64_t)(USUAL_NS * 2);
   collect_lasting(1, (uint64_t)USUAL_NS);
@@ -988,9 +1087,8 @@ static void the_size_follows_what_is_handed_out(void **state) {
   crd_adapt_after_minor(&heap->young, &part);
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
   run_beside(MAJOR_MARKING);
-  crd_adapt_after_minor(&heap->young, &part);
+  for (int i = 0; i < SMALLER; i++) crd_adapt_after_minor(&heap->young, &part);
   assert_int_equal(inside_nursery(heap)->bytes, BASE / 2);
-  assert_int_equal(heap->young.adapt.collections, 0);
 }
 
 /* What promotes next to nothing takes the time of its roots, so without a thread a smaller nursery has brought
@@ -999,7 +1097,7 @@ static void a_trial_without_a_sample_fails(void **state) {
   (void)state;
   heap->options.pause_ns = MIB;
   heap->young.adapt.growth.wait = 1000000;
-  while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 2 * MIB);
+  shrink_of(2 * MIB);
   heap->options.pause_ns = 1000 * MIB;
   collect(DECISION, 0);
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
@@ -1012,7 +1110,7 @@ static void other_trials_of_a_smaller_size_count(void **state) {
     run_alone();
     heap->options.pause_ns = MIB;
     heap->young.adapt.growth.wait = 1000000;
-    while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 2 * MIB);
+    shrink_of(2 * MIB);
     heap->options.pause_ns = 1000 * MIB;
     if (i == 0)
       inside_major(heap)->phase = MAJOR_MARKING;
@@ -1028,7 +1126,7 @@ static void trials_of_a_smaller_size_leave_out_what_marking_slowed_down(void **s
   (void)state;
   heap->options.pause_ns = MIB;
   heap->young.adapt.growth.wait = 1000000;
-  while (inside_nursery(heap)->bytes == BASE) collect_lasting(1, 2 * MIB);
+  shrink_of(2 * MIB);
   heap->options.pause_ns = 1000 * MIB;
   run_beside(MAJOR_MARKING);
   collect_lasting(DECISION, 2 * MIB); /* as long as the whole nursery */
@@ -1053,20 +1151,29 @@ int main(void) {
       TEST(a_pool_that_is_empty_is_told_once),
       TEST(in_a_maximum_heap_the_rest_goes_back),
       TEST(a_maximum_that_comes_later_has_the_rest_go_back),
-      TEST(it_grows_while_that_lets_more_die),
-      TEST(it_grows_where_the_oldest_die),
+      TEST(the_price_follows_from_the_objects_size),
+      TEST(what_is_promoted_follows_what_was),
+      TEST(an_overrun_is_the_pause_in_shares_of_what_it_may_take),
+      TEST(it_grows_at_once_where_minor_collections_see_more_die),
+      TEST(a_little_less_is_no_reason_to_grow),
+      TEST(leaving_the_cache_has_its_price),
+      TEST(where_less_survives_than_the_curve_says_it_stays),
+      TEST(beyond_near_as_much_must_have_been_promoted),
       TEST(where_all_survives_there_is_no_trial_and_no_larger_size),
-      TEST(where_the_oldest_die_pauses_may_be_longer),
-      TEST(ages_are_counted_where_objects_are_allocated),
-      TEST(each_sample_is_counted),
+      TEST(what_marking_saw_is_tried),
+      TEST(a_size_that_makes_a_difference_is_tried),
       TEST(a_trial_in_vain_is_undone_and_the_next_waits_twice_as_long),
       TEST(a_trial_that_finds_no_memory_waits),
-      TEST(it_grows_only_where_twice_as_long_is_well_within_the_target),
-      TEST(what_dies_young_calls_for_no_trial),
-      TEST(it_shrinks_to_the_base_when_little_survives),
-      TEST(shrinking_to_the_base_gives_pages_back),
+      TEST(it_shrinks_in_steps_when_nothing_survives),
+      TEST(smaller_must_be_enough_sixteen_times_in_a_row),
+      TEST(shrinking_gives_pages_back),
+      TEST(it_grows_where_collections_stay_well_within_the_target),
+      TEST(much_less_work_is_worth_longer_pauses),
+      TEST(somewhat_less_work_is_not),
+      TEST(less_is_handed_out_only_if_that_promotes_less),
+      TEST(each_sample_is_counted),
       TEST(what_was_asked_for_early_does_not_count),
-      TEST(pauses_above_the_target_halve_it_at_once),
+      TEST(pauses_above_the_target_halve_it),
       TEST(no_halving_goes_below_the_least),
       TEST(halving_that_does_not_shorten_is_undone),
       TEST(halving_that_shortens_somewhat_stays),
@@ -1078,8 +1185,6 @@ int main(void) {
       TEST(beside_the_thread_three_long_collections_cut_what_is_handed_out),
       TEST(what_was_slow_in_one_phase_says_nothing_of_another),
       TEST(past_the_threshold_sweeping_comes_first),
-      TEST(where_the_oldest_die_more_is_handed_out),
-      TEST(what_is_not_known_changes_nothing),
       TEST(the_size_follows_what_is_handed_out),
       TEST(a_trial_without_a_sample_fails),
       TEST(other_trials_of_a_smaller_size_count),

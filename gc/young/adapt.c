@@ -51,6 +51,7 @@
 #define L3_SHARE 2
 #define UNKNOWN_L3_BASES 4
 #define FAR_SHARE 40
+#define MAX_BYTES CRADLE_NURSERY_CHOSEN_MAX_BYTES
 
 /* Bounds the size by the L3, or by the memory. Reading the machine takes time: it waits until the nursery would grow
  * (gc/outgrow.h). */
@@ -73,18 +74,18 @@ static void learn_bounds(crd_young *young) {
 void crd_adapt_init(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
   const cradle_options *options = young->space->options;
-  size_t base = young->space->nursery.bytes;
+  size_t base = young->space->nursery.bytes, most = crd_nursery_most(options);
   *adapt = (crd_adapt){.fixed = options->nursery_bytes != 0 || options->nursery_fixed || options->quarantine != 0,
                        .base = base,
                        .min = base / MIN_SHARE > MIN_BYTES ? base / MIN_SHARE : MIN_BYTES,
-                       .max = crd_nursery_most(options),
+                       .max = most > MAX_BYTES ? most : MAX_BYTES,
                        .ns_per_promoted_byte = RATE_FIRST,
                        .least_rate = RATE_NONE,
                        .scale = 1,
                        .growth.backoff = WAIT_FIRST,
                        .shrinking.backoff = WAIT_FIRST};
   /* A nursery that has its whole share of the maximum heap already has nowhere to grow. */
-  if (adapt->fixed || adapt->max < base) adapt->max = base;
+  if (adapt->fixed || base == most || adapt->max < base) adapt->max = base;
   if (adapt->min > base) adapt->min = base;
   adapt->near = adapt->max;
   if (*young->space->known_hardware & HARDWARE_CACHES) learn_bounds(young);
@@ -258,7 +259,14 @@ static size_t size_to_try(const crd_young *young, size_t best) {
   return bytes;
 }
 
-/* Where memory is refused, wait is set but backoff is not doubled: the size was not tried. */
+/* The largest of the sizes from bytes down that the system and the maximum heap have room for; false: none. */
+static bool enlarge(crd_young *young, size_t bytes, const char *reason) {
+  size_t before = young->space->nursery.bytes;
+  while (bytes > before && !crd_nursery_resize(young, bytes, reason)) bytes /= 2;
+  return bytes > before;
+}
+
+/* Where memory is refused, wait is set but backoff is not doubled: no size was tried. */
 static bool grow(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
   size_t before = young->space->nursery.bytes;
@@ -268,8 +276,7 @@ static bool grow(crd_young *young) {
   if (best <= before) return false;
   bool tries = sure <= before && best > adapt->base;
   size_t bytes = sure > before ? sure : tries ? size_to_try(young, best) : best;
-  if (!crd_nursery_resize(young, bytes,
-                          tries ? "trial: marking found that more dies" : "a larger nursery promotes less")) {
+  if (!enlarge(young, bytes, tries ? "trial: marking found that more dies" : "a larger nursery promotes less")) {
     adapt->growth.wait = adapt->growth.backoff;
     return false;
   }

@@ -10,7 +10,7 @@
 #define CACHE_NS 0.02
 /* Another size is better if it costs less than this share, and less by so many ns. */
 #define BETTER 0.85
-#define BETTER_NS 0.02
+#define BETTER_NS 0.01
 /* How far a collection of the present size may exceed the share of the pause target, and one of another size. */
 #define OVERRUN_STAYS 1.0
 #define OVERRUN_NEW 0.7

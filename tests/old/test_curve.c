@@ -1,5 +1,5 @@
-/* The survival curve by itself, and the samples of it that marking judges. The nursery's size is fixed, so the heap takes
- * no samples but those that a test notes. */
+/* The survival curve by itself, and the samples of it that marking judges. The nursery's size is fixed, so the heap
+ * takes no samples but those that a test notes. */
 #include "tests/support/heap_fixture.h"
 
 #include "tests/inside.h"

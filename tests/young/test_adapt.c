@@ -150,10 +150,18 @@ static void bounds_come_from_the_caches(void **state) {
   assert_int_equal(adapt->max, BASE);
   heap->hardware.l3_bytes = 100 * MIB;
   crd_adapt_init(&heap->young);
-  assert_int_equal(adapt->near, 50 * MIB); /* without a pause target */
-  heap->options.pause_ns = 1;
+  assert_int_equal(adapt->max, 50 * MIB);
+  heap->hardware.memory_bytes = 40 * 100 * MIB;
+  crd_adapt_init(&heap->young);
+  assert_int_equal(adapt->near, 50 * MIB);
+  assert_int_equal(adapt->max, 100 * MIB); /* a fortieth of the memory */
+  heap->hardware.group_high_bytes = 40 * 60 * MIB;
+  crd_adapt_init(&heap->young);
+  assert_int_equal(adapt->max, 60 * MIB);
+  heap->options.pause_ns = 1000000; /* with a target, the memory does not count */
   crd_adapt_init(&heap->young);
   assert_int_equal(adapt->max, 32 * MIB);
+  assert_int_equal(adapt->near, 32 * MIB);
   heap->options.pause_ns = 0;
   inside_nursery(heap)->bytes = 8 * MIB;
   crd_adapt_init(&heap->young);
@@ -178,10 +186,10 @@ static void it_stays_within_the_maximum_heap(void **state) {
 /* They cost each collection the same, so it grows without a trial, and stays while they are there. */
 static void many_roots_make_it_larger(void **state) {
   (void)state;
-  heap->young.adapt.root_words = 110000;
+  heap->young.adapt.root_words = 85000;
   collect(5 * DECISION, 0);
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
-  heap->young.adapt.root_words = 130000;
+  heap->young.adapt.root_words = 95000;
   collect(1, 0);
   assert_int_equal(inside_nursery(heap)->bytes, 2 * BASE);
   collect(50 * DECISION, 0); /* hardly anything survives */

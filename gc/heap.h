@@ -21,6 +21,7 @@
 
 #include <cradle/heap.h>
 
+#include "gc/old/marking.h"
 #include "gc/roots.h"
 #include "gc/tables/tables.h"
 #include "gc/young/young.h"

@@ -6,6 +6,7 @@
 #include "gc/base/probes.h"
 #include "gc/base/random.h"
 #include "gc/report/report.h"
+#include "gc/space.h"
 #include "gc/young/nursery.h"
 #include "gc/young/young.h"
 

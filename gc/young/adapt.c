@@ -1,5 +1,6 @@
 #include "gc/young/adapt.h"
 
+#include "gc/old/marking.h"
 #include "gc/platform/hardware.h"
 #include "gc/young/cost.h"
 #include "gc/young/young.h"

@@ -1,5 +1,6 @@
 #include "gc/young/cost.h"
 
+#include "gc/old/marking.h"
 #include "gc/young/young.h"
 
 /* What a promoted object and a promoted byte take. */

@@ -1,6 +1,7 @@
 #include "gc/young/minor.h"
 
 #include "gc/old/mark.h"
+#include "gc/old/marking.h"
 #include "gc/roots.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"

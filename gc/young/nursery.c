@@ -7,6 +7,7 @@
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
 #include "gc/old/arena_memory.h"
+#include "gc/old/marking.h"
 #include "gc/platform/limits.h"
 #include "gc/platform/pages.h"
 #include "gc/young/young.h"

@@ -3,6 +3,7 @@
 #include "gc/base/probes.h"
 #include "gc/mutator.h"
 #include "gc/old/mark.h"
+#include "gc/old/marking.h"
 #include "gc/tables/tables.h"
 #include "gc/young/young.h"
 

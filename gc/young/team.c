@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "gc/old/marking.h"
 #include "gc/platform/pages.h"
 #include "gc/young/minor.h"
 #include "gc/young/promote.h"

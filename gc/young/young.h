@@ -6,7 +6,6 @@
 #include "gc/instruments/quarantine.h"
 #include "gc/instruments/sample.h"
 #include "gc/instruments/stress.h"
-#include "gc/old/marking.h"
 #include "gc/young/adapt.h"
 #include "gc/young/team.h"
 

@@ -145,7 +145,7 @@ def lives(runs):
         if series
         else ["Not known: the nursery's size did not change, or samples were too few."]
     )
-    return Chart("lives", "Survival curve", Axis("class", names=ages), Axis("number", "%"), series, notes)
+    return Chart("lives", "Survival curve", Axis("class", "up to age", names=ages), Axis("number", "%"), series, notes)
 
 
 def charts_of(runs):

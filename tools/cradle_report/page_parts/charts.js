@@ -162,7 +162,7 @@ function options(chart, width, sync, changed) {
   const unit =
     chart.x.quantity === "number" && chart.x.unit
       ? "time"
-      : { percentile: "percentile", class: "object", time: "window" }[chart.x.quantity];
+      : { percentile: "percentile", class: chart.x.unit || "object", time: "window" }[chart.x.quantity];
   return {
     data: columns,
     whole: scale.whole,

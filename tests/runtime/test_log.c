@@ -474,6 +474,22 @@ static void lines_are_whole_whatever_comes(void **state) {
   free(text);
 }
 
+/* Where nothing is known of what lives, nothing is said. */
+static void a_nursery_size_tells_what_lives(void **state) {
+  (void)state;
+  cradle_event sized = {.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {1 << 20, 0, "4 x L2", NULL}};
+  const char *path = fresh_name(".log");
+  crd_link *log = open_log("line:", path);
+  send_event(log, sized);
+  sized.u.nursery = (__typeof__(sized.u.nursery)){2 << 20, 1 << 20, "because", "512 KiB 97, 1 MiB 12"};
+  send_event(log, sized);
+  close_log(log);
+  char *text = must_read(path);
+  assert_int_equal(count_of(text, "percent live"), 1);
+  assert_has(text, ", because, percent live: 512 KiB 97, 1 MiB 12");
+  free(text);
+}
+
 static void nothing_is_allocated(void **state) {
   (void)state;
   crd_link *log = open_log("line:", fresh_name(".log"));
@@ -731,6 +747,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(every_section_for_people_has_its_line),
       cmocka_unit_test(amounts_have_three_digits),
       cmocka_unit_test(lines_are_whole_whatever_comes),
+      cmocka_unit_test(a_nursery_size_tells_what_lives),
       cmocka_unit_test(nothing_is_allocated),
       cmocka_unit_test(standard_error_is_written_at_each_section),
       cmocka_unit_test(inner_sections_wait_for_theirs_on_standard_error),

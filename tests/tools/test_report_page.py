@@ -42,6 +42,7 @@ CHARTS = [
     "majors",
     "huge-pages",
     "mmu",
+    "lives",
     "classes",
 ]
 NAME = "<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[2J\x07\u202e'\"&" + "n" * 70000
@@ -155,6 +156,18 @@ class Text(Pages):
         self.assertEqual(len(increments["x"]), sum(one.end > one.begin for one in heap.majors))
         self.assertEqual(charts["classes"]["x"]["names"], [str(one.fields["object_bytes"]) for one in heap.spans])
         self.assertIn("asked for", charts["nursery"]["series"][0]["words"][0])
+
+    def test_the_last_survival_curve_is_drawn(self):
+        sized = [
+            event(1, "gc-set-nursery-size", nursery_bytes=1 << 20, lives="16 KiB 5"),
+            event(2, "gc-set-nursery-size", nursery_bytes=2 << 20, lives="512 KiB 100, 1 MiB 97, 16 MiB 3, what? MiB 3"),
+            event(3, "gc-set-nursery-size", nursery_bytes=4 << 20),
+        ]
+        write_log("lives.json", [head(), *sized, *minor(10_000, 8000, promoted_bytes=100)])
+        chart = self.data(self.page_of("lives.json"))["lives"]
+        self.assertEqual(chart["x"]["names"], ["512 KiB", "1 MiB", "16 MiB"])
+        self.assertEqual(chart["series"][0]["y"], [100, 97, 3])
+        self.assertIn("Not known", self.data(self.page_of("text.log"))["lives"]["notes"][0])
 
     def test_helpers_have_a_lane(self):
         helped = [{"helpers": 2, "helped_ns": 12000}, {"helpers": 1, "helped_ns": 90000}, {"alone": "stress"}]
@@ -414,7 +427,7 @@ class Browser(Pages):
         tab.emulate_media(color_scheme="dark")
         self.assertNotEqual(tab.evaluate(background), light)
         self.assertEqual(self.scale(tab, "pauses"), zoomed)
-        self.assertEqual(tab.locator("canvas").count(), len(CHARTS))
+        self.assertEqual(tab.locator("canvas").count(), len(CHARTS) - 1)  # the log has no survival curve
 
     def test_a_name_of_a_curve_hides_it(self):
         tab = self.opened(self.page_of("text.log"))

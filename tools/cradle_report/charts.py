@@ -1,5 +1,6 @@
 """All charts of a heap, or of two to be compared; here those that are not over time."""
 
+import re
 from math import ceil
 
 from . import words
@@ -119,9 +120,9 @@ def size_classes(runs):
 
 def lives_of(heap):
     """The last survival curve of the log: from an age such as "2 MiB" to a percentage."""
-    known = [one.fields["lives"] for one in heap.nurseries if one.fields.get("lives")]
-    pairs = [pair.rpartition(" ") for pair in known[-1].split(", ")] if known else []
-    return {age: float(percentage) for age, _, percentage in pairs}
+    known = [str(one.fields["lives"]) for one in heap.nurseries if one.fields.get("lives")]
+    pairs = re.findall(r"(\d{1,9} [KM]iB) (\d{1,3})\b", known[-1]) if known else []
+    return {age: int(percentage) for age, percentage in pairs}
 
 
 def age_bytes(age):

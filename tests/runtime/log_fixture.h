@@ -196,8 +196,8 @@ static inline void send_created(crd_link *log) {
                                            .l2_source = CRADLE_SOURCE_SYSFS,
                                            .l3_source = CRADLE_SOURCE_SYSCONF};
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_HEAP_CREATED, .u.heap.hardware = &hardware});
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_NURSERY_SIZED,
-                                 .u.nursery = {524288, 0, "half of the L2 cache", NULL}});
+  send_event(
+      log, (cradle_event){.kind = CRADLE_EVENT_NURSERY_SIZED, .u.nursery = {524288, 0, "half of the L2 cache", NULL}});
 }
 
 static inline void send_minor(crd_link *log) {

@@ -42,7 +42,7 @@ typedef struct crd_curve_bin {
 typedef struct crd_curve_sample {
   uintptr_t address; /* 0: none [curve.1] */
   uint64_t born;     /* allocated, when the sample was allocated */
-  bool born_marked;  /* promoted while marking goes on, which says nothing of it */
+  bool born_marked;  /* promoted since marking began, or before any has: this marking says nothing of it */
 } crd_curve_sample;
 
 typedef struct crd_curve {

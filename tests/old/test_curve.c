@@ -107,7 +107,8 @@ static void the_latest_share_counts(void **state) {
   assert_near(crd_curve_promoted(&alone, 16 * KIB, false), 0);
 }
 
-/* What is not known lives as the younger ones do; and if there are none, as what was promoted. */
+/* Where a bin is not known, the share of the bin before it counts. Where no bin is known, the share of what was
+ * promoted does. */
 static void a_nursery_promotes_the_mean_of_its_ages(void **state) {
   (void)state;
   alone.promoted = 0.75;

@@ -145,6 +145,17 @@ static void minor_collections_are_asked_before_marking(void **state) {
   assert_near(crd_curve_promoted(&alone, 32 * KIB, false), 1);
 }
 
+/* What was seen earlier may be of another phase of the program. */
+static void an_earlier_share_is_at_most_that_of_younger_ages(void **state) {
+  (void)state;
+  note(&alone, 16 * KIB, 100, 100);
+  crd_curve_settle(&alone);
+  note(&alone, 0, 100, 10);
+  assert_near(crd_curve_promoted(&alone, 32 * KIB, true), 0.1);
+  note(&alone, 16 * KIB, 100, 100); /* it is seen now */
+  assert_near(crd_curve_promoted(&alone, 32 * KIB, true), (0.1 + 1) / 2);
+}
+
 static void one_promoted_sample_in_eight_is_kept(void **state) {
   (void)state;
   alone.allocated = 100 * MIB;
@@ -316,6 +327,7 @@ int main(void) {
       ALONE(the_latest_share_counts),
       ALONE(a_nursery_promotes_the_mean_of_its_ages),
       ALONE(minor_collections_are_asked_before_marking),
+      ALONE(an_earlier_share_is_at_most_that_of_younger_ages),
       ALONE(one_promoted_sample_in_eight_is_kept),
       ALONE(the_known_bins_are_written),
       TEST(marking_counts_what_it_reached),

@@ -60,15 +60,15 @@ static void learn_bounds(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
   const cradle_hardware *hardware = young->space->hardware;
   if (adapt->knows_bounds) return;
-  bool far = young->space->options->pause_ns == 0;
+  bool untimed = young->space->options->pause_ns == 0;
   crd_hardware_learn(young->space->hardware, young->space->known_hardware,
-                     far ? HARDWARE_CACHES | HARDWARE_MEMORY : HARDWARE_CACHES);
+                     untimed ? HARDWARE_CACHES | HARDWARE_MEMORY : HARDWARE_CACHES);
   adapt->knows_bounds = true;
   size_t max = hardware->l3_bytes != 0 ? hardware->l3_bytes / L3_SHARE : adapt->base * UNKNOWN_L3_BASES;
-  if (max < adapt->near) adapt->near = max > adapt->base ? max : adapt->base;
+  if (max < adapt->early_max) adapt->early_max = max > adapt->base ? max : adapt->base;
   uint64_t high = hardware->group_high_bytes, memory = hardware->memory_bytes;
   if (high != 0 && high < memory) memory = high;
-  uint64_t most = far && memory / FAR_SHARE > adapt->near ? memory / FAR_SHARE : adapt->near;
+  uint64_t most = untimed && memory / FAR_SHARE > adapt->early_max ? memory / FAR_SHARE : adapt->early_max;
   if (most < adapt->max) adapt->max = (size_t)most;
 }
 
@@ -88,7 +88,7 @@ void crd_adapt_init(crd_young *young) {
   /* A nursery that has its whole share of the maximum heap already has nowhere to grow. */
   if (adapt->fixed || base == most || adapt->max < base) adapt->max = base;
   if (adapt->min > base) adapt->min = base;
-  adapt->near = adapt->max;
+  adapt->early_max = adapt->max;
   if (*young->space->known_hardware & HARDWARE_CACHES) learn_bounds(young);
   ASSERT(adapt->min <= adapt->base && adapt->base <= adapt->max, "[adapt.1]");
 }
@@ -102,7 +102,7 @@ void crd_adapt_cut(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
   size_t bytes = adapt->cut_to;
   adapt->cut_to = 0;
-  adapt->base = adapt->near = adapt->max = bytes; /* it must not grow beyond its share again */
+  adapt->base = adapt->early_max = adapt->max = bytes; /* it must not grow beyond its share again */
   if (adapt->min > bytes) adapt->min = bytes;
   if (young->space->nursery.bytes > bytes) crd_nursery_resize(young, bytes, "its share of the maximum heap");
 }
@@ -231,9 +231,9 @@ static void end_trial(crd_young *young, crd_trial *trial, bool success, const ch
   }
   wait_longer(trial);
   size_t tried = young->space->nursery.bytes;
-  bool far = tried > young->adapt.near;
+  bool beyond = tried > young->adapt.early_max;
   if (tried > 2 * before) trial->wait *= (uint32_t)(tried / before / 2); /* it has cost as many collections more */
-  if (crd_nursery_resize(young, before, reason) && far) crd_nursery_discard(young, false);
+  if (crd_nursery_resize(young, before, reason) && beyond) crd_nursery_discard(young, false);
 }
 
 /* --- the size --- */

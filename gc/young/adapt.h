@@ -17,7 +17,7 @@
  *
  * Without a pause target the clock is not used: counts alone decide, so every run takes the same decisions.
  *
- *   [adapt.1] min <= base <= near <= max, and the nursery's size lies between min and max unless it is fixed.
+ *   [adapt.1] min <= base <= early_max <= max, and the nursery's size lies between min and max unless it is fixed.
  *   [adapt.2] At most one trial runs.
  */
 #ifndef CRADLE_GC_YOUNG_ADAPT_H
@@ -43,9 +43,9 @@ typedef struct crd_trial {
 
 typedef struct crd_adapt {
   bool fixed;
-  bool knows_bounds;     /* near and max follow from the machine; false: the nursery has not grown beyond base yet */
+  bool knows_bounds;     /* early_max and max follow from the machine; false: not grown beyond base yet */
   size_t base, min, max; /* sizes in bytes */
-  size_t near;           /* bytes; beyond this, as much must have been promoted as the nursery is to have */
+  size_t early_max;      /* bytes; beyond this, as much must have been promoted as the nursery is to have */
   size_t cut_to;         /* its share of the maximum heap, if the nursery is to be cut to that when empty; else 0 */
   double ns_per_promoted_byte; /* of recent minor collections */
   uint32_t slow;               /* how many collections in a row were far above ns_per_promoted_byte */

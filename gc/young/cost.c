@@ -54,14 +54,14 @@ static void prefer(choice *best, choice other, size_t base) {
   if (other.ns < best->ns || (other.ns == best->ns && other.bytes <= base)) *best = other;
 }
 
-/* A program that has promoted little may end before it has gained what it costs to touch a nursery beyond near. */
+/* A program that has promoted little may end before it has gained what it costs to touch a nursery beyond early_max. */
 size_t crd_cost_best_size(const crd_young *young, bool hints) {
   const crd_adapt *adapt = &young->adapt;
   size_t now = young->space->nursery.bytes, bytes = now;
   uint64_t promoted = young->space->report->stats.promoted_bytes;
   while (bytes / 2 >= adapt->min) bytes /= 2;
   choice in_time = {bytes, COST_NONE}, longer = {bytes, COST_NONE};
-  for (; bytes <= adapt->max && (bytes <= adapt->near || bytes <= promoted); bytes *= 2) {
+  for (; bytes <= adapt->max && (bytes <= adapt->early_max || bytes <= promoted); bytes *= 2) {
     bool stays = bytes == now && bytes >= adapt->base;
     choice this = {bytes, cost(young, bytes, hints)};
     double overrun = crd_cost_overrun(young, bytes, hints);

@@ -153,7 +153,7 @@ static void bounds_come_from_the_caches(void **state) {
   assert_int_equal(adapt->max, 50 * MIB);
   heap->hardware.memory_bytes = 40 * 100 * MIB;
   crd_adapt_init(&heap->young);
-  assert_int_equal(adapt->near, 50 * MIB);
+  assert_int_equal(adapt->early_max, 50 * MIB);
   assert_int_equal(adapt->max, 100 * MIB); /* a fortieth of the memory */
   heap->hardware.group_high_bytes = 40 * 60 * MIB;
   crd_adapt_init(&heap->young);
@@ -161,7 +161,7 @@ static void bounds_come_from_the_caches(void **state) {
   heap->options.pause_ns = 1000000; /* with a target, the memory does not count */
   crd_adapt_init(&heap->young);
   assert_int_equal(adapt->max, 32 * MIB);
-  assert_int_equal(adapt->near, 32 * MIB);
+  assert_int_equal(adapt->early_max, 32 * MIB);
   heap->options.pause_ns = 0;
   inside_nursery(heap)->bytes = 8 * MIB;
   crd_adapt_init(&heap->young);
@@ -493,7 +493,7 @@ static void beyond_near_as_much_must_have_been_promoted(void **state) {
   (void)state;
   half_lives(10);
   settle_at(550);
-  heap->young.adapt.near = BASE;
+  heap->young.adapt.early_max = BASE;
   heap->report.stats.promoted_bytes = 2 * BASE - 1;
   collect(1, 550);
   assert_int_equal(inside_nursery(heap)->bytes, BASE);
@@ -578,7 +578,7 @@ static void a_trial_that_finds_no_memory_waits(void **state) {
   lives(BIN_TWICE, 100);
   marking_says(BIN_TWICE + 1, 0);
   heap->young.adapt.growth.backoff = 3 * FIRST_WAIT;
-  heap->young.adapt.near = heap->young.adapt.max = inside_nursery(heap)->reserved_bytes * 4;
+  heap->young.adapt.early_max = heap->young.adapt.max = inside_nursery(heap)->reserved_bytes * 4;
   inside_nursery(heap)->bytes = inside_nursery(heap)->reserved_bytes; /* twice as much has no place */
   collect(1, 1000);
   assert_int_equal(inside_nursery(heap)->bytes, inside_nursery(heap)->reserved_bytes);

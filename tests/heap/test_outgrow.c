@@ -454,7 +454,7 @@ static void the_l3_is_read_when_the_nursery_would_grow(void **state) {
   assert_true(f.heap->young.adapt.knows_bounds);
   assert_true(f.heap->known_hardware & HARDWARE_CACHES);
   size_t l3 = f.heap->hardware.l3_bytes;
-  if (l3 / 2 >= f.heap->young.adapt.base) assert_true(f.heap->young.adapt.near <= l3 / 2);
+  if (l3 / 2 >= f.heap->young.adapt.base) assert_true(f.heap->young.adapt.early_max <= l3 / 2);
   assert_true(inside_nursery(f.heap)->bytes <= f.heap->young.adapt.max);
   close_heap(&f);
 }

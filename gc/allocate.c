@@ -17,6 +17,8 @@
 #include "gc/platform/pages.h"
 #include "gc/report/misuse.h"
 #include "gc/tables/pin.h"
+#include "gc/world.h"
+#include "gc/young/chunks.h"
 #include "gc/young/nursery.h"
 #include "gc/young/remember.h"
 
@@ -141,18 +143,32 @@ static inline bool fits_below(const cradle_mutator *mutator, size_t bytes, const
   return mutator->free <= limit && bytes <= (size_t)(limit - mutator->free);
 }
 
+static inline bool fits(cradle_mutator *mutator, size_t bytes) {
+  return fits_below(mutator, bytes, mutator_of(mutator)->local->end);
+}
+
+static bool takes_chunk(cradle_mutator *mutator, size_t bytes) {
+  return space_is_shared(&mutator->heap->space) && crd_chunks_take(mutator_of(mutator), bytes);
+}
+
+/* The same after a collection. */
+static bool fits_empty(cradle_mutator *mutator, size_t bytes) {
+  const crd_space *space = &mutator->heap->space;
+  return space_is_shared(space) ? takes_chunk(mutator, bytes) : fits_below(mutator, bytes, space->nursery.slack_end);
+}
+
 /* Makes room in the mutator's chunk, and collects if it must. Only an empty nursery may use the slack. If even that has
  * no room, memory for the promotion reserve was refused, and the end is lowered: a full collection may raise it. */
 static bool make_room(cradle_mutator *mutator, size_t bytes) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   mutator->reserved_end = NULL;
   serve(mutator, CRADLE_STRESS_ALLOCATIONS);
-  if (fits_below(mutator, bytes, mutator_of(mutator)->local->end)) return true;
+  if (fits(mutator, bytes) || takes_chunk(mutator, bytes)) return true;
   crd_collect(heap, CRADLE_CAUSE_NURSERY_FULL);
-  if (fits_below(mutator, bytes, heap->space.nursery.slack_end)) return true;
+  if (fits_empty(mutator, bytes)) return true;
   for (cradle_collection_kind kind = CRADLE_COLLECT_FULL; kind <= CRADLE_COLLECT_COMPACTING; kind++) {
     crd_collect_major(heap, CRADLE_CAUSE_MEMORY, kind);
-    if (fits_below(mutator, bytes, heap->space.nursery.slack_end)) return true;
+    if (fits_empty(mutator, bytes)) return true;
   }
   return false;
 }
@@ -230,8 +246,11 @@ static void *take_outside(cradle_heap *heap, size_t bytes, bool young) {
   crd_old *old = &heap->space.old;
   if (young || bytes > SMALL_MAX_BYTES) return take_large(heap, bytes, young);
   const crd_allocator *allocator = &old->leader.allocators[old_class_of(old, bytes)];
-  if (allocator->free == allocator->end)
-    (void)crd_marker_stop(&heap->marking); /* the next run's marks share words with others */
+  if (allocator->free == allocator->end) { /* the next run's marks share words with others */
+    space_lock(&heap->space);
+    (void)crd_marker_stop(&heap->marking);
+    space_unlock(&heap->space);
+  }
   char *place = old_take_small(old, &old->leader, old_class_of(old, bytes), old->reserve);
   return place == NULL ? NULL : memset(place, 0, bytes);
 }
@@ -269,17 +288,35 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
 
 /* --- the public slow paths --- */
 
+/* In a shared heap: stands if a stop is on. Then, unless something else is to be served, the mutator may only need its
+ * next chunk, and the world need not be held. */
+static bool has_chunk(cradle_mutator *mutator, size_t bytes) CRADLE_MAY_COLLECT {
+  crd_mutator *m = mutator_of(mutator);
+  crd_world_stand(m);
+  mutator->reserved_end = NULL;
+  if (bytes > CRADLE_NURSERY_OBJECT_MAX_BYTES || stress_is_on(&mutator->heap->options) ||
+      __atomic_load_n(&m->pending_request, __ATOMIC_SEQ_CST) != 0)
+    return false;
+  return fits(mutator, bytes) || crd_chunks_take(m, bytes);
+}
+
 static void *allocate(cradle_mutator *mutator, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
   ASSERT(size <= SIZE_MAX / 2, "a size that was not checked");
   size_t bytes = cradle_object_bytes(size);
+  crd_space *space = &mutator->heap->space;
   void *object = NULL;
   PROBE3(allocate_slow, mutator->heap, type, bytes);
+  bool shared = space_is_shared(space), quick = shared && has_chunk(mutator, bytes);
+  if (shared && !quick) crd_world_take(space, mutator_of(mutator));
   if (bytes > CRADLE_NURSERY_OBJECT_MAX_BYTES)
     object = new_outside(mutator, type, bytes, true);
-  else if (make_room(mutator, bytes))
+  else if (quick || make_room(mutator, bytes))
     object = bump(mutator, type, bytes);
   crd_nursery_looked(mutator_of(mutator), object);
   if (mutator->heap->sampling.interval != 0 && object != NULL) crd_sample_slow(mutator, object, type, bytes);
+  if (!shared) return object;
+  if (!quick) crd_world_release(space);
+  crd_nursery_set_top(mutator_of(mutator));
   return object;
 }
 
@@ -298,8 +335,15 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size) {
     crd_misuse(mutator->heap, "%s: more than CRADLE_NURSERY_OBJECT_MAX_BYTES (32768)", what);
   size_t bytes = (size + 7) & ~(size_t)7;
   PROBE2(reserve_slow, mutator->heap, bytes);
-  if (!make_room(mutator, bytes)) {
-    crd_out_of_memory(&mutator->heap->space, what, size);
+  crd_space *space = &mutator->heap->space;
+  bool ready = space_is_shared(space) && has_chunk(mutator, bytes);
+  if (!ready) {
+    crd_world_enter(space, mutator_of(mutator));
+    ready = make_room(mutator, bytes);
+    crd_world_leave(space);
+  }
+  if (!ready) {
+    crd_out_of_memory(space, what, size);
     return (cradle_reservation){NULL, NULL, mutator};
   }
   char *start = mutator->free;
@@ -308,6 +352,7 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size) {
   sanitize_handed_out(mutator->heap, start, bytes);
   crd_nursery_looked(mutator_of(mutator), start);
   if (mutator->heap->sampling.interval != 0) crd_sample_slow(mutator, start, CRADLE_TYPE_ID_END, bytes);
+  if (space_is_shared(space)) crd_nursery_set_top(mutator_of(mutator));
   return (cradle_reservation){start, start + bytes, mutator};
 }
 
@@ -326,12 +371,26 @@ CRD_ALWAYS_INLINE void *end_array(cradle_mutator *mutator, uint32_t type, cradle
   return object;
 }
 
+static bool makes_room(crd_mutator *mutator) {
+  space_lock(mutator->space);
+  bool ready = crd_registry_make_room(mutator, 0);
+  space_unlock(mutator->space);
+  return ready;
+}
+
 /* Makes room to register one object, which may take a full collection. The room is still there after the object's
  * allocation, even if that collects. */
 static bool make_registry_room(crd_mutator *mutator) CRADLE_MAY_COLLECT {
-  if (CRADLE_LIKELY(crd_registry_make_room(mutator, 0))) return true;
+  if (CRADLE_LIKELY(makes_room(mutator))) return true;
   crd_collect_major(mutator->public.heap, CRADLE_CAUSE_MEMORY, CRADLE_COLLECT_FULL);
-  return crd_registry_make_room(mutator, 0);
+  return makes_room(mutator);
+}
+
+static bool reserve_pin(cradle_heap *heap) {
+  space_lock(&heap->space);
+  bool ready = crd_pins_reserve(&heap->tables.pins);
+  space_unlock(&heap->space);
+  return ready;
 }
 
 /* A lowered top means that the slow path has something to serve. */
@@ -342,14 +401,13 @@ CRD_ALWAYS_INLINE cradle_word *new_young(cradle_mutator *mutator, uint32_t type,
 
 /* An object of any type. NULL: no memory for it, for its registration or for its pin. What lies beside the object comes
  * first: once it exists, nothing may fail. */
-static CRADLE_NOINLINE cradle_word *new_any(cradle_mutator *mutator, uint32_t type, size_t bytes, uint32_t flags)
-    CRADLE_MAY_COLLECT {
+static cradle_word *new_held(cradle_mutator *mutator, uint32_t type, size_t bytes, uint32_t flags) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   bool is_registered = heap->space.types.types[type].registers != 0, is_pinned = flags & CRADLE_PINNED;
   mutator->reserved_end = NULL;
   bool needs_room = is_registered && mutator->registered == mutator->registered_end;
   if (CRADLE_UNLIKELY(needs_room && !make_registry_room(mutator_of(mutator)))) return NULL;
-  if (CRADLE_UNLIKELY(is_pinned && !crd_pins_reserve(&heap->tables.pins))) return NULL;
+  if (CRADLE_UNLIKELY(is_pinned && !reserve_pin(heap))) return NULL;
   cradle_word *object = is_pinned ? new_outside(mutator, type, bytes, false) : new_young(mutator, type, bytes);
   if (CRADLE_UNLIKELY(object == NULL)) return NULL;
   if (CRADLE_UNLIKELY(is_pinned && heap->sampling.interval != 0)) crd_sample_slow(mutator, object, type, bytes);
@@ -358,7 +416,23 @@ static CRADLE_NOINLINE cradle_word *new_any(cradle_mutator *mutator, uint32_t ty
   ASSERT(!is_registered || mutator->registered < mutator->registered_end,
          "a collection took the room to register an object");
   if (is_registered) *mutator->registered++ = address_of(object);
-  if (is_pinned) crd_pin_add(&heap->tables, object);
+  if (is_pinned) {
+    space_lock(&heap->space);
+    crd_pin_add(&heap->tables, object);
+    space_unlock(&heap->space);
+  }
+  return object;
+}
+
+/* Nobody else uses up the room that is made, because the world is held from then on. */
+static CRADLE_NOINLINE cradle_word *new_any(cradle_mutator *mutator, uint32_t type, size_t bytes, uint32_t flags)
+    CRADLE_MAY_COLLECT {
+  crd_space *space = &mutator->heap->space;
+  bool has_room = flags == 0 && mutator->registered != mutator->registered_end;
+  if (CRADLE_LIKELY(!space_is_shared(space)) || has_room) return new_held(mutator, type, bytes, flags);
+  crd_world_take(space, mutator_of(mutator));
+  cradle_word *object = new_held(mutator, type, bytes, flags);
+  crd_world_release(space);
   return object;
 }
 
@@ -402,9 +476,16 @@ void cradle_safepoint_slow(cradle_mutator *mutator) {
   crd_mutator_check(mutator, "cradle_safepoint");
   PROBE1(safepoint_slow, mutator->heap);
   mutator->reserved_end = NULL;
-  serve(mutator, CRADLE_STRESS_SAFEPOINTS);
+  crd_mutator *m = mutator_of(mutator);
+  crd_world_stand(m);
+  bool requested = __atomic_load_n(&m->pending_request, __ATOMIC_SEQ_CST) != 0;
+  if (!space_is_shared(m->space) || requested || stress_is_on(&mutator->heap->options)) {
+    crd_world_enter(m->space, m);
+    serve(mutator, CRADLE_STRESS_SAFEPOINTS);
+    crd_world_leave(m->space);
+  }
   ASSERT(mutator->heap->report.state == HEAP_MUTATING, "[heap.4] a safepoint leaves something running");
-  crd_nursery_set_top(mutator_of(mutator));
+  crd_nursery_set_top(m);
 }
 
 void cradle_safepoint_request(cradle_mutator *mutator) {

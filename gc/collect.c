@@ -18,6 +18,7 @@
 #include "gc/report/report.h"
 #include "gc/roots.h"
 #include "gc/statistics.h"
+#include "gc/world.h"
 #include "gc/young/adapt.h"
 #include "gc/young/minor.h"
 #include "gc/young/nursery.h"
@@ -69,6 +70,7 @@ static inline bool has_marker(const cradle_heap *heap) {
 /* Returns the pause's start: the first look at the clock. What comes before that does not count as pause. The clock
  * is read only a few times in a pause, because an empty minor collection is so short that each reading would show. */
 static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
+  crd_world_stop(&heap->space);
   if (collection_is_off(&heap->options)) refuse(heap, cause);
   for (EACH_MUTATOR(mutator, &heap->space)) {
     /* Before the verifier, which reads the words of the ranges. */
@@ -384,6 +386,7 @@ void crd_collect(cradle_heap *heap, cradle_cause cause) {
   step_if_due(heap, cause, begin, promoted + large);
   heap->marking.major.large_bytes = 0;
   end_pause(heap, cause, begin);
+  crd_world_go_on(&heap->space);
   prepare_arenas(heap, promoted);
   crd_stress_spend(&heap->stress, entered);
 }
@@ -436,29 +439,39 @@ void cradle_collect(cradle_mutator *mutator, cradle_collection_kind kind) {
     crd_misuse(mutator->heap,
                "cradle_collect: %u is no kind of collection: give CRADLE_COLLECT_MINOR, _MAJOR, _FULL or _COMPACTING",
                (unsigned)kind);
+  crd_space *space = &mutator->heap->space;
+  crd_world_enter(space, mutator_of(mutator));
   if (kind == CRADLE_COLLECT_MINOR)
     crd_collect_minor(mutator->heap, CRADLE_CAUSE_REQUEST);
   else
     crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, kind);
+  crd_world_leave(space);
 }
 
 bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) {
   crd_mutator_check(mutator, "cradle_collect_step");
   cradle_heap *heap = mutator->heap;
   cradle_event minor;
+  crd_world_enter(&heap->space, mutator_of(mutator));
   uint64_t begin = begin_pause(heap, CRADLE_CAUSE_REQUEST, &minor);
   verify_between(heap);
   if (heap->marking.major.phase == MAJOR_IDLE) begin_major(&heap->marking, CRADLE_CAUSE_REQUEST);
   crd_major_step(&heap->marking,
                  (crd_budget){UINT64_MAX, most_ns > UINT64_MAX - 1 - begin ? UINT64_MAX : begin + most_ns, false});
   end_pause(heap, CRADLE_CAUSE_REQUEST, begin);
-  return heap->marking.major.phase == MAJOR_IDLE;
+  bool is_over = heap->marking.major.phase == MAJOR_IDLE;
+  crd_world_leave(&heap->space);
+  return is_over;
 }
 
 void cradle_finalizer_queue_all(cradle_mutator *mutator) {
   crd_mutator_check(mutator, "cradle_finalizer_queue_all");
-  if (mutator->heap->space.services == NULL) return;
+  crd_space *space = &mutator->heap->space;
+  if (space->services == NULL) return;
+  crd_world_enter(space, mutator_of(mutator));
   /* After this no major collection runs, and all objects that are still listed are alive. */
   crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, CRADLE_COLLECT_MAJOR);
-  crd_finalizers_queue_all(mutator->heap->space.services);
+  crd_world_stop(space);
+  crd_finalizers_queue_all(space->services);
+  crd_world_leave(space);
 }

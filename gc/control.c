@@ -10,6 +10,7 @@
 #include "gc/platform/hardware.h"
 #include "gc/report/misuse.h"
 #include "gc/statistics.h"
+#include "gc/world.h"
 #include "gc/young/adapt.h"
 #include "gc/young/nursery.h"
 
@@ -19,14 +20,17 @@
 
 void cradle_major_hold(cradle_mutator *mutator, bool held) {
   crd_mutator_check_thread(mutator, "cradle_major_hold");
+  space_lock(&mutator->heap->space);
   if (!held && mutator->heap->majors_disabled == 0)
     crd_misuse(mutator->heap, "cradle_major_hold: major collections are not held off");
   mutator->heap->majors_disabled += held ? 1 : -1;
+  space_unlock(&mutator->heap->space);
 }
 
 void cradle_external_memory(cradle_mutator *mutator, int64_t bytes) {
   cradle_heap *heap = mutator->heap;
   crd_mutator_check_thread(mutator, "cradle_external_memory");
+  space_lock(&heap->space);
   uint64_t told = heap->marking.external_bytes - crd_destructors_owned_bytes(heap->space.services);
   if (bytes < 0 && -(uint64_t)bytes > told)
     crd_misuse(heap, "cradle_external_memory: more bytes are removed than were added");
@@ -34,6 +38,7 @@ void cradle_external_memory(cradle_mutator *mutator, int64_t bytes) {
     crd_misuse(heap, "cradle_external_memory: the total would be above 1 EiB");
   ASSERT(told <= COUNTED_MAX_BYTES, "external memory is counted beyond its bound");
   heap->marking.external_bytes += (uint64_t)bytes;
+  space_unlock(&heap->space);
 }
 
 /* --- the maximum heap --- */
@@ -79,8 +84,7 @@ static void hand_out(cradle_heap *heap) {
   crd_nursery_set_tops(&heap->young);
 }
 
-bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *error) {
-  crd_mutator_check(mutator, "cradle_heap_set_max");
+static bool set_max_held(cradle_mutator *mutator, size_t bytes, cradle_error *error) CRADLE_MAY_COLLECT {
   cradle_heap *heap = mutator->heap;
   crd_arenas *arenas = &heap->space.old.arenas;
   if (error != NULL) *error = (cradle_error){.option = NULL};
@@ -107,17 +111,29 @@ bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *er
   return true;
 }
 
+bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *error) {
+  crd_mutator_check(mutator, "cradle_heap_set_max");
+  crd_space *space = &mutator->heap->space;
+  crd_world_enter(space, mutator_of(mutator));
+  crd_world_stop(space);
+  bool done = set_max_held(mutator, bytes, error);
+  crd_world_leave(space);
+  return done;
+}
+
 void cradle_heap_prepare(cradle_heap *heap) {
-  crd_heap_check_thread(heap, "cradle_heap_prepare");
+  crd_heap_enter(heap, "cradle_heap_prepare");
   crd_outgrow_memory(heap);
   crd_hardware_learn(&heap->hardware, &heap->known_hardware, HARDWARE_CACHES | HARDWARE_PROCESSORS);
   crd_backtrace_prepare(); /* the verifier's history and last words take backtraces, and the first opens files */
   heap->prepared = true;
+  crd_world_leave(&heap->space);
 }
 
 uint64_t cradle_release_memory(cradle_heap *heap) {
-  crd_heap_check_thread(heap, "cradle_release_memory");
+  crd_heap_enter(heap, "cradle_release_memory");
   uint32_t gone = crd_arenas_release(&heap->space.old.arenas, heap->space.old.reserve, UINT32_MAX);
   crd_statistics_arenas(heap, false);
+  crd_world_leave(&heap->space);
   return gone * (uint64_t)ARENA_BYTES;
 }

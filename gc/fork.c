@@ -12,15 +12,10 @@
 #include "gc/platform/pages.h"
 #include "gc/report/misuse.h"
 #include "gc/report/report.h"
+#include "gc/world.h"
 #include "gc/young/nursery.h"
 
-bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
-  if (error != NULL) *error = (cradle_error){.option = NULL};
-  crd_mutator *mutator = space_running(&heap->space);
-  if (mutator != NULL)
-    crd_mutator_check(&mutator->public, "cradle_fork_prepare");
-  else
-    heap_check(heap, "cradle_fork_prepare");
+static bool prepare(cradle_heap *heap, const crd_mutator *mutator, cradle_error *error) CRADLE_MAY_COLLECT {
   if (heap->space.nursery.pool_bytes != 0 || heap->space.old.arenas.pool_count != 0)
     return crd_fail(
         error, "fork: memory of the reserved huge-page pool is in use, and a process that writes to it after a fork "
@@ -37,8 +32,20 @@ bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
   return true;
 }
 
+bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
+  if (error != NULL) *error = (cradle_error){.option = NULL};
+  crd_heap_enter(heap, "cradle_fork_prepare");
+  crd_mutator *mutator = space_running(&heap->space);
+  if (mutator != NULL) crd_mutator_check(&mutator->public, "cradle_fork_prepare");
+  bool prepared = prepare(heap, mutator, error);
+  if (!prepared) crd_world_leave(&heap->space);
+  return prepared;
+}
+
 void cradle_fork_done(cradle_heap *heap) {
   crd_heap_check_owner(heap, "cradle_fork_done");
   if (heap->report.state != HEAP_FORKING) crd_misuse(heap, "cradle_fork_done: without cradle_fork_prepare");
+  crd_world_forked(&heap->space);
   crd_state_leave(&heap->report, HEAP_MUTATING);
+  crd_world_leave(&heap->space);
 }

@@ -19,6 +19,8 @@
 #include "gc/tables/identity.h"
 #include "gc/tables/pin.h"
 #include "gc/tables/prebuilt.h"
+#include "gc/world.h"
+#include "gc/young/chunks.h"
 #include "gc/young/adapt.h"
 #include "gc/young/nursery.h"
 
@@ -39,6 +41,7 @@
  * runs [marker.2], and goes on afterwards; a collection lets it go on by itself. */
 static void go_to(cradle_heap *heap, crd_state state) {
   crd_marker *marker = &heap->marking.marker;
+  if (state != HEAP_MUTATING) crd_world_stop(&heap->space); /* [world.3] */
   if (CRADLE_UNLIKELY(marker->thread != NULL) && state != HEAP_MUTATING)
     marker->resumes = crd_marker_stop(&heap->marking) && state != HEAP_COLLECTING;
   ASSERT(!marker->going || state == HEAP_TELLING, "[marker.2] a state begins while a round goes on");
@@ -47,12 +50,19 @@ static void go_to(cradle_heap *heap, crd_state state) {
   if (CRADLE_UNLIKELY(marker->resumes) && state == HEAP_MUTATING) crd_marker_go_on(&heap->marking);
 }
 
+/* Before a handler of the program runs, which may longjmp. */
+static void let_go(cradle_heap *heap) {
+  space_unlock(&heap->space);
+  crd_world_let_go(&heap->space);
+}
+
 /* --- making --- */
 
 static void join_parts(cradle_heap *heap) {
   crd_space *space = &heap->space;
   heap->report.options = space->options = &heap->options;
   heap->report.go_to = go_to;
+  heap->report.let_go = let_go;
   space->report = &heap->report;
   space->hardware = &heap->hardware;
   space->known_hardware = &heap->known_hardware;
@@ -106,6 +116,11 @@ static bool init_memory(cradle_heap *heap, cradle_error *error) {
   if (!crd_old_init(&heap->space.old, &heap->options, &heap->hardware) ||
       (heap->options.quarantine != 0 && !crd_closed_init(&heap->space.old.arenas, page)))
     return fail_init(heap, error, "address space for the old generation", CRADLE_RESERVE_MIN_BYTES);
+  if (heap->options.mutators > 1) {
+    heap->space.old.is_shared = true;
+    heap->space.old.young_large_start = heap->space.old.arenas.base;
+    heap->space.old.young_large_bytes = heap->space.old.arenas.bytes;
+  }
   crd_local *local = &heap->space.locals;
   crd_word_stack *types = &heap->space.types.room;
   if (!crd_word_stack_init(types, TABLES_MAX_BYTES, page, "cradle types and remembered set") ||
@@ -116,6 +131,17 @@ static bool init_memory(cradle_heap *heap, cradle_error *error) {
   /* Without any room on the stack, marking would look at the whole heap for each object. So its first pages are
    * committed before they are needed. */
   return crd_word_stack_grow(&heap->marking.mark_stack) || fail_init(heap, error, "memory for the mark stack", page);
+}
+
+/* What only a heap with several mutators has. */
+static bool init_shared(cradle_heap *heap, cradle_error *error) {
+  crd_space *space = &heap->space;
+  if (heap->options.mutators <= 1) return true;
+  space->chunks = calloc(1, sizeof *space->chunks);
+  if (space->chunks == NULL || !crd_world_init(space))
+    return fail_init(heap, error, "memory for several mutators", sizeof *space->chunks);
+  crd_world_take(space, NULL); /* until it is made */
+  return true;
 }
 
 /* Sends the note, if there is one. */
@@ -246,6 +272,10 @@ static void destroy(cradle_heap *heap) {
   crd_old_fini(&heap->space.old);
   const crd_local *local = &heap->space.locals;
   if (local->recorded.end != NULL) heap->space.types.room.end = local->recorded.end;
+  for (crd_local *other = local->next, *next; other != NULL; other = next) {
+    next = other->next;
+    crd_local_free(other);
+  }
   crd_word_stack_fini(&heap->space.types.room);
   free(heap->roots.globals);
   crd_address_map_fini(&heap->roots.global_of);
@@ -253,6 +283,8 @@ static void destroy(cradle_heap *heap) {
   crd_history_close(heap);
   cradle_event destroyed = {.kind = CRADLE_EVENT_HEAP_DESTROYED, .u.destroyed.statistics = &last};
   if (heap->announced) crd_event_send(&heap->report, &destroyed);
+  crd_world_fini(&heap->space);
+  free(heap->space.chunks);
   free(heap);
 }
 
@@ -275,9 +307,10 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   crd_outgrow_init(heap);
   crd_outgrow_respect_group(heap);
   heap->space.plain_encoding = crd_encoding_is_plain(&heap->space.encoding);
-  if (init_memory(heap, error) && (init_types(heap) || crd_fail(error, "memory for the type table was refused")) &&
+  if (init_shared(heap, error) && init_memory(heap, error) && (init_types(heap) || crd_fail(error, "memory for the type table was refused")) &&
       init_nursery(heap, error)) {
     crd_other_heaps_enter(heap);
+    crd_world_leave(&heap->space);
     return heap;
   }
   destroy(heap);
@@ -286,7 +319,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
 
 void cradle_heap_free(cradle_heap *heap) {
   if (heap == NULL) return;
-  crd_heap_check_thread(heap, "cradle_heap_free");
+  crd_heap_enter(heap, "cradle_heap_free");
   if (heap->space.mutators != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
   if (crd_weak_sets_exist(heap->space.services)) crd_misuse(heap, "cradle_heap_free: a weak set has not been freed");
   /* A stress run that moved nothing has tested nothing, and is reported. */
@@ -298,9 +331,7 @@ const cradle_encoding *cradle_heap_encoding(const cradle_heap *heap) {
   return &heap->options.encoding;
 }
 
-uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
-  static const char what[] = "cradle_type_add";
-  crd_heap_check_thread(heap, what);
+static uint32_t add_checked(cradle_heap *heap, const cradle_type *type, const char *what) {
   const char *fault = crd_type_fault(type);
   uint32_t id = heap->space.types.count;
   if (fault != NULL) crd_misuse(heap, "%s: type %u (%s): %s", what, id, crd_show_name(type->name).buffer, fault);
@@ -310,4 +341,13 @@ uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
   ASSERT(heap->space.types.count == id, "[type.3] a type that was not added has an id");
   crd_out_of_room(&heap->space, what, "type");
   return CRADLE_TYPE_ID_END;
+}
+
+uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
+  static const char what[] = "cradle_type_add";
+  crd_heap_enter(heap, what);
+  crd_world_stop(&heap->space); /* allocation reads the table */
+  uint32_t id = add_checked(heap, type, what);
+  crd_world_leave(&heap->space);
+  return id;
 }

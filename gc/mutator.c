@@ -9,6 +9,7 @@
 #include "gc/platform/thread.h"
 #include "gc/report/misuse.h"
 #include "gc/roots.h"
+#include "gc/world.h"
 #include "gc/young/nursery.h"
 
 _Static_assert(offsetof(cradle_mutator, free) == CRADLE_MUTATOR_FREE_OFFSET, "published offset");
@@ -18,9 +19,7 @@ _Static_assert(offsetof(cradle_mutator, shadow_limit) == CRADLE_MUTATOR_SHADOW_L
 _Static_assert(offsetof(cradle_mutator, shadow_watermark) == CRADLE_MUTATOR_SHADOW_WATERMARK_OFFSET,
                "published offset");
 
-/* A thread is known by the address of a thread-local variable: that needs no call. A later thread may have a variable
- * at the same address, so the mutators of a thread forget it as the thread ends [mutator.5]. */
-static CRD_THREAD_LOCAL char thread_mark;
+CRD_THREAD_LOCAL char crd_thread_mark;
 
 static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *what, const char *why) {
   crd_misuse(heap, "%s: %s", what, why);
@@ -93,25 +92,49 @@ void crd_heap_busy(cradle_heap *heap, const char *what) {
 static bool is_parked(const crd_mutator *mutator) {
   return __atomic_load_n(&mutator->state, __ATOMIC_ACQUIRE) == MUTATOR_PARKED;
 }
+static bool is_detached(const crd_mutator *mutator) {
+  return is_parked(mutator) && __atomic_load_n(&mutator->parked_by, __ATOMIC_RELAXED) == NULL;
+}
 
 static CRADLE_COLD void refuse_thread(cradle_mutator *mutator, const char *what) {
   const crd_mutator *m = mutator_of(mutator);
+  const void *parked_by = __atomic_load_n(&m->parked_by, __ATOMIC_RELAXED);
   entry_misuse(mutator->heap, what,
-               !is_parked(m) ? "the mutator is not attached to the calling thread"
+               parked_by == crd_thread_self() ? "the mutator is parked: call cradle_mutator_unpark first"
+               : !is_parked(m) || parked_by != NULL ? "the mutator is not attached to the calling thread"
                : m->orphaned ? "the thread of the mutator has ended: call cradle_mutator_attach first"
                              : "the mutator is attached to no thread: call cradle_mutator_attach first");
 }
 /* Asked before the state, which only the mutator's own thread may read safely. */
 static void check_owner(cradle_mutator *mutator, const char *what) {
-  if (CRADLE_UNLIKELY(__atomic_load_n(&mutator_of(mutator)->thread, __ATOMIC_RELAXED) != &thread_mark))
+  if (CRADLE_UNLIKELY(__atomic_load_n(&mutator_of(mutator)->thread, __ATOMIC_RELAXED) != crd_thread_self()))
     refuse_thread(mutator, what);
 }
 
-/* The calling thread's mutator, whichever it is, is enough. */
+/* The mutator of the heap that the calling thread has attached and not parked; NULL: none. Only the thread itself
+ * changes its list. */
+static crd_mutator *mutator_here(const cradle_heap *heap) {
+  for (crd_mutator *mutator = crd_thread_left(); mutator != NULL; mutator = mutator->next_attached)
+    if (mutator->space == &heap->space && mutator->thread != NULL) return mutator;
+  return NULL;
+}
+
+crd_mutator *crd_heap_mutator(cradle_heap *heap) {
+  return space_is_shared(&heap->space) ? mutator_here(heap) : heap->space.mutators;
+}
+
+/* A heap with one mutator is used by that one's thread. A shared heap may be used by any. */
 void crd_heap_check_owner(cradle_heap *heap, const char *what) {
-  for (EACH_MUTATOR(mutator, &heap->space))
-    if (CRADLE_LIKELY(__atomic_load_n(&mutator->thread, __ATOMIC_RELAXED) == &thread_mark)) return;
-  if (heap->space.mutators != NULL) refuse_thread(&heap->space.mutators->public, what);
+  crd_mutator *only = heap->space.mutators;
+  if (space_is_shared(&heap->space) || only == NULL) return;
+  if (CRADLE_UNLIKELY(__atomic_load_n(&only->thread, __ATOMIC_RELAXED) != crd_thread_self()))
+    refuse_thread(&only->public, what);
+}
+
+void crd_heap_enter(cradle_heap *heap, const char *what) {
+  crd_heap_check_owner(heap, what);
+  if (space_is_shared(&heap->space)) crd_world_take(&heap->space, mutator_here(heap));
+  heap_check(heap, what);
 }
 
 void crd_mutator_check_thread(cradle_mutator *mutator, const char *what) {
@@ -141,19 +164,29 @@ void crd_mutator_check(cradle_mutator *mutator, const char *what) {
 
 /* --- threads --- */
 
-static void park(crd_mutator *mutator) {
+/* While a mutator has no thread that may use it, top is NULL, so that inline allocation is refused, too. */
+static void park(crd_mutator *mutator, const void *by) {
   __atomic_store_n(&mutator->thread, NULL, __ATOMIC_RELAXED);
-  __atomic_store_n(&mutator->state, MUTATOR_PARKED, __ATOMIC_RELEASE);
+  __atomic_store_n(&mutator->parked_by, by, __ATOMIC_RELAXED);
+  crd_world_park(mutator);
+}
+
+static void unpark(crd_mutator *mutator) {
+  crd_nursery_set_top(mutator);
+  crd_world_unpark(mutator);
+  __atomic_store_n(&mutator->parked_by, NULL, __ATOMIC_RELAXED);
+  __atomic_store_n(&mutator->thread, crd_thread_self(), __ATOMIC_RELAXED);
 }
 
 /* Runs as a thread ends that has left mutators attached. Their scoped roots lie on its C stack, which goes now. */
 static void thread_ended(void *left) {
   for (crd_mutator *mutator = left, *next; mutator != NULL; mutator = next) {
     next = mutator->next_attached;
+    if (mutator->parked_by != NULL) unpark(mutator); /* its roots change only while no collection looks at them */
     crd_root_stack_drop_scopes(mutator);
     if (mutator->public.heap->report.state == HEAP_MUTATING) crd_nursery_set_top(mutator);
     mutator->orphaned = true;
-    park(mutator);
+    park(mutator, NULL);
   }
 }
 
@@ -165,8 +198,7 @@ static void attach(crd_mutator *mutator) {
   mutator->attached_link = NULL;
   if (first != NULL) first->attached_link = &mutator->next_attached;
   crd_thread_leave(mutator, thread_ended);
-  __atomic_store_n(&mutator->thread, &thread_mark, __ATOMIC_RELAXED);
-  __atomic_store_n(&mutator->state, MUTATOR_RUNNING, __ATOMIC_RELAXED);
+  unpark(mutator);
 }
 
 static void detach(crd_mutator *mutator) {
@@ -176,12 +208,23 @@ static void detach(crd_mutator *mutator) {
     *mutator->attached_link = next;
   else
     crd_thread_leave(next, thread_ended);
-  park(mutator);
+  park(mutator, NULL);
+}
+
+/* Two running mutators of one thread would wait for each other in the first stop. */
+static void check_alone(cradle_heap *heap, const char *what) {
+  if (space_is_shared(&heap->space) && mutator_here(heap) != NULL)
+    entry_misuse(heap, what, "the calling thread has a mutator of this heap already: park or detach that first");
+}
+
+static void attach_checked(crd_mutator *mutator, const char *what) {
+  check_alone(mutator->public.heap, what);
+  attach(mutator);
 }
 
 /* --- life --- */
 
-/* Tells the listener, and so the log, which limit refused memory. Returns NULL for the caller. */
+/* Tells the listener, and so the log, which limit refused memory. Returns NULL. */
 static CRADLE_COLD cradle_mutator *refused(cradle_heap *heap) {
   crd_text text = {.length = 0};
   crd_text_format(&text, "cradle_mutator_new: no memory for the mutator's root stacks: ");
@@ -190,13 +233,29 @@ static CRADLE_COLD cradle_mutator *refused(cradle_heap *heap) {
   return NULL;
 }
 
-CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap) {
-  crd_heap_check_thread(heap, "cradle_mutator_new");
-  if (heap->space.mutators != NULL)
-    crd_misuse(heap, "cradle_mutator_new: the heap has a mutator already; in this version a heap has only one");
-  crd_mutator *mutator = malloc(sizeof *mutator);
-  if (mutator == NULL) return refused(heap);
-  crd_local *local = &heap->space.locals;
+static void check_room(cradle_heap *heap) {
+  uint64_t count = 0;
+  for (EACH_MUTATOR(mutator, &heap->space)) count++;
+  if (count < heap->options.mutators) return;
+  crd_misuse(heap, "cradle_mutator_new: the heap has its %llu mutator%s already (options.mutators)",
+             (unsigned long long)count, count == 1 ? "" : "s");
+}
+
+/* A shared heap keeps the locals of mutators that went, with what they hold. NULL: memory was refused. */
+static crd_local *find_local(cradle_heap *heap) {
+  crd_local *last = &heap->space.locals;
+  if (local_is_free(last)) return last;
+  for (; last->next != NULL; last = last->next)
+    if (local_is_free(last->next)) return last->next;
+  return last->next = crd_local_new(&heap->space, last->number + 1);
+}
+
+/* With the world held. */
+static crd_mutator *make(cradle_heap *heap) {
+  check_room(heap);
+  crd_local *local = find_local(heap);
+  crd_mutator *mutator = local == NULL ? NULL : malloc(sizeof *mutator);
+  if (mutator == NULL) return NULL;
   /* A major collection may have been clearing since the last mutator went. */
   *mutator = (crd_mutator){.public = {.free = local->left,
                                       .registered = local->fresh.top,
@@ -211,13 +270,25 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap
   if (!crd_root_stack_open(mutator, heap->options.shadow_stack_bytes, heap->hardware.page_bytes)) {
     crd_root_stacks_close(mutator);
     free(mutator);
-    return refused(heap);
+    return NULL;
   }
-  attach(mutator);
   local->free = &mutator->public.free;
   local->registered = &mutator->public.registered;
+  mutator->next = heap->space.mutators;
   heap->space.mutators = mutator;
-  crd_nursery_set_top(mutator);
+  return mutator;
+}
+
+CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap) {
+  static const char what[] = "cradle_mutator_new";
+  check_alone(heap, what);
+  crd_heap_enter(heap, what);
+  crd_mutator *mutator = make(heap);
+  cradle_mutator *none = mutator == NULL ? refused(heap) : NULL;
+  if (space_is_shared(&heap->space)) crd_world_count(&heap->space);
+  crd_world_leave(&heap->space);
+  if (mutator == NULL) return none;
+  attach(mutator);
   return &mutator->public;
 }
 
@@ -234,8 +305,9 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   cradle_heap *heap = mutator->heap;
   crd_mutator *m = mutator_of(mutator);
   bool orphaned = m->orphaned;
-  if (is_parked(m)) attach(m);
+  if (is_detached(m)) attach_checked(m, "cradle_mutator_free");
   crd_mutator_check(mutator, "cradle_mutator_free");
+  crd_world_enter(&heap->space, m);
   if (m->running != &m->own)
     crd_misuse(heap,
                "cradle_mutator_free: a coroutine's root stack runs: cradle_root_stack_switch to the mutator's own "
@@ -244,8 +316,10 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   if (mutator->shadow_top != mutator->shadow_base)
     crd_misuse(heap, "cradle_mutator_free: the shadow stack is not empty (words held: %zu)",
                (size_t)(mutator->shadow_top - mutator->shadow_base));
-  /* The nursery holds everything that was ever allocated: its local keeps it for the next mutator. */
-  if (!collection_is_off(&heap->options)) {
+  /* What it has allocated stays where it is, in its local: others may refer to it; or, if collection is off, nothing
+   * moves. */
+  bool is_last = heap->space.mutators == m && m->next == NULL;
+  if (is_last && !collection_is_off(&heap->options)) {
     crd_collect_minor(heap, CRADLE_CAUSE_DETACH);
     ASSERT(nursery_filled(&heap->space) == 0, "[local.2] a mutator goes while there are young objects");
   }
@@ -253,10 +327,14 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   m->local->free = &m->local->left;
   m->local->fresh.top = mutator->registered;
   m->local->registered = &m->local->fresh.top;
-  heap->space.mutators = NULL;
+  crd_mutator **link = &heap->space.mutators;
+  while (*link != m) link = &(*link)->next;
+  *link = m->next;
   uint64_t scopes = 0;
   for (const cradle_word *at = mutator->scoped_top; at > mutator->scoped_base; scopes++) (void)scoped_root_next(&at);
+  if (space_is_shared(&heap->space)) crd_world_forget(m);
   detach(m);
+  crd_world_leave(&heap->space);
   crd_root_stacks_close(m);
   if (scopes > 0)
     leave_to_scopes(m, scopes);
@@ -266,18 +344,47 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
 
 /* Detaching once more what the end of its thread has detached does no harm. */
 CRADLE_UNCHECKED_COLLECTION void cradle_mutator_detach(cradle_mutator *mutator) {
-  if (is_parked(mutator_of(mutator)) && mutator_of(mutator)->orphaned) return;
+  if (is_detached(mutator_of(mutator)) && mutator_of(mutator)->orphaned) return;
   crd_mutator_check(mutator, "cradle_mutator_detach");
-  ASSERT(mutator_of(mutator)->thread == &thread_mark, "[mutator.5] a mutator is detached by another thread");
+  ASSERT(mutator_of(mutator)->thread == crd_thread_self(), "[mutator.5] a mutator is detached by another thread");
   detach(mutator_of(mutator));
 }
 
 CRADLE_UNCHECKED_COLLECTION void cradle_mutator_attach(cradle_mutator *mutator) {
-  heap_check(mutator->heap, "cradle_mutator_attach");
-  if (!is_parked(mutator_of(mutator)))
-    entry_misuse(mutator->heap, "cradle_mutator_attach", "the mutator is attached to a thread already");
-  attach(mutator_of(mutator));
+  static const char what[] = "cradle_mutator_attach";
+  if (!space_is_shared(&mutator->heap->space)) heap_check(mutator->heap, what);
+  if (!is_detached(mutator_of(mutator)))
+    entry_misuse(mutator->heap, what, "the mutator is attached to a thread already");
+  attach_checked(mutator_of(mutator), what);
 }
+
+/* --- parking --- */
+
+CRADLE_UNCHECKED_COLLECTION void cradle_mutator_park(cradle_mutator *mutator) {
+  crd_mutator_check(mutator, "cradle_mutator_park");
+  mutator->reserved_end = NULL;
+  park(mutator_of(mutator), crd_thread_self());
+}
+
+CRADLE_UNCHECKED_COLLECTION void cradle_mutator_unpark(cradle_mutator *mutator) {
+  static const char what[] = "cradle_mutator_unpark";
+  crd_mutator *m = mutator_of(mutator);
+  if (CRADLE_UNLIKELY(__atomic_load_n(&m->parked_by, __ATOMIC_RELAXED) != crd_thread_self()))
+    entry_misuse(mutator->heap, what, "the calling thread has not parked the mutator");
+  check_alone(mutator->heap, what);
+  unpark(m);
+}
+
+cradle_mutator *cradle_parked_begin(cradle_mutator *mutator) {
+  cradle_mutator_park(mutator);
+  return mutator;
+}
+
+void cradle_parked_end(cradle_mutator *const *mutator) {
+  cradle_mutator_unpark(*mutator);
+}
+
+/* --- no-collection regions --- */
 
 CRADLE_UNCHECKED_COLLECTION void cradle_no_collect_begin(cradle_mutator *mutator) {
   crd_mutator_check_thread(mutator, "cradle_no_collect_begin");

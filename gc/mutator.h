@@ -22,8 +22,15 @@
 #include "gc/report/report.h"
 #include "gc/root_stack.h"
 
-/* PARKED: the mutator is attached to no thread. */
-enum { MUTATOR_PARKED, MUTATOR_RUNNING };
+/* gc/world.h says what they mean. */
+enum { MUTATOR_PARKED, MUTATOR_RUNNING, MUTATOR_STOPPED };
+
+/* The calling thread, by the address of a variable of its own: that needs no call. A later thread may have a variable
+ * at the same address, so the mutators of a thread forget it as the thread ends [mutator.5]. */
+extern CRD_THREAD_LOCAL char crd_thread_mark;
+static inline const void *crd_thread_self(void) {
+  return &crd_thread_mark;
+}
 
 struct crd_mutator {
   cradle_mutator public; /* first */
@@ -37,9 +44,10 @@ struct crd_mutator {
   cradle_root_stack own, *running;
   crd_ring rings[ROOT_STACKS_RINGS]; /* of root stacks [root_stack.1] */
   cradle_root_range *ranges;         /* that belong to no root stack */
-  int state;                         /* RUNNING or PARKED, atomic */
+  int state;                         /* RUNNING, STOPPED or PARKED, atomic */
   int pending_request;               /* a safepoint request of another thread, atomic */
-  const void *thread;                /* identifies the thread that it is attached to; NULL: none; atomic */
+  const void *thread;                /* that it is attached to and may use it; NULL: none; atomic */
+  const void *parked_by;             /* the thread that has parked it; NULL: it is not parked, or has no thread */
   bool orphaned;                     /* that thread has ended without detaching it */
   struct crd_mutator *next_attached, **attached_link; /* the other mutators of the thread */
   uint64_t open_scopes;                               /* of a freed mutator: scopes that have not ended */
@@ -58,6 +66,11 @@ static inline void heap_check(cradle_heap *heap, const char *what) {
 void crd_mutator_check(cradle_mutator *mutator, const char *what);
 void crd_mutator_check_thread(cradle_mutator *mutator, const char *what);
 void crd_heap_check_thread(cradle_heap *heap, const char *what);
+/* The same, and takes the world of a shared heap, until crd_world_leave. */
+void crd_heap_enter(cradle_heap *heap, const char *what);
+/* The heap's mutator that the calling thread may use; NULL: none. In a heap that is not shared: the only one, whose
+ * thread is not looked at. */
+crd_mutator *crd_heap_mutator(cradle_heap *heap);
 /* Checks only the thread, if the heap has a mutator: for calls that end a state. */
 void crd_heap_check_owner(cradle_heap *heap, const char *what);
 

@@ -33,6 +33,7 @@ void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t
   options->type_size = type_size;
   options->encoding = crd_encoding_plain();
   options->shadow_stack_bytes = SHADOW_STACK_DEFAULT_BYTES;
+  options->mutators = 1;
   options->major_factor = 1.82;
   options->major_growth = 1.4;
   options->major_age_ns = AGE_DEFAULT_NS;
@@ -151,6 +152,17 @@ static cradle_error quarantine_fault(const cradle_options *options) {
                   quarantine_most(options->nursery_bytes));
 }
 
+/* What needs one nursery that is filled from one end. */
+static cradle_error shared_fault(const cradle_options *options) {
+  static const char why[] = "works with one mutator only in this version, not with";
+  if (options->mutators == 1) return NONE;
+  if (options->gc == CRADLE_GC_OFF) return fault("gc", why, "mutators");
+  if (options->quarantine != 0) return fault("quarantine", why, "mutators");
+  if (options->stress_times != 0) return fault("stress_times", why, "mutators");
+  if (options->sampler.sampled != NULL) return fault("sampler", why, "mutators");
+  return NONE;
+}
+
 /* --- the whole --- */
 
 /* Completes the message. Returns false. */
@@ -181,7 +193,7 @@ bool cradle_options_check(const cradle_options *options, cradle_error *error) {
    * fields come before those that compare fields. */
   static cradle_error (*const rules[])(const cradle_options *options) = {
       version_fault, field_fault,      hardware_fault, part_fault,
-      maximum_fault, collection_fault, stress_fault,   quarantine_fault,
+      maximum_fault, collection_fault, stress_fault,   quarantine_fault, shared_fault,
   };
   if (error != NULL) *error = NONE;
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {

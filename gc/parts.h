@@ -9,6 +9,8 @@ typedef struct crd_heap_report crd_heap_report; /* gc/report/report.h */
 typedef struct crd_space crd_space;             /* gc/space.h */
 typedef struct crd_mutator crd_mutator;         /* gc/mutator.h */
 typedef struct crd_local crd_local;             /* gc/young/local.h */
+typedef struct crd_world crd_world;             /* gc/world.h */
+typedef struct crd_chunks crd_chunks;           /* gc/young/chunks.h */
 typedef struct crd_roots crd_roots;             /* gc/roots.h */
 typedef struct crd_tables crd_tables;           /* gc/tables/tables.h */
 typedef struct crd_marking crd_marking;         /* gc/old/marking.h */

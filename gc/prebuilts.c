@@ -1,12 +1,11 @@
 /* Prebuilt objects come and go, in the table of them and in the remembered set of the heap's first local
  * (gc/young/local.h): a heap has that one also while it has no mutator. */
 #include "gc/heap.h"
+#include "gc/world.h"
 #include "gc/young/remember.h"
 
 /* Registers an object. If it refers into the heap already, it counts as written. */
-bool cradle_prebuilt_add(cradle_heap *heap, void *object) {
-  static const char what[] = "cradle_prebuilt_add";
-  crd_heap_check_thread(heap, what);
+static bool add(cradle_heap *heap, void *object, const char *what) {
   const char *fault = crd_prebuilt_fault(&heap->tables, object);
   if (fault != NULL) crd_misuse(heap, "%s: %p: %s", what, object, fault);
   if (!crd_prebuilts_reserve(&heap->tables.prebuilts)) {
@@ -15,6 +14,20 @@ bool cradle_prebuilt_add(cradle_heap *heap, void *object) {
   }
   if (crd_prebuilt_enter(&heap->tables, object)) crd_remember(&heap->young, &heap->space.locals, object);
   return true;
+}
+
+/* The barrier looks for prebuilt objects in the table, so all stand while it changes. */
+static void enter(cradle_heap *heap, const char *what) {
+  crd_heap_enter(heap, what);
+  crd_world_stop(&heap->space);
+}
+
+bool cradle_prebuilt_add(cradle_heap *heap, void *object) {
+  static const char what[] = "cradle_prebuilt_add";
+  enter(heap, what);
+  bool added = add(heap, object, what);
+  crd_world_leave(&heap->space);
+  return added;
 }
 
 /* The last entry of the remembered set takes the place of a prebuilt object's. */
@@ -34,7 +47,7 @@ static void forget_remembered(cradle_heap *heap, const crd_prebuilt *prebuilt) {
 /* No list of the heap may keep the object's address: afterwards it is plain memory of the program's. */
 void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
   crd_prebuilts *prebuilts = &heap->tables.prebuilts;
-  crd_heap_check_thread(heap, "cradle_prebuilt_remove");
+  enter(heap, "cradle_prebuilt_remove");
   uint32_t index = crd_address_map_get(&prebuilts->by_address, address_of(object));
   if (index == ADDRESS_MAP_NONE) crd_misuse(heap, "cradle_prebuilt_remove: %p: it is not registered", object);
   if (header_is_pinned(*words_of(object)))
@@ -43,4 +56,5 @@ void cradle_prebuilt_remove(cradle_heap *heap, void *object) {
   forget_remembered(heap, &prebuilts->of[index]);
   cradle_word *passed = crd_prebuilt_leave(&heap->tables, index);
   if (passed != NULL) crd_remember(&heap->young, &heap->space.locals, passed);
+  crd_world_leave(&heap->space);
 }

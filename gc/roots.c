@@ -7,6 +7,7 @@
 #include "gc/heap.h"
 #include "gc/mutator.h"
 #include "gc/report/misuse.h"
+#include "gc/world.h"
 
 /* --- shadow stack --- */
 
@@ -190,9 +191,7 @@ void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_range *range)
 
 /* --- global roots --- */
 
-bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) {
-  static const char what[] = "cradle_global_root_add";
-  crd_heap_check_thread(heap, what);
+static bool add_global(cradle_heap *heap, void *address, cradle_kind kind, const char *what) {
   if (!is_slot(address) || !is_kind(kind))
     crd_misuse(heap, "%s: wants a variable's address, which is a multiple of 8, and a cradle_kind", what);
   if (crd_address_map_find(&heap->roots.global_of, address_of(address)) != NULL)
@@ -207,23 +206,33 @@ bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) 
   return true;
 }
 
+bool cradle_global_root_add(cradle_heap *heap, void *address, cradle_kind kind) {
+  static const char what[] = "cradle_global_root_add";
+  crd_heap_enter(heap, what);
+  bool added = add_global(heap, address, kind, what);
+  crd_world_leave(&heap->space);
+  return added;
+}
+
 /* The last takes the place: the order of global roots means nothing. */
 void cradle_global_root_remove(cradle_heap *heap, void *address) {
-  crd_heap_check_thread(heap, "cradle_global_root_remove");
+  crd_heap_enter(heap, "cradle_global_root_remove");
   uint32_t at = crd_address_map_get(&heap->roots.global_of, address_of(address));
   if (at == ADDRESS_MAP_NONE) crd_misuse(heap, "cradle_global_root_remove: the address is not registered");
   ASSERT((void *)heap->roots.globals[at].address == address, "a global root lies elsewhere than the map says");
   heap->roots.globals[at] = heap->roots.globals[--heap->roots.global_count];
   crd_address_map_find(&heap->roots.global_of, address_of(heap->roots.globals[at].address))->number = at;
   crd_address_map_remove(&heap->roots.global_of, address_of(address));
+  crd_world_leave(&heap->space);
 }
 
 /* --- callbacks --- */
 
 void cradle_root_callback_set(cradle_heap *heap, cradle_root_function function, void *data) {
-  crd_heap_check_thread(heap, "cradle_root_callback_set");
+  crd_heap_enter(heap, "cradle_root_callback_set");
   heap->roots.root_callback = function;
   heap->roots.root_callback_data = data;
+  crd_world_leave(&heap->space);
 }
 
 /* A visitor knows no heap, so the default handler reports this misuse. */

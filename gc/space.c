@@ -71,6 +71,7 @@ static CRADLE_COLD void tell_shortage(crd_space *space, size_t size, const crd_t
   crd_message message = crd_message_of(text, &held, &limit);
   if (space->options->on_out_of_memory == NULL) crd_abort("cradle: ", message.words);
   crd_mutator *mutator = space_running(space);
+  space->report->let_go(heap_of(space->report));
   space->options->on_out_of_memory(space->options->user, mutator == NULL ? NULL : &mutator->public, size,
                                    message.words);
 }

@@ -3,6 +3,7 @@
 #ifndef CRADLE_GC_SPACE_H
 #define CRADLE_GC_SPACE_H
 
+#include "gc/base/spinlock.h"
 #include "gc/death_calls.h"
 #include "gc/mutator.h"
 #include "gc/object/poison.h"
@@ -20,13 +21,19 @@ typedef struct crd_space {
   crd_type_table types;
   cradle_encoding encoding;
   bool plain_encoding;
-  crd_mutator *mutators; /* a list; in this version of at most one */
+  crd_mutator *mutators; /* a list; at most one, if the heap is not shared */
   crd_nursery nursery;
   crd_old old;
   crd_services *services;       /* NULL: no object with services ever existed (gc/death/services.h) */
   const crd_death_calls *death; /* NULL if services is NULL */
   uint64_t open_flags;          /* header flags that say that an object counts as dead (gc/death/reach.h); mostly 0 */
-  crd_local locals;             /* the first; in this version the only one */
+  crd_local locals;             /* the first */
+  crd_world *world;             /* NULL: the heap has at most one mutator */
+  uint32_t stopping;            /* a stop is wanted or on (gc/world.h); atomic */
+  crd_mutator *holder;          /* of the thread that holds the world; NULL: it has none, or nobody holds it; atomic */
+  crd_chunks *chunks;           /* NULL likewise */
+  crd_spinlock tables_lock;     /* of a shared heap (space_lock) */
+  const void *locked_by;        /* the thread that has it; atomic */
 } crd_space;
 
 /* --- mutators --- */
@@ -49,13 +56,52 @@ static inline bool space_has_no_records(const crd_space *space) {
   return true;
 }
 
+/* Whether the heap may have several mutators. */
+static inline bool space_is_shared(const crd_space *space) {
+  return CRADLE_UNLIKELY(space->world != NULL);
+}
+
 /* The mutator that made the call or the allocation that is being served, for functions that are not told which one it
- * was. In this version it is the heap's only one. NULL: the heap has no mutator. */
+ * was. In a shared heap the caller holds the world. NULL: there is none. */
 static inline crd_mutator *space_running(const crd_space *space) {
-  return space->mutators;
+  return CRADLE_LIKELY(!space_is_shared(space)) ? space->mutators : space->holder;
+}
+/* Whether a mutator that runs is to stand. */
+static inline bool space_stops(const crd_mutator *mutator) {
+  const crd_space *space = mutator->space;
+  return CRADLE_UNLIKELY(__atomic_load_n(&space->stopping, __ATOMIC_SEQ_CST) != 0) &&
+         __atomic_load_n(&space->holder, __ATOMIC_RELAXED) != mutator;
+}
+
+/* In a shared heap: what the heap has once (tables, the lists of services) is used by one mutator at a time. The lock
+ * is a leaf: between the two nothing calls the program, waits, collects, or takes the world. */
+static inline void space_lock(crd_space *space) {
+  if (!space_is_shared(space)) return;
+  spinlock_take(&space->tables_lock);
+  __atomic_store_n(&space->locked_by, crd_thread_self(), __ATOMIC_RELAXED);
+}
+/* Nothing, if the thread does not have the lock any more: it is let go before a handler of the program runs. */
+static inline void space_unlock(crd_space *space) {
+  if (!space_is_shared(space) || __atomic_load_n(&space->locked_by, __ATOMIC_RELAXED) != crd_thread_self()) return;
+  __atomic_store_n(&space->locked_by, NULL, __ATOMIC_RELAXED);
+  spinlock_release(&space->tables_lock);
 }
 
 /* --- objects --- */
+
+/* Flags of a header that change while mutators run: in a shared heap, several may change the same header. Setting
+ * them; and taking them away, which says whether they were there: exactly one mutator is told so. */
+static inline void space_give_flags(const crd_space *space, cradle_word *object, cradle_word flags) {
+  if (space_is_shared(space))
+    (void)__atomic_fetch_or(object, flags, __ATOMIC_RELAXED);
+  else
+    object_set_flags(object, flags);
+}
+static inline bool space_take_flags(const crd_space *space, cradle_word *object, cradle_word flags) {
+  if (space_is_shared(space)) return (__atomic_fetch_and(object, ~flags, __ATOMIC_RELAXED) & flags) != 0;
+  object_clear_flags(object, flags);
+  return true;
+}
 
 static inline const crd_type *space_type(const crd_space *space, uint64_t header) {
   return &space->types.types[header_type(header)];
@@ -82,7 +128,7 @@ crd_type_words crd_name_object(const crd_space *space, const void *object);
 /* --- memory --- */
 
 static inline uint64_t local_filled(const crd_local *local) {
-  return (uint64_t)(*local->free - local->start);
+  return local->earlier + (uint64_t)(*local->free - local->start);
 }
 static inline uint64_t nursery_filled(const crd_space *space) {
   uint64_t bytes = 0;
@@ -90,10 +136,16 @@ static inline uint64_t nursery_filled(const crd_space *space) {
   return bytes;
 }
 /* Whether an address lies in what is filled of the nursery. */
+bool crd_chunks_hold(const crd_space *space, uintptr_t address);
 static inline bool nursery_holds(const crd_space *space, uintptr_t address) {
   for (EACH_LOCAL(local, space))
-    if (address - address_of(local->start) < local_filled(local)) return true;
-  return false;
+    if (address - address_of(local->start) < (uint64_t)(*local->free - local->start)) return true;
+  return space_is_shared(space) && crd_chunks_hold(space, address);
+}
+/* How far the nursery is filled: no object lies above its start and so many bytes. */
+uint64_t crd_chunks_extent(const crd_space *space);
+static inline uint64_t nursery_extent(const crd_space *space) {
+  return space_is_shared(space) ? crd_chunks_extent(space) : nursery_filled(space);
 }
 /* Bytes in objects: old ones, rounded up to size classes, and the filled nursery. */
 static inline uint64_t space_used_bytes(const crd_space *space) {

@@ -270,9 +270,7 @@ static crd_queue *queue_of(cradle_mutator *mutator, const char *what, uint32_t n
                                                       : &mutator_of(mutator)->space->services->queues[number - 1];
 }
 
-bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue) {
-  static const char what[] = "cradle_finalizer_register";
-  (void)queue_of(mutator, what, queue);
+static bool register_object(cradle_mutator *mutator, void *object, uint32_t queue, const char *what) {
   crd_mutator *m = mutator_of(mutator);
   const crd_space *space = m->space;
   uintptr_t address = address_of(object);
@@ -289,14 +287,31 @@ bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t q
   return true;
 }
 
-void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t number) {
-  crd_queue *queue = queue_of(mutator, "cradle_finalizer_next", number);
-  if (queue == NULL || queue->head == queue->shown) return NULL;
+bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t queue) {
+  static const char what[] = "cradle_finalizer_register";
+  (void)queue_of(mutator, what, queue);
+  space_lock(mutator_of(mutator)->space);
+  bool listed = register_object(mutator, object, queue, what);
+  space_unlock(mutator_of(mutator)->space);
+  return listed;
+}
+
+static void *take(crd_queue *queue) {
+  if (queue->head == queue->shown) return NULL;
   ASSERT(queue->head < queue->shown && queue->shown <= queue->words.top, "[finalizer.3] more is shown than is queued");
   cradle_word *object = object_at(*queue->head++);
   if (queue->unmarked > 0) queue->unmarked--; /* as from any other place that marking has not come to [heap.6] */
   /* An empty queue begins again at its base, so that its room is not used up. */
   if (queue->head == queue->words.top) queue->head = queue->shown = queue->words.top = queue->words.base;
+  return object;
+}
+
+void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t number) {
+  crd_queue *queue = queue_of(mutator, "cradle_finalizer_next", number);
+  if (queue == NULL) return NULL;
+  space_lock(mutator_of(mutator)->space);
+  void *object = take(queue);
+  space_unlock(mutator_of(mutator)->space);
   return object;
 }
 

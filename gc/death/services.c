@@ -85,10 +85,13 @@ uint64_t crd_destructors_owned_bytes(const crd_services *services) {
 
 void cradle_external_pressure(cradle_mutator *mutator, size_t bytes) {
   crd_mutator_check_thread(mutator, "cradle_external_pressure");
+  crd_space *space = mutator_of(mutator)->space;
+  space_lock(space);
   crd_services *services = crd_registry_open(mutator_of(mutator));
+  uint64_t pressure = services == NULL ? 0 : counted(services->owned.pressure_bytes, bytes);
+  if (services != NULL) recount(services, &services->owned.pressure_bytes, pressure);
+  space_unlock(space);
   if (services == NULL) return; /* without memory for services no object of such a type exists either */
-  uint64_t pressure = counted(services->owned.pressure_bytes, bytes);
-  recount(services, &services->owned.pressure_bytes, pressure);
   /* Pressure of a nursery's size asks for a minor collection, as if it had filled the nursery. */
   if (pressure >= services->space->nursery.bytes && !collection_is_off(services->space->options))
     cradle_safepoint_request(mutator);

@@ -97,7 +97,10 @@ static cradle_weak_set *changed_set_of(crd_ring *link) {
 }
 
 static void note_changed(cradle_weak_set *set) {
-  if (ring_is_empty(&set->changed)) ring_insert(&set->services->sets.changed, &set->changed);
+  if (!ring_is_empty(&set->changed)) return;
+  space_lock(set->services->space);
+  ring_insert(&set->services->sets.changed, &set->changed);
+  space_unlock(set->services->space);
 }
 
 static void clear_next(crd_weak_sets *sets, crd_ring *next) {
@@ -118,8 +121,7 @@ static bool holds(const place *at) {
 /* While the guard is up: whether an object is dead, and not cleared yet. */
 static bool hides(const cradle_weak_set *set, cradle_word object) {
   const crd_space *space = set->services->space;
-  const crd_mutator *mutator = space_running(space);
-  return mutator != NULL && mutator->public.weak_guard != 0 && is_dead(space, object);
+  return crd_death_guards(set->services) && is_dead(space, object);
 }
 
 /* --- memory --- */
@@ -161,7 +163,7 @@ static bool rebuild(cradle_weak_set *set) {
     else if (holds(&old[i]))
       fill(set, old[i].hash, old[i].object);
   free(old);
-  set->services->sets.bytes += (capacity - old_capacity) * PLACE_BYTES;
+  (void)__atomic_add_fetch(&set->services->sets.bytes, (capacity - old_capacity) * PLACE_BYTES, __ATOMIC_RELAXED);
   return true;
 }
 
@@ -170,29 +172,36 @@ static bool rebuild(cradle_weak_set *set) {
 cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data) {
   static const char what[] = "cradle_weak_set_new";
   crd_mutator_check_thread(mutator, what);
+  space_lock(mutator_of(mutator)->space);
   crd_services *services = crd_registry_open(mutator_of(mutator));
+  space_unlock(mutator_of(mutator)->space);
   cradle_weak_set *set = services == NULL ? NULL : calloc(1, sizeof *set);
   if (set != NULL) *set = (cradle_weak_set){.services = services, .swept = swept, .data = data};
+  if (set != NULL) ring_init(&set->changed);
   if (set == NULL || !rebuild(set)) {
     free(set);
     crd_out_of_room(mutator_of(mutator)->space, what, "weak set");
     return NULL;
   }
-  ring_init(&set->changed);
+  space_lock(services->space);
   ring_insert(&services->sets.all, &set->ring);
+  space_unlock(services->space);
   return set;
 }
 
 static void check(const cradle_weak_set *set, const char *what) {
-  crd_mutator *mutator = space_running(set->services->space);
-  if (mutator == NULL) crd_misuse(heap_of(set->services->space->report), "cradle_weak_set: the heap has no mutator");
+  cradle_heap *heap = heap_of(set->services->space->report);
+  crd_mutator *mutator = crd_heap_mutator(heap);
+  if (mutator == NULL) crd_misuse(heap, "%s: the heap has no mutator, or none of this thread", what);
   crd_mutator_check_thread(&mutator->public, what);
 }
 
 void cradle_weak_set_free(cradle_weak_set *set) {
   if (set == NULL) return;
   crd_weak_sets *sets = &set->services->sets;
-  crd_heap_check_thread(heap_of(set->services->space->report), "cradle_weak_set_free");
+  crd_space *space = set->services->space;
+  crd_heap_check_thread(heap_of(space->report), "cradle_weak_set_free");
+  space_lock(space);
   /* The program may free a set between the increments of clearing. */
   if (sets->clearing == &set->ring) clear_next(sets, set->ring.next);
   ring_remove(&set->ring);
@@ -200,12 +209,20 @@ void cradle_weak_set_free(cradle_weak_set *set) {
   sets->bytes -= set->capacity * PLACE_BYTES;
   free(set->places);
   free(set);
+  space_unlock(space);
 }
 
 /* --- use --- */
 
-void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equal_function equal, const void *key) {
-  check(set, "cradle_weak_set_find");
+/* The set's own lock: the program's function is called under it. */
+static void lock(cradle_weak_set *set) {
+  if (space_is_shared(set->services->space)) spinlock_take(&set->lock);
+}
+static void unlock(cradle_weak_set *set) {
+  if (space_is_shared(set->services->space)) spinlock_release(&set->lock);
+}
+
+static void *find(const cradle_weak_set *set, uint64_t hash, cradle_weak_equal_function equal, const void *key) {
   for (size_t at = hash & (set->capacity - 1);; at = (at + 1) & (set->capacity - 1)) {
     const place *here = &set->places[at];
     if (here->object == PLACE_FREE) return NULL;
@@ -215,22 +232,36 @@ void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equa
   }
 }
 
-bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
-  static const char what[] = "cradle_weak_set_add";
-  check(set, what);
-  if (object == NULL) crd_misuse(heap_of(set->services->space->report), "%s: the object is NULL", what);
+void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equal_function equal, const void *key) {
+  check(set, "cradle_weak_set_find");
+  lock(set);
+  void *object = find(set, hash, equal, key);
+  unlock(set);
+  return object;
+}
+
+/* false: memory was refused. */
+static bool add(cradle_weak_set *set, uint64_t hash, void *object) {
   /* A list of young places that is full names places that were emptied since; rebuilding drops those. */
   bool full = set->used >= set->capacity / 4 * 3 || set->young_count >= set->capacity;
   /* A set that emptied becomes smaller, if memory for that is granted. No collection does it, because the program
    * may be iterating. */
   bool emptied = set->capacity > FIRST_CAPACITY && set->count < set->capacity / EMPTY_SHARE;
-  if ((full || emptied) && !rebuild(set) && full) {
-    crd_out_of_room(set->services->space, what, "object of a weak set");
-    return false;
-  }
+  if ((full || emptied) && !rebuild(set) && full) return false;
   fill(set, hash, address_of(object));
   set->changes++;
   return true;
+}
+
+bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
+  static const char what[] = "cradle_weak_set_add";
+  check(set, what);
+  if (object == NULL) crd_misuse(heap_of(set->services->space->report), "%s: the object is NULL", what);
+  lock(set);
+  bool added = add(set, hash, object);
+  unlock(set);
+  if (!added) crd_out_of_room(set->services->space, what, "object of a weak set");
+  return added;
 }
 
 /* A freed place is not free: probes for other objects go on behind it. */
@@ -240,8 +271,7 @@ static void empty(cradle_weak_set *set, place *at) {
   set->count--;
 }
 
-bool cradle_weak_set_remove(cradle_weak_set *set, uint64_t hash, const void *object) {
-  check(set, "cradle_weak_set_remove");
+static bool take_out(cradle_weak_set *set, uint64_t hash, const void *object) {
   for (size_t at = hash & (set->capacity - 1);; at = (at + 1) & (set->capacity - 1)) {
     place *here = &set->places[at];
     if (here->object == PLACE_FREE) return false;
@@ -250,6 +280,14 @@ bool cradle_weak_set_remove(cradle_weak_set *set, uint64_t hash, const void *obj
     set->changes++;
     return true;
   }
+}
+
+bool cradle_weak_set_remove(cradle_weak_set *set, uint64_t hash, const void *object) {
+  check(set, "cradle_weak_set_remove");
+  lock(set);
+  bool was_there = take_out(set, hash, object);
+  unlock(set);
+  return was_there;
 }
 
 void *cradle_weak_set_next(cradle_weak_set *set, cradle_weak_cursor *cursor) {

@@ -26,6 +26,7 @@
 #include <cradle/weak_set.h>
 
 #include "gc/base/ring.h"
+#include "gc/base/spinlock.h"
 #include "gc/death/registry.h"
 
 typedef struct crd_weak_sets {
@@ -46,6 +47,7 @@ struct cradle_weak_set {
   size_t capacity, count, used, young_count;
   size_t removed;   /* by collections; the swept function was not told yet */
   uint64_t changes; /* additions and removals by the program */
+  crd_spinlock lock; /* of a shared heap: each use takes it, and calls the program's function under it */
 };
 
 /* Clears the slots of a holder that lead to the dead. A dead holder stays listed if a finalizer may bring it back. */

@@ -9,6 +9,7 @@
 #include "gc/instruments/walk.h"
 #include "gc/report/misuse.h"
 #include "gc/roots.h"
+#include "gc/world.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define POSITIONS (UINT64_C(1) << 32)
@@ -134,7 +135,7 @@ static dump_header header_of(const cradle_heap *heap) {
                         .minor_collections = heap->report.stats.minor_collections,
                         .major_collections = heap->report.stats.major_collections};
   memcpy(header.magic, DUMP_MAGIC, sizeof header.magic);
-  header.words = header.old_words + nursery_filled(&heap->space) / 8;
+  header.words = header.old_words + nursery_extent(&heap->space) / 8;
   return header;
 }
 
@@ -153,8 +154,7 @@ static cradle_walk_result dump(dump_context *context) {
   return result;
 }
 
-bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error) {
-  crd_heap_check_thread(heap, "cradle_heap_dump");
+static bool dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error) {
   dump_context context = {.heap = heap,
                           .walker = {.object = tell_object, .slot = tell_slot, .data = &context},
                           .write = write,
@@ -178,4 +178,11 @@ bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *d
   if (result == CRADLE_WALK_NO_MEMORY) return crd_fail(error, "memory for the dump was refused");
   if (error != NULL) *error = (cradle_error){.option = NULL};
   return true;
+}
+
+bool cradle_heap_dump_to(cradle_heap *heap, cradle_write_function write, void *data, cradle_error *error) {
+  crd_heap_enter(heap, "cradle_heap_dump");
+  bool done = dump_to(heap, write, data, error);
+  crd_world_leave(&heap->space);
+  return done;
 }

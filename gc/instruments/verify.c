@@ -6,6 +6,7 @@
 #include "gc/death/registry.h"
 #include "gc/instruments/history.h"
 #include "gc/mutator.h"
+#include "gc/world.h"
 
 /* The lowest bits of an entry are tags. On the mark stack bit 0 says that the entry is the rest of an array, and then
  * the entry below is an index and no object. */
@@ -206,8 +207,11 @@ bool crd_verify(cradle_heap *heap, crd_text *text) {
 
 bool cradle_heap_verify(cradle_heap *heap, cradle_error *error) {
   crd_text text = {.length = 0};
-  crd_heap_check_thread(heap, "cradle_heap_verify");
-  if (crd_verify(heap, &text)) {
+  crd_heap_enter(heap, "cradle_heap_verify");
+  crd_world_stop(&heap->space);
+  bool sound = crd_verify(heap, &text);
+  crd_world_leave(&heap->space);
+  if (sound) {
     if (error != NULL) *error = (cradle_error){.option = NULL};
     return true;
   }

@@ -50,7 +50,9 @@ static void verify_mutator(crd_verification *verification, const crd_mutator *mu
          "a mutator's chunk is another's, or lies outside of the nursery [local.1]");
   expect(verification, local->registered == &m->registered && m->registered >= local->fresh.base,
          "what a mutator registered is another's, or lies outside of its list [local.3]");
-  expect(verification, (mutator->state == MUTATOR_RUNNING) == (mutator->thread != NULL),
+  /* One that unparks in a shared heap says so before it waits. */
+  expect(verification,
+         space_is_shared(mutator->space) || (mutator->state == MUTATOR_PARKED) == (mutator->thread == NULL),
          "a mutator's state and its thread do not agree [mutator.5]");
   expect(verification, m->free >= local->start && m->free <= nursery->slack_end,
          "free lies outside of the nursery [nursery.1]");

@@ -4,6 +4,7 @@
 #include "gc/heap.h"
 #include "gc/instruments/describe.h"
 #include "gc/mutator.h"
+#include "gc/world.h"
 
 static void found(crd_walker *walker, uintptr_t address) {
   cradle_heap *heap = walker->heap;
@@ -193,10 +194,11 @@ cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker) {
 
 /* what: the public function, for the message if the walk is refused, as in callbacks and on other threads. */
 static cradle_walk_result walk(cradle_heap *heap, crd_walker *walker, const char *what) {
-  crd_heap_check_thread(heap, what);
+  crd_heap_enter(heap, what);
   crd_state before = crd_state_enter(&heap->report, HEAP_WALKING);
   cradle_walk_result result = crd_walk(heap, walker);
   crd_state_leave(&heap->report, before);
+  crd_world_leave(&heap->space);
   return result;
 }
 

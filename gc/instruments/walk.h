@@ -26,7 +26,7 @@
 /* The search for young objects. */
 typedef struct young_search {
   uintptr_t start;
-  uint64_t bytes; /* of the filled nursery */
+  uint64_t bytes; /* of the nursery, as far as it is filled */
   uint64_t *bits; /* bit 0 of the first: the word at start */
   crd_word_stack *waiting;
   cradle_word *waiting_base;
@@ -41,7 +41,7 @@ static inline size_t young_search_length(const young_search *search) {
 static inline bool young_search_init(young_search *search, cradle_heap *heap) {
   crd_word_stack *stack = &heap->marking.mark_stack;
   *search = (young_search){.start = address_of(heap->space.nursery.start),
-                           .bytes = nursery_filled(&heap->space),
+                           .bytes = nursery_extent(&heap->space),
                            .waiting = stack,
                            .waiting_base = stack->top};
   search->bits = calloc(young_search_length(search), sizeof *search->bits);

@@ -19,6 +19,10 @@ static void set_bits(const crd_old *old, uintptr_t address) {
 static void list_young(crd_old *old, uint32_t page) {
   uintptr_t address = arenas_page_address(&old->arenas, page), end = old->young_large_start + old->young_large_bytes;
   arenas_page(&old->arenas, page)->next = old->young_large;
+  if (old->is_shared) { /* the range is that of all arenas */
+    old->young_large = page;
+    return;
+  }
   if (old->young_large == PAGE_NONE || address < old->young_large_start) old->young_large_start = address;
   if (end <= address) end = address + 1;
   old->young_large_bytes = end - old->young_large_start;

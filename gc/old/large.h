@@ -46,7 +46,8 @@ void crd_old_bury_large(crd_old *old, uint32_t page, crd_remains remains);
 /* After a minor collection, which has emptied the list: no large object is young. */
 static inline void old_end_young_large(crd_old *old) {
   old->young_large = PAGE_NONE;
-  old->young_large_start = old->young_large_bytes = old->young_scanned_bytes = 0;
+  old->young_scanned_bytes = 0;
+  if (!old->is_shared) old->young_large_start = old->young_large_bytes = 0;
 }
 /* Whether the address, which may lie anywhere, may be one of a large object in the list young_large. */
 static inline bool old_may_be_young_large(const crd_old *old, uintptr_t address) {

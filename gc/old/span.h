@@ -69,6 +69,7 @@ typedef struct crd_old {
   uint32_t young_large;         /* list of young large objects [large.1], or PAGE_NONE */
   uintptr_t young_large_start;  /* [young_large_start, young_large_start + young_large_bytes) */
   uintptr_t young_large_bytes;  /* has the addresses of all young large objects [large.1] */
+  bool is_shared; /* several mutators: the range does not move while others read it, it has all arenas from the start */
   uint64_t young_scanned_bytes; /* of young large objects that are scanned whole [large.3] */
   uint32_t rest_bytes;          /* at most so many stay unused in a team's runs of spans that are open no more */
   uint32_t reserve;             /* arenas kept FREE for the next minor collection, so that it cannot fail */

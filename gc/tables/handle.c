@@ -112,9 +112,7 @@ static inline crd_handle_entry *check_handle(cradle_mutator *mutator, const char
   return entry;
 }
 
-cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object) {
-  crd_mutator_check_thread(mutator, "cradle_handle_new");
-  crd_tables *tables = mutator_of(mutator)->tables;
+static cradle_handle open_handle(crd_tables *tables, void *object) {
   uint32_t index;
   crd_handle_entry *entry = take_entry(&tables->handles, &index);
   if (CRADLE_UNLIKELY(entry == NULL)) {
@@ -128,23 +126,36 @@ cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object) {
   return (cradle_handle){(uint64_t)entry->generation << 32 | index};
 }
 
+cradle_handle cradle_handle_new(cradle_mutator *mutator, void *object) {
+  crd_mutator_check_thread(mutator, "cradle_handle_new");
+  crd_tables *tables = mutator_of(mutator)->tables;
+  space_lock(tables->space);
+  cradle_handle handle = open_handle(tables, object);
+  space_unlock(tables->space);
+  return handle;
+}
+
 void *cradle_handle_get(cradle_mutator *mutator, cradle_handle handle) {
   return object_at(check_handle(mutator, "cradle_handle_get", handle)->word);
 }
 
 void cradle_handle_set(cradle_mutator *mutator, cradle_handle handle, void *object) {
   crd_handle_entry *entry = check_handle(mutator, "cradle_handle_set", handle);
+  space_lock(mutator_of(mutator)->space);
   point(mutator_of(mutator)->tables, entry, (uint32_t)handle.number, object);
+  space_unlock(mutator_of(mutator)->space);
 }
 
 void cradle_handle_free(cradle_mutator *mutator, cradle_handle handle) {
   crd_handles *handles = &mutator_of(mutator)->tables->handles;
   crd_handle_entry *entry = check_handle(mutator, "cradle_handle_free", handle);
+  space_lock(mutator_of(mutator)->space);
   entry->word = 0;
   entry->generation++;
   ASSERT(handles->open_count > 0, "more handles are freed than are open");
   handles->open_count--;
   if (entry->link == HANDLE_UNLISTED) list_free(handles, entry, (uint32_t)handle.number);
+  space_unlock(mutator_of(mutator)->space);
 }
 
 /* --- checks --- */

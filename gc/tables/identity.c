@@ -20,17 +20,29 @@ static uint32_t mix(uint32_t count) {
   return hash ^ hash >> 11;
 }
 
+/* If two mutators ask for the hash of one object, the later takes the earlier's. */
+static uint32_t hash_shared(cradle_word *header, uint32_t hash) {
+  cradle_word before = __atomic_load_n(header, __ATOMIC_RELAXED), after;
+  do {
+    if (header_has_hash(before)) return (uint32_t)(before >> CRADLE_HASH_SHIFT) & CRADLE_HASH_MASK;
+    after = before;
+    object_set_hash(&after, hash);
+  } while (!__atomic_compare_exchange_n(header, &before, after, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  return hash;
+}
+
 /* The next number of the counter, mixed, so that all 24-bit hashes are given out before one comes again. 0 is left out:
  * it means that the object has no hash yet. */
 uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object) {
   crd_mutator_check_thread(mutator, "cradle_identity_hash");
   crd_tables *tables = mutator_of(mutator)->tables;
   cradle_word *header = object;
-  ASSERT(!header_has_hash(*header), "the object has its hash already");
+  ASSERT(space_is_shared(tables->space) || !header_has_hash(*header), "the object has its hash already");
   ASSERT(type_table_has(&tables->space->types, header_type(*header)), "the identity hash of what is no object");
   uint32_t hash;
-  do hash = mix((uint32_t)++tables->ids.hashes & CRADLE_HASH_MASK);
+  do hash = mix((uint32_t)__atomic_add_fetch(&tables->ids.hashes, 1, __ATOMIC_RELAXED) & CRADLE_HASH_MASK);
   while (hash == 0);
+  if (space_is_shared(tables->space)) return hash_shared(header, hash);
   object_set_hash(header, hash);
   return hash;
 }
@@ -81,13 +93,9 @@ static uint64_t id_of(const crd_ids *ids, uint32_t index) {
   return (uint64_t)ids->entries[index].generation << 32 | (index + 1);
 }
 
-uint64_t cradle_id(cradle_mutator *mutator, void *object) {
-  static const char what[] = "cradle_id";
-  crd_mutator_check_thread(mutator, what);
-  crd_tables *tables = mutator_of(mutator)->tables;
+static uint64_t find_or_make(crd_tables *tables, cradle_word *object, const char *what) {
   crd_ids *ids = &tables->ids;
   cradle_word *header = object;
-  if (object == NULL) crd_misuse(mutator->heap, "%s: the object is NULL", what);
   if (header_has_id(*header)) return id_of(ids, index_of(ids, header));
   if (!crd_address_map_reserve(&ids->by_address) || (ids->free == 0 && !GROW(ids->entries, ids->used, ids->capacity))) {
     crd_out_of_room(tables->space, what, "id");
@@ -99,8 +107,19 @@ uint64_t cradle_id(cradle_mutator *mutator, void *object) {
   ids->entries[index].link = is_young ? ids->young : ID_UNLISTED;
   if (is_young) ids->young = index + 1;
   crd_address_map_insert(&ids->by_address, address_of(object), index);
-  object_set_flags(header, HEADER_ID_FLAG);
+  space_give_flags(tables->space, header, HEADER_ID_FLAG);
   return id_of(ids, index);
+}
+
+uint64_t cradle_id(cradle_mutator *mutator, void *object) {
+  static const char what[] = "cradle_id";
+  crd_mutator_check_thread(mutator, what);
+  crd_tables *tables = mutator_of(mutator)->tables;
+  if (object == NULL) crd_misuse(mutator->heap, "%s: the object is NULL", what);
+  space_lock(tables->space);
+  uint64_t id = find_or_make(tables, object, what);
+  space_unlock(tables->space);
+  return id;
 }
 
 /* --- dead objects --- */
@@ -111,15 +130,22 @@ static bool is_alive(const crd_tables *tables, uintptr_t address) {
   return !marking_knows_dead(tables->marking, address) && !space_has_open(tables->space, object_at(address));
 }
 
-void *cradle_object_of_id(cradle_mutator *mutator, uint64_t id) {
-  crd_tables *tables = mutator_of(mutator)->tables;
-  crd_mutator_check_thread(mutator, "cradle_object_of_id");
+static void *find_object(const crd_tables *tables, uint64_t id) {
   uint32_t index = (uint32_t)id - 1;
   if (index >= tables->ids.used) return NULL;
   const crd_id_entry *entry = &tables->ids.entries[index];
   if (entry->address == 0 || entry->generation != id >> 32 || !is_alive(tables, entry->address)) return NULL;
   ASSERT(header_has_id(*object_at(entry->address)), "[identity.1] an id belongs to an object without the flag");
   return object_at(entry->address);
+}
+
+void *cradle_object_of_id(cradle_mutator *mutator, uint64_t id) {
+  crd_tables *tables = mutator_of(mutator)->tables;
+  crd_mutator_check_thread(mutator, "cradle_object_of_id");
+  space_lock(tables->space);
+  void *object = find_object(tables, id);
+  space_unlock(tables->space);
+  return object;
 }
 
 /* --- collections --- */

@@ -25,7 +25,7 @@ void crd_pin_add(crd_tables *tables, cradle_word *object) {
   crd_address_map_insert(&pins->by_address, address_of(object), pins->count);
   if (pins->marked_at == pins->count) pins->marked_at++;
   pins->pins[pins->count++] = (crd_pin){address_of(object), 1};
-  object_set_flags(object, HEADER_PINNED_FLAG);
+  space_give_flags(tables->space, object, HEADER_PINNED_FLAG);
   marking_shade(tables->marking, address_of(object));
 }
 
@@ -49,13 +49,16 @@ void cradle_unpin(cradle_mutator *mutator, void *object) {
   crd_mutator_check_thread(mutator, "cradle_unpin");
   if (collection_is_off(tables->space->options) && space_holds_young(tables->space, address_of(object)))
     return; /* nothing moves: never pinned */
+  space_lock(tables->space);
   uint32_t index = crd_address_map_get(&tables->pins.by_address, address_of(object));
   if (index == ADDRESS_MAP_NONE)
     crd_misuse(mutator->heap, "cradle_unpin: %s: it is not pinned (any more)",
                crd_name_object(tables->space, object).buffer);
-  if (--tables->pins.pins[index].count != 0) return;
-  take_out(tables, index);
-  object_clear_flags(words_of(object), HEADER_PINNED_FLAG);
+  if (--tables->pins.pins[index].count == 0) {
+    take_out(tables, index);
+    (void)space_take_flags(tables->space, words_of(object), HEADER_PINNED_FLAG);
+  }
+  space_unlock(tables->space);
 }
 
 /* --- checks --- */

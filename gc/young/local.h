@@ -5,9 +5,10 @@
  * where collection is off, a mutator that goes leaves young objects. So the heap has the locals, in a list, and
  * cradle_mutator_new takes one that no mutator has. The first is a part of the space.
  *
- *   [local.1] start <= *free. With one mutator its chunk is all that the nursery hands out, with the bounds of
- *             the nursery [nursery.1].
- *   [local.2] A local that no mutator has is empty where collection is on, but for prebuilt objects in `remembered`.
+ *   [local.1] start <= *free. If the heap is not shared, the chunk is all that the nursery hands out, with the bounds of
+ *             the nursery [nursery.1]. Otherwise it is one or more chunks in a row (gc/young/chunks.h).
+ *   [local.2] In a heap that is not shared, a local that no mutator has is empty where collection is on, but for
+ *             prebuilt objects in `remembered`. A shared heap keeps what a mutator has left for the next collection.
  *   [local.3] fresh.base <= *registered <= registered_end of its mutator <= fresh.limit. All are NULL without memory.
  */
 #ifndef CRADLE_GC_YOUNG_LOCAL_H
@@ -37,10 +38,13 @@ struct crd_local {
   char *start, *end; /* the chunk; one object may reach over end, up to the nursery's slack_end */
   char **free;       /* to where it is filled: free of its mutator, or left if no mutator has it */
   char *left;
+  size_t earlier;  /* bytes filled in chunks that it has left [chunk.2]; 0 if the heap is not shared */
+  uint32_t number; /* of the heap's locals, from 0 */
   char *look; /* where the next allocation is compared with its descriptor [nursery.4]; may lie above slack_end */
   uint32_t first_looks; /* how many more of the first allocations are looked at one by one */
   uint32_t sample_count;
   uintptr_t samples[NURSERY_SAMPLES]; /* addresses of samples (gc/young/adapt.h), ascending */
+  size_t sampled_at[NURSERY_SAMPLES]; /* bytes of the local that were filled before each */
   crd_word_stack remembered;
   crd_word_stack recorded;  /* slots of large arrays that were stored into, as slot entries (gc/object/value.h) */
   crd_word_stack fresh;     /* entries of objects registered since the last minor collection, up to *registered */
@@ -54,5 +58,12 @@ struct crd_local {
 static inline crd_word_stack local_fresh(const crd_local *local) {
   return (crd_word_stack){local->fresh.base, *local->registered, local->fresh.limit, local->fresh.end};
 }
+
+static inline bool local_is_free(const crd_local *local) {
+  return local->free == &local->left;
+}
+/* Another one, which no mutator has. NULL: memory was refused. */
+crd_local *crd_local_new(const crd_space *space, uint32_t number);
+void crd_local_free(crd_local *local);
 
 #endif

@@ -241,7 +241,7 @@ static CRADLE_NOINLINE uint64_t settle(crd_minor *context, uint64_t remembered) 
 static void find_near(crd_minor *context) {
   const crd_old *old = context->old;
   context->beyond_start = context->marking ? old->arenas.base : old->young_large_start;
-  context->beyond_bytes = context->marking ? old->arenas.bytes : old->young_large_bytes;
+  context->beyond_bytes = context->marking ? old->arenas.bytes : context->has_young_large ? old->young_large_bytes : 0;
   uintptr_t start = context->nursery_start, end = start + context->nursery_bytes;
   if (context->beyond_bytes != 0) {
     uintptr_t beyond_end = context->beyond_start + context->beyond_bytes;

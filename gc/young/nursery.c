@@ -10,6 +10,7 @@
 #include "gc/old/marking.h"
 #include "gc/platform/limits.h"
 #include "gc/platform/pages.h"
+#include "gc/young/chunks.h"
 #include "gc/young/young.h"
 
 #define HUGE_BYTES ARENA_BYTES
@@ -232,17 +233,20 @@ static void place_look(const crd_nursery *nursery, crd_local *local, char *free)
   local->look = local->first_looks != 0 ? free : free + every;
 }
 
+static void drop_piece(const crd_young *young, char *start, char *filled) {
+  ASSERT(start <= filled && filled <= young->space->nursery.slack_end,
+         "[nursery.1] free lies outside of what was handed out");
+  if (stress_is_on(young->space->options)) poison_words(words_of(start), (size_t)(filled - start) / 8, POISON_NURSERY);
+  sanitize_unused(start, (size_t)(filled - start));
+}
+
 /* Under quarantine what was filled is made inaccessible and the window moves on; otherwise the same memory is used
  * again. The points of stress and sampling are distances in allocated bytes, so they move down with free. */
 static CRADLE_NOINLINE void drop_filled(crd_young *young, crd_local *local, char *filled) {
   crd_nursery *nursery = &young->space->nursery;
   char *start = local->start;
-  ASSERT(start <= filled && filled <= nursery->slack_end, "[nursery.1] free lies outside of what was handed out");
-  if (!(quarantine_is_on(young->quarantine) && crd_quarantine_advance(young->quarantine, young->space, filled))) {
-    if (stress_is_on(young->space->options))
-      poison_words(words_of(start), (size_t)(filled - start) / 8, POISON_NURSERY);
-    sanitize_unused(start, (size_t)(filled - start));
-  }
+  if (!(quarantine_is_on(young->quarantine) && crd_quarantine_advance(young->quarantine, young->space, filled)))
+    drop_piece(young, start, filled);
   if (CRADLE_UNLIKELY(nursery->start != start)) { /* the quarantine's window has moved */
     local->start = nursery->start;
     nursery->end += nursery->start - start;
@@ -252,8 +256,23 @@ static CRADLE_NOINLINE void drop_filled(crd_young *young, crd_local *local, char
   crd_sample_rewind(young->sampling, address_of(filled) - address_of(local->start)); /* below zero: forward */
 }
 
-/* Whatever is in the nursery is in the chunks that mutators have [local.2]. */
+/* The same for a shared heap, which has neither a quarantine nor points. */
+static CRADLE_NOINLINE void drop_shared(crd_young *young) {
+  const crd_chunks *chunks = young->space->chunks;
+  for (uint32_t i = 0; i < chunks->piece_count; i++)
+    drop_piece(young, chunks->pieces[i].start, chunks->pieces[i].end);
+  for (EACH_LOCAL(local, young->space)) drop_piece(young, local->start, *local->free);
+  for (EACH_MUTATOR(mutator, young->space)) mutator->public.reserved_end = NULL;
+  crd_chunks_cut(young->space);
+  sanitize_pool_emptied(young->space->report);
+}
+
+/* Whatever is in the nursery of a heap that is not shared is in the chunk that its mutator has [local.2]. */
 void crd_nursery_empty(crd_young *young) {
+  if (space_is_shared(young->space)) {
+    drop_shared(young);
+    return;
+  }
   for (EACH_MUTATOR(mutator, young->space)) {
     crd_local *local = mutator->local;
     char *filled = mutator->public.free;
@@ -274,7 +293,10 @@ void crd_nursery_hand_out(crd_young *young, size_t most) {
   note_pool(young);
   nursery->slack_end = nursery->start + bytes;
   nursery->end = bytes < most ? nursery->slack_end : nursery->start + most;
-  young->space->locals.end = nursery->end; /* one mutator has all of it [local.1] */
+  if (space_is_shared(young->space))
+    crd_chunks_cut(young->space);
+  else
+    young->space->locals.end = nursery->end; /* one mutator has all of it [local.1] */
   nursery->lowered = bytes < nursery->bytes;
   /* Reported when it begins, not at each collection that it lasts. */
   if (nursery->lowered && !was_lowered)
@@ -290,7 +312,9 @@ static void note_sample(const crd_nursery *nursery, crd_local *local, uintptr_t 
   uint32_t count = local->sample_count;
   bool in_nursery = address - address_of(nursery->start) < nursery->bytes;
   if (nursery->sample_bytes == 0 || count == NURSERY_SAMPLES || !in_nursery) return;
-  if (count != 0 && address < local->samples[count - 1] + nursery->sample_bytes) return;
+  size_t at = local->earlier + (size_t)(address - address_of(local->start));
+  if (count != 0 && at < local->sampled_at[count - 1] + nursery->sample_bytes) return;
+  local->sampled_at[count] = at;
   local->samples[local->sample_count++] = address;
 }
 
@@ -308,7 +332,7 @@ void crd_nursery_looked(crd_mutator *mutator, const void *object) {
 static void count_ages(crd_local *local, crd_curve *curve) {
   size_t filled = local_filled(local);
   for (uint32_t i = 0; i < local->sample_count; i++) {
-    size_t offset = local->samples[i] - address_of(local->start);
+    size_t offset = local->sampled_at[i];
     if (offset >= filled) break; /* the sample was in a reservation that was given back */
     uint64_t header = *object_at(local->samples[i]);
     crd_curve_note(curve, filled - offset, header_is_forwarded(header) ? header_forwarded_to(header) : 0);
@@ -330,16 +354,17 @@ static char *lowest_of(const crd_local *local, uintptr_t point) {
 CRD_ALWAYS_INLINE void set_top(crd_mutator *mutator) {
   const crd_young *young = mutator->young;
   cradle_mutator *public = &mutator->public;
-  /* A stress point of 0 wants the next allocation. */
-  if (mutator->space->report->state != HEAP_MUTATING || public->no_collect_depth != 0 || young->stress->point == 0) {
+  /* A stress point of 0 wants the next allocation. Nobody may use a mutator that does not run. */
+  if (mutator->space->report->state != HEAP_MUTATING || public->no_collect_depth != 0 || young->stress->point == 0 ||
+      __atomic_load_n(&mutator->state, __ATOMIC_RELAXED) != MUTATOR_RUNNING) {
     __atomic_store_n(&public->top, NULL, __ATOMIC_SEQ_CST);
     return;
   }
   uintptr_t stress = young->stress->point, sample = young->sampling->point;
   __atomic_store_n(&public->top, lowest_of(mutator->local, stress < sample ? stress : sample), __ATOMIC_SEQ_CST);
-  /* A request from another thread stores its flag before it lowers top. Whichever store to top came last, the flag
-   * is seen here, so no request is lost. */
-  if (__atomic_load_n(&mutator->pending_request, __ATOMIC_SEQ_CST))
+  /* A request from another thread stores its flag before it lowers top, and so does a stop. Whichever store to top came
+   * last, the flag is seen here, so none is lost. */
+  if (__atomic_load_n(&mutator->pending_request, __ATOMIC_SEQ_CST) || space_stops(mutator))
     __atomic_store_n(&public->top, NULL, __ATOMIC_SEQ_CST);
 }
 

@@ -14,13 +14,16 @@
 #define LISTED_SHARE 16
 
 void crd_remember(crd_young *young, crd_local *local, cradle_word *object) {
-  ASSERT(header_has_barrier(*object), "[remember.1] an object is remembered twice");
+  ASSERT(space_is_shared(young->space) || header_has_barrier(*object), "[remember.1] an object is remembered twice");
   ASSERT(!space_is_young(young->space, address_of(object)), "[header.2] a young object has the barrier flag");
-  object_clear_flags(object, HEADER_BARRIER_FLAG);
+  if (!space_take_flags(young->space, object, HEADER_BARRIER_FLAG)) return; /* another mutator remembers it */
   /* A prebuilt object is a root from now on: major collections do not find it otherwise. */
   if (CRADLE_UNLIKELY(young->tables->prebuilts.count != 0) &&
-      !arenas_contain(&young->space->old.arenas, address_of(object)))
+      !arenas_contain(&young->space->old.arenas, address_of(object))) {
+    space_lock(young->space);
     crd_prebuilt_written(young->tables, object, word_stack_count(&local->remembered));
+    space_unlock(young->space);
+  }
   /* A set that cannot grow only makes the next minor collection slower: the store must not fail. */
   if (!word_stack_push(&local->remembered, address_of(object))) young->remember_all = true;
 }
@@ -104,7 +107,9 @@ static CRADLE_NOINLINE bool list_instead(const crd_mutator *mutator, const cradl
   if (least < LISTED_MIN_SLOTS) least = LISTED_MIN_SLOTS;
   if (page->state != PAGE_LARGE || slots <= least) return false;
   if (recorded_most(mutator->space, array) - *may_record(mutator, array) + count <= least) return false;
-  crd_mark_later(mutator->marking, page->head);
+  space_lock(mutator->space);
+  if (page->again == 0) crd_mark_later(mutator->marking, page->head);
+  space_unlock(mutator->space);
   return true;
 }
 
@@ -228,7 +233,7 @@ static CRADLE_NOINLINE void store_into_structures(const crd_mutator *mutator, cr
 static CRADLE_NOINLINE void store_into_other(const crd_mutator *mutator, cradle_word *object, const cradle_word *slot,
                                              cradle_word word) {
   if (CRADLE_UNLIKELY(header_is_weak(*object)) && record_items(mutator, object, slot, 1)) return;
-  if (CRADLE_UNLIKELY(mutator->space->old.young_large != PAGE_NONE)) {
+  if (CRADLE_UNLIKELY(mutator->space->old.young_large != PAGE_NONE || space_is_shared(mutator->space))) {
     remember_beside_large(mutator, object, word); /* a tail call: a test here would cost each store two registers */
     return;
   }
@@ -249,7 +254,8 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   heap_check(mutator->heap, "cradle_store"); /* [heap.4] */
   cradle_word header = *words_of(object);
   PROBE2(barrier_slow, mutator->heap, object);
-  ASSERT(header_has_barrier(header), "[remember.1] the barrier's slow path is for objects with the flag");
+  ASSERT(header_has_barrier(header) || space_is_shared(m->space),
+         "[remember.1] the barrier's slow path is for objects with the flag");
   *words_of(slot) = word;
   if (CRADLE_UNLIKELY(!header_records_one_kind(header))) {
     if (header_records_structures(header))
@@ -266,7 +272,8 @@ void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *s
   heap_check(mutator->heap, "cradle_copy_slots"); /* [heap.4] */
   cradle_word header = *words_of(object);
   PROBE2(barrier_slow, mutator->heap, object);
-  ASSERT(header_has_barrier(header), "[remember.1] the barrier's slow path is for objects with the flag");
+  ASSERT(header_has_barrier(header) || space_is_shared(m->space),
+         "[remember.1] the barrier's slow path is for objects with the flag");
   bool recorded = header_records_one_kind(header)
                       ? record_words(m, object, false, header_holds_values(header), slots, count)
                   : header_records_structures(header) ? record_in_structures(m, object, slots, count)

@@ -16,7 +16,8 @@
  *   [mutator.3] shadow_base <= shadow_watermark <= shadow_top <= shadow_limit; [shadow_base, shadow_top) are roots.
  *   [mutator.4] registered <= registered_end. Up to registered_end, objects can be registered without overflowing any
  *               list of the collector when the next minor collection looks at them.
- *   [mutator.5] A mutator is used by the thread it is attached to. When that thread ends, it is attached to none.
+ *   [mutator.5] A mutator is used by the thread it is attached to, while it is not parked. When that thread ends, it is
+ *               attached to none.
  *   [mutator.6] No word below shadow_watermark refers to a young object, because none was written since a minor
  *               collection looked at them. So minor collections skip these words, and deep recursion costs only what
  *               changed. A collection raises the watermark to the top; code that pops or may write a word below it
@@ -69,8 +70,9 @@ typedef struct cradle_reservation {
 #define CRADLE_MUTATOR_SHADOW_LIMIT_OFFSET 24
 #define CRADLE_MUTATOR_SHADOW_WATERMARK_OFFSET 32
 
-/* Makes the heap's mutator, attached to the calling thread. In this version a heap has one mutator at a time; asking
- * for a second one is misuse. NULL: memory ran out; a note (cradle/event.h) names the limit. Does not collect. */
+/* Makes a mutator, attached to the calling thread. A heap has at most options.mutators at a time, and a thread at most
+ * one of a heap that is not parked; more is misuse. NULL: memory ran out; a note (cradle/event.h) names the limit. Does
+ * not collect, but waits for the end of a collection in a heap with several mutators. */
 CRADLE_API cradle_mutator *cradle_mutator_new(cradle_heap *heap) CRADLE_GRANTS_COLLECTION;
 /* Ends the mutator, after a minor collection that drops what only its roots held. Its shadow stack must be empty
  * (unless its thread ended), and its own root stack must run. Scoped roots may be open, as the ones in main are. They
@@ -88,6 +90,22 @@ CRADLE_API void cradle_mutator_free(cradle_mutator *mutator) CRADLE_REVOKES_COLL
  * every call. (Windows tells this of fibers, too: attach in a fiber that lives as long as its thread.) */
 CRADLE_API void cradle_mutator_detach(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 CRADLE_API void cradle_mutator_attach(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
+
+/* The calling thread promises not to use the heap until it unparks: no call with the mutator, no word of the heap, no
+ * variable that is a root. Collections then do not wait for the thread, and may move what its roots refer to. Park
+ * before whatever may wait: a lock, a condition, another thread, a descriptor, a sleep. What a parked thread may read and
+ * write: memory of its own, and bytes of pinned objects. unpark waits for the end of a collection; afterwards every
+ * reference that was not in a root is stale. Both take some 10 ns while nobody collects. In a heap with one mutator
+ * they only check the program. Parking what is parked is misuse. */
+CRADLE_API void cradle_mutator_park(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
+CRADLE_API void cradle_mutator_unpark(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
+/* CRADLE_PARKED(mutator) { read(...); } parks for a block, however it is left, but for longjmp. */
+#define CRADLE_PARKED(mutator) \
+  for (cradle_mutator *crd_parked __attribute__((__cleanup__(cradle_parked_end))) = cradle_parked_begin(mutator), \
+       *crd_once = crd_parked; \
+       crd_once != NULL; crd_once = NULL)
+CRADLE_API cradle_mutator *cradle_parked_begin(cradle_mutator *mutator);
+CRADLE_API void cradle_parked_end(cradle_mutator *const *mutator);
 
 /* A poll for loops that do not allocate: if another thread asked for a safepoint, it is served here. May collect. */
 CRADLE_INLINE void cradle_safepoint(cradle_mutator *mutator) CRADLE_MAY_COLLECT {

@@ -96,6 +96,9 @@ typedef enum cradle_gc {
  * as CPUs. */
 #define CRADLE_GC_THREADS_AUTO (CRADLE_GC_THREADS_MAX + 1)
 
+/* The most mutators that a heap may have. */
+#define CRADLE_MUTATORS_MAX 4096
+
 /* Called when the embedder misuses the library. message says what was done and to what. The default writes it to
  * standard error and aborts. A handler may longjmp out; the refused call did nothing, unless its documentation says
  * otherwise. If it returns, the library prints the calls that are under way and aborts. A longjmp out of a callback
@@ -122,6 +125,9 @@ typedef struct cradle_options {
   /* how many threads, 0 to CRADLE_GC_THREADS_MAX, or CRADLE_GC_THREADS_AUTO; 0 by default: a library starts no thread
    * that nobody asked for */
   uint32_t gc_threads;
+  /* how many mutators the heap may have at a time, 1 to CRADLE_MUTATORS_MAX; 1 by default. With more than one the heap
+   * is shared by as many threads (docs/threads.md) */
+  uint64_t mutators;
 
   /* the nursery's fixed size; 0: the size is chosen from the L2 cache, and changes with how much survives (with
    * CRADLE_GC_OFF: three quarters of the maximum heap or, without a maximum, of the memory) */

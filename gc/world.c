@@ -1,0 +1,218 @@
+#include "gc/world.h"
+
+#include <stdlib.h>
+
+#include "gc/platform/hardware.h"
+#include "gc/platform/pages.h"
+#include "gc/platform/thread.h"
+
+/* Looks at the word before a thread sleeps, some twenty microseconds: most stops are shorter than it takes to wake. */
+#define STAND_SPINS 4000
+
+bool crd_world_init(crd_space *space) {
+  crd_world *world = calloc(1, sizeof *world);
+  if (world == NULL) return false;
+  world->gate = crd_gate_new();
+  if (world->gate == NULL) {
+    free(world);
+    return false;
+  }
+  space->world = world;
+  return true;
+}
+
+void crd_world_fini(crd_space *space) {
+  if (space->world == NULL) return;
+  crd_gate_free(space->world->gate);
+  free(space->world);
+  space->world = NULL;
+}
+
+static inline bool is_stopping(const crd_space *space) {
+  return __atomic_load_n(&space->stopping, __ATOMIC_SEQ_CST) != 0;
+}
+static inline void set_stopping(crd_space *space, uint32_t stopping) {
+  __atomic_store_n(&space->stopping, stopping, __ATOMIC_SEQ_CST);
+}
+static inline bool holds(const crd_world *world) {
+  return __atomic_load_n(&world->holder, __ATOMIC_RELAXED) == crd_thread_self();
+}
+static inline bool is_running(const crd_mutator *mutator) {
+  return __atomic_load_n(&mutator->state, __ATOMIC_SEQ_CST) == MUTATOR_RUNNING;
+}
+
+/* A mutator's state becomes another one than RUNNING. What its thread did before is seen by the holder. */
+static void leave_running(crd_world *world, crd_mutator *mutator, int state) {
+  (void)__atomic_exchange_n(&mutator->state, state, __ATOMIC_SEQ_CST);
+  if (CRADLE_LIKELY(__atomic_load_n(&world->is_awaited, __ATOMIC_SEQ_CST) == 0)) return;
+  crd_gate_lock(world->gate);
+  crd_gate_wake(world->gate, GATE_STANDS);
+  crd_gate_unlock(world->gate);
+}
+
+/* With the gate's lock held. */
+static void sleep_at(crd_world *world) {
+  world->sleepers++;
+  crd_gate_wait(world->gate, GATE_OPENS);
+  world->sleepers--;
+}
+
+/* --- stopped mutators --- */
+
+/* The mutator is RUNNING, and a stop is on. Returns when none is. */
+static void stand(const crd_space *space, crd_mutator *mutator) {
+  crd_world *world = space->world;
+  ASSERT(!holds(world), "[world.2] a thread that has stopped the world waits for its end");
+  while (is_stopping(space)) {
+    leave_running(world, mutator, MUTATOR_STOPPED);
+    for (uint32_t spins = world->spins; spins > 0 && is_stopping(space); spins--) crd_thread_relax();
+    if (is_stopping(space)) {
+      crd_gate_lock(world->gate);
+      while (is_stopping(space)) sleep_at(world);
+      crd_gate_unlock(world->gate);
+    }
+    (void)__atomic_exchange_n(&mutator->state, MUTATOR_RUNNING, __ATOMIC_SEQ_CST);
+  }
+}
+
+void crd_world_stand(crd_mutator *mutator) {
+  if (CRADLE_LIKELY(!space_stops(mutator))) return;
+  stand(mutator->space, mutator);
+  crd_nursery_set_top(mutator);
+}
+
+void crd_world_park(crd_mutator *mutator) {
+  crd_world *world = mutator->space->world;
+  __atomic_store_n(&mutator->public.top, NULL, __ATOMIC_RELAXED);
+  if (world == NULL)
+    __atomic_store_n(&mutator->state, MUTATOR_PARKED, __ATOMIC_RELEASE);
+  else
+    leave_running(world, mutator, MUTATOR_PARKED);
+}
+
+/* top comes after the state: a stop that has not seen RUNNING is seen by set_top. */
+void crd_world_unpark(crd_mutator *mutator) {
+  (void)__atomic_exchange_n(&mutator->state, MUTATOR_RUNNING, __ATOMIC_SEQ_CST);
+  if (CRADLE_UNLIKELY(space_stops(mutator))) stand(mutator->space, mutator);
+  crd_nursery_set_top(mutator);
+}
+
+/* --- the holder --- */
+
+void crd_world_take(crd_space *space, crd_mutator *mutator) {
+  crd_world *world = space->world;
+  if (holds(world)) {
+    world->depth++;
+    return;
+  }
+  ASSERT(mutator == NULL || is_running(mutator), "[world.1] a mutator that is not RUNNING takes the world");
+  crd_gate_lock(world->gate);
+  bool waits = world->holder != NULL;
+  if (waits && mutator != NULL) {
+    (void)__atomic_exchange_n(&mutator->state, MUTATOR_STOPPED, __ATOMIC_SEQ_CST);
+    crd_gate_wake(world->gate, GATE_STANDS);
+  }
+  while (world->holder != NULL) sleep_at(world);
+  ASSERT(!is_stopping(space), "[world.5] a stop is on that nobody holds");
+  if (waits && mutator != NULL) (void)__atomic_exchange_n(&mutator->state, MUTATOR_RUNNING, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&world->holder, crd_thread_self(), __ATOMIC_RELAXED);
+  __atomic_store_n(&space->holder, mutator, __ATOMIC_RELAXED);
+  world->depth = 1;
+  crd_gate_unlock(world->gate);
+  if (waits && mutator != NULL) crd_nursery_set_top(mutator);
+}
+
+/* With the gate's lock held. */
+static void end_stop(crd_space *space) {
+  set_stopping(space, 0);
+  if (space->world->sleepers != 0) crd_gate_wake(space->world->gate, GATE_OPENS);
+}
+
+static void let_go(crd_space *space) {
+  crd_world *world = space->world;
+  crd_mutator *mutator = space->holder;
+  bool stopped = is_stopping(space);
+  crd_gate_lock(world->gate);
+  __atomic_store_n(&space->holder, NULL, __ATOMIC_RELAXED);
+  __atomic_store_n(&world->holder, NULL, __ATOMIC_RELAXED);
+  end_stop(space);
+  crd_gate_unlock(world->gate);
+  if (stopped && mutator != NULL) crd_nursery_set_top(mutator);
+}
+
+void crd_world_release(crd_space *space) {
+  if (!holds(space->world) || --space->world->depth != 0) return;
+  let_go(space);
+}
+
+void crd_world_let_go(crd_space *space) {
+  if (space->world != NULL && holds(space->world)) let_go(space);
+}
+
+/* The first mutator from here on that is RUNNING and not the holder's; NULL: all stand. One that stands does so until
+ * the stop is over, so the caller begins here again. */
+static crd_mutator *first_running(const crd_space *space, crd_mutator *from) {
+  for (; from != NULL; from = from->next)
+    if (from != space->holder && is_running(from)) return from;
+  return NULL;
+}
+
+static void wait_for_all(crd_space *space) {
+  crd_world *world = space->world;
+  crd_mutator *last = space->mutators;
+  for (uint32_t spins = world->spins; (last = first_running(space, last)) != NULL && spins > 0; spins--)
+    crd_thread_relax();
+  if (last == NULL) return;
+  crd_gate_lock(world->gate);
+  __atomic_store_n(&world->is_awaited, 1, __ATOMIC_SEQ_CST);
+  while ((last = first_running(space, last)) != NULL) crd_gate_wait(world->gate, GATE_STANDS);
+  __atomic_store_n(&world->is_awaited, 0, __ATOMIC_SEQ_CST);
+  crd_gate_unlock(world->gate);
+}
+
+void crd_world_stop(crd_space *space) {
+  crd_world *world = space->world;
+  if (world == NULL || is_stopping(space)) return;
+  ASSERT(holds(world), "[world.3] a thread stops a world that it does not hold");
+  uint64_t begin = crd_platform_now_ns();
+  set_stopping(space, 1);
+  for (EACH_MUTATOR(mutator, space))
+    if (mutator != space->holder && is_running(mutator)) __atomic_store_n(&mutator->public.top, NULL, __ATOMIC_SEQ_CST);
+  wait_for_all(space);
+  uint64_t ns = crd_platform_now_ns() - begin;
+  world->stops++;
+  world->stop_ns += ns;
+  if (ns > world->stop_max_ns) world->stop_max_ns = ns;
+}
+
+void crd_world_go_on(crd_space *space) {
+  crd_world *world = space->world;
+  if (world == NULL || !is_stopping(space)) return;
+  ASSERT(holds(world), "[world.5] a stop is ended by a thread that does not hold the world");
+  ASSERT(space->report->state == HEAP_MUTATING, "[world.3] mutators go on in a state that is not theirs");
+  crd_gate_lock(world->gate);
+  end_stop(space);
+  crd_gate_unlock(world->gate);
+  if (space->holder != NULL) crd_nursery_set_top(space->holder);
+}
+
+void crd_world_forget(crd_mutator *mutator) {
+  ASSERT(holds(mutator->space->world), "[world.4] a mutator goes while others may look at it");
+  if (mutator->space->holder == mutator) __atomic_store_n(&mutator->space->holder, NULL, __ATOMIC_RELAXED);
+  crd_world_count(mutator->space);
+}
+
+void crd_world_count(crd_space *space) {
+  uint32_t mutators = 0;
+  for (EACH_MUTATOR(mutator, space)) mutators++;
+  crd_hardware_learn(space->hardware, space->known_hardware, HARDWARE_PROCESSORS);
+  space->world->spins = mutators <= space->hardware->processors ? STAND_SPINS : 0;
+}
+
+/* The old gate is left alone: a thread that is not here may hold its lock. Without memory for another, the only thread
+ * of the process may as well use it. */
+void crd_world_forked(crd_space *space) {
+  crd_gate *gate = crd_gate_new();
+  if (gate != NULL) space->world->gate = gate;
+  space->world->sleepers = 0;
+}

@@ -45,7 +45,7 @@ bool cradle_fork_prepare(cradle_heap *heap, cradle_error *error) {
 void cradle_fork_done(cradle_heap *heap) {
   crd_heap_check_owner(heap, "cradle_fork_done");
   if (heap->report.state != HEAP_FORKING) crd_misuse(heap, "cradle_fork_done: without cradle_fork_prepare");
-  crd_world_forked(&heap->space);
+  if (crd_world_is_forked(&heap->space)) crd_mutators_forked(heap);
   crd_state_leave(&heap->report, HEAP_MUTATING);
   crd_world_leave(&heap->space);
 }

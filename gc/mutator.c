@@ -131,6 +131,13 @@ void crd_heap_check_owner(cradle_heap *heap, const char *what) {
     refuse_thread(&only->public, what);
 }
 
+cradle_heap *crd_heap_hold(const cradle_heap *heap) {
+  cradle_heap *shared = heap_of(heap->space.report);
+  crd_world_take(&shared->space, mutator_here(heap));
+  crd_world_stop(&shared->space);
+  return shared;
+}
+
 void crd_heap_enter(cradle_heap *heap, const char *what) {
   crd_heap_check_owner(heap, what);
   if (space_is_shared(&heap->space)) crd_world_take(&heap->space, mutator_here(heap));
@@ -178,15 +185,29 @@ static void unpark(crd_mutator *mutator) {
   __atomic_store_n(&mutator->thread, crd_thread_self(), __ATOMIC_RELAXED);
 }
 
-/* Runs as a thread ends that has left mutators attached. Their scoped roots lie on its C stack, which goes now. */
+/* Its scoped roots lay on the thread's C stack. */
+static void orphan(crd_mutator *mutator) {
+  crd_root_stack_drop_scopes(mutator);
+  mutator->orphaned = true;
+  park(mutator, NULL);
+}
+
+/* Runs as a thread ends that has left mutators attached. */
 static void thread_ended(void *left) {
   for (crd_mutator *mutator = left, *next; mutator != NULL; mutator = next) {
     next = mutator->next_attached;
     if (mutator->parked_by != NULL) unpark(mutator); /* its roots change only while no collection looks at them */
-    crd_root_stack_drop_scopes(mutator);
-    if (mutator->public.heap->report.state == HEAP_MUTATING) crd_nursery_set_top(mutator);
-    mutator->orphaned = true;
-    park(mutator, NULL);
+    orphan(mutator);
+  }
+}
+
+/* The lists of the other threads are gone with them. */
+void crd_mutators_forked(cradle_heap *heap) {
+  for (EACH_MUTATOR(mutator, &heap->space)) {
+    if (mutator->thread == crd_thread_self() || mutator->parked_by == crd_thread_self()) continue;
+    mutator->next_attached = NULL;
+    mutator->attached_link = NULL;
+    orphan(mutator);
   }
 }
 
@@ -198,6 +219,7 @@ static void attach(crd_mutator *mutator) {
   mutator->attached_link = NULL;
   if (first != NULL) first->attached_link = &mutator->next_attached;
   crd_thread_leave(mutator, thread_ended);
+  __atomic_store_n(&mutator->thread_id, crd_thread_id(), __ATOMIC_RELAXED);
   unpark(mutator);
 }
 
@@ -373,6 +395,11 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_unpark(cradle_mutator *mutator) 
     entry_misuse(mutator->heap, what, "the calling thread has not parked the mutator");
   check_alone(mutator->heap, what);
   unpark(m);
+}
+
+void cradle_mutator_name(cradle_mutator *mutator, const char *name) {
+  crd_mutator_check_thread(mutator, "cradle_mutator_name");
+  mutator_of(mutator)->name = name;
 }
 
 cradle_mutator *cradle_parked_begin(cradle_mutator *mutator) {

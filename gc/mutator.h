@@ -48,6 +48,8 @@ struct crd_mutator {
   int pending_request;               /* a safepoint request of another thread, atomic */
   const void *thread;                /* that it is attached to and may use it; NULL: none; atomic */
   const void *parked_by;             /* the thread that has parked it; NULL: it is not parked, or has no thread */
+  uint64_t thread_id;                /* for messages; 0: it never had a thread; atomic */
+  const char *name;                  /* for messages; NULL: it has none */
   bool orphaned;                     /* that thread has ended without detaching it */
   struct crd_mutator *next_attached, **attached_link; /* the other mutators of the thread */
   uint64_t open_scopes;                               /* of a freed mutator: scopes that have not ended */
@@ -68,6 +70,10 @@ void crd_mutator_check_thread(cradle_mutator *mutator, const char *what);
 void crd_heap_check_thread(cradle_heap *heap, const char *what);
 /* The same, and takes the world of a shared heap, until crd_world_leave. */
 void crd_heap_enter(cradle_heap *heap, const char *what);
+/* Takes the world of a shared heap, and stops it, without any check: for calls that only read. Returns the heap. */
+cradle_heap *crd_heap_hold(const cradle_heap *heap);
+/* In the child of a fork: the mutators of other threads are as if these had ended. */
+void crd_mutators_forked(cradle_heap *heap);
 /* The heap's mutator that the calling thread may use; NULL: none. In a heap that is not shared: the only one, whose
  * thread is not looked at. */
 crd_mutator *crd_heap_mutator(cradle_heap *heap);

@@ -13,6 +13,7 @@
 #include "gc/old/arena.h"
 #include "gc/report/misuse.h"
 
+#define STOP_REPORT_DEFAULT_NS UINT64_C(1000000000)
 #define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)
 #define PAUSE_DEFAULT_NS UINT64_C(2000000)
 #define AGE_DEFAULT_NS UINT64_C(10000000000)
@@ -34,6 +35,7 @@ void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t
   options->encoding = crd_encoding_plain();
   options->shadow_stack_bytes = SHADOW_STACK_DEFAULT_BYTES;
   options->mutators = 1;
+  options->stop_report_ns = STOP_REPORT_DEFAULT_NS;
   options->major_factor = 1.82;
   options->major_growth = 1.4;
   options->major_age_ns = AGE_DEFAULT_NS;

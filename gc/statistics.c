@@ -10,6 +10,7 @@
 #include "gc/tables/pin.h"
 #include "gc/tables/prebuilt.h"
 #include "gc/young/nursery.h"
+#include "gc/world.h"
 
 /* --- the snapshot --- */
 
@@ -42,7 +43,7 @@ static double share(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : (double)part / (double)whole;
 }
 
-void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size) {
+static void fill(const cradle_heap *heap, cradle_statistics *statistics, size_t size) {
   const crd_arenas *arenas = &heap->space.old.arenas;
   cradle_statistics now = heap->report.stats;
   now.wall_ns = crd_platform_now_ns() - heap->report.created_ns;
@@ -76,6 +77,17 @@ void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statisti
   now.metadata_bytes = arenas->meta_committed;
   now.committed_bytes = committed_bytes(heap);
   copy_prefix(statistics, size, &now, sizeof now);
+}
+
+/* In a shared heap the mutators stand meanwhile, so that the figures belong together. A listener has the world. */
+void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size) {
+  if (space_is_shared(&heap->space)) {
+    cradle_heap *shared = crd_heap_hold(heap);
+    fill(heap, statistics, size);
+    crd_world_leave(&shared->space);
+  } else {
+    fill(heap, statistics, size);
+  }
 }
 
 size_t crd_heap_spans(const cradle_heap *heap, crd_span_info *rows, size_t count) {

@@ -157,7 +157,20 @@ static crd_mutator *first_running(const crd_space *space, crd_mutator *from) {
   return NULL;
 }
 
-static void wait_for_all(crd_space *space) {
+/* The listener is called although not all stand, because they may never: it must not use the heap anyway. Without a
+ * listener the message goes to standard error. */
+static CRADLE_COLD void tell_late(crd_space *space, const crd_mutator *mutator, uint64_t ns) {
+  crd_text text = {.length = 0};
+  crd_text_format(&text, "a collection waits for mutator %s%s%p, thread %llu", mutator->name == NULL ? "" : mutator->name,
+                  mutator->name == NULL ? "" : " at ", (const void *)mutator,
+                  (unsigned long long)__atomic_load_n(&mutator->thread_id, __ATOMIC_RELAXED));
+  crd_thread_activity(__atomic_load_n(&mutator->thread_id, __ATOMIC_RELAXED), &text);
+  crd_text_format(&text, "; it must allocate, poll (cradle_safepoint) or park (cradle_mutator_park)");
+  cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text.buffer, space->options->stop_report_ns, ns, 0}};
+  crd_event_tell(space->report, &event);
+}
+
+static void wait_for_all(crd_space *space, uint64_t begin) {
   crd_world *world = space->world;
   crd_mutator *last = space->mutators;
   for (uint32_t spins = world->spins; (last = first_running(space, last)) != NULL && spins > 0; spins--)
@@ -165,7 +178,20 @@ static void wait_for_all(crd_space *space) {
   if (last == NULL) return;
   crd_gate_lock(world->gate);
   __atomic_store_n(&world->is_awaited, 1, __ATOMIC_SEQ_CST);
-  while ((last = first_running(space, last)) != NULL) crd_gate_wait(world->gate, GATE_STANDS);
+  uint64_t patience = space->options->stop_report_ns, waited = 0;
+  while ((last = first_running(space, last)) != NULL) {
+    if (patience == 0) {
+      crd_gate_wait(world->gate, GATE_STANDS);
+      continue;
+    }
+    crd_gate_wait_for(world->gate, GATE_STANDS, waited + patience - (crd_platform_now_ns() - begin));
+    if (crd_platform_now_ns() - begin < waited + patience || (last = first_running(space, last)) == NULL) continue;
+    waited += patience;
+    patience *= 2;
+    crd_gate_unlock(world->gate);
+    tell_late(space, last, crd_platform_now_ns() - begin);
+    crd_gate_lock(world->gate);
+  }
   __atomic_store_n(&world->is_awaited, 0, __ATOMIC_SEQ_CST);
   crd_gate_unlock(world->gate);
 }
@@ -178,11 +204,12 @@ void crd_world_stop(crd_space *space) {
   set_stopping(space, 1);
   for (EACH_MUTATOR(mutator, space))
     if (mutator != space->holder && is_running(mutator)) __atomic_store_n(&mutator->public.top, NULL, __ATOMIC_SEQ_CST);
-  wait_for_all(space);
+  wait_for_all(space, begin);
+  cradle_statistics *stats = &space->report->stats;
   uint64_t ns = crd_platform_now_ns() - begin;
-  world->stops++;
-  world->stop_ns += ns;
-  if (ns > world->stop_max_ns) world->stop_max_ns = ns;
+  stats->stops++;
+  stats->stop_ns += ns;
+  if (ns > stats->stop_max_ns) stats->stop_max_ns = ns;
 }
 
 void crd_world_go_on(crd_space *space) {
@@ -211,8 +238,11 @@ void crd_world_count(crd_space *space) {
 
 /* The old gate is left alone: a thread that is not here may hold its lock. Without memory for another, the only thread
  * of the process may as well use it. */
-void crd_world_forked(crd_space *space) {
+bool crd_world_is_forked(crd_space *space) {
+  crd_world *world = space->world;
+  if (world == NULL || crd_gate_is_here(world->gate)) return false;
   crd_gate *gate = crd_gate_new();
-  if (gate != NULL) space->world->gate = gate;
-  space->world->sleepers = 0;
+  if (gate != NULL) world->gate = gate;
+  world->sleepers = 0;
+  return true;
 }

@@ -40,7 +40,6 @@ struct crd_world {
   const void *holder;   /* its thread, NULL: nobody holds the world; atomic, changes under the gate's lock */
   uint32_t spins;       /* how often a thread looks before it sleeps; 0: there are more mutators than processors */
   uint32_t depth;       /* calls of enter that were not left; the holder's */
-  uint64_t stops, stop_ns, stop_max_ns; /* and how long it took until all stood; the holder's */
 };
 
 /* false: no memory. */
@@ -73,7 +72,7 @@ void crd_world_unpark(crd_mutator *mutator);
 void crd_world_forget(crd_mutator *mutator);
 /* After the list of mutators has changed. */
 void crd_world_count(crd_space *space);
-/* After a fork, in the child: only the calling thread is here. */
-void crd_world_forked(crd_space *space);
+/* After a fork: whether this is the child, where only the calling thread is. Its gate is a new one then. */
+bool crd_world_is_forked(crd_space *space);
 
 #endif

@@ -277,6 +277,9 @@ static const crd_field heap_end_fields[] = {
      .only_with = STATISTICS(thousand_alone_ns)},
     {FIELD("thousand_helped_ns", "1,000 objects promoted with helpers: ", NS, STATISTICS(thousand_helped_ns)),
      .only_with = STATISTICS(thousand_helped_ns)},
+    {FIELD("stops", "stops of all mutators: ", NUMBER, STATISTICS(stops)), .only_with = STATISTICS(stops)},
+    {FIELD("stop_ns", "time until they stood: ", NS, STATISTICS(stop_ns)), .only_with = STATISTICS(stops)},
+    {FIELD("stop_max_ns", "longest until they stood: ", NS, STATISTICS(stop_max_ns)), .only_with = STATISTICS(stops)},
 };
 
 /* --- rows --- */

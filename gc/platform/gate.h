@@ -2,7 +2,8 @@
  * conditions.
  *
  *   [gate.1] The lock is a leaf: whoever holds it takes no other lock, and waits for nothing but the two conditions.
- *   [gate.2] After fork() the child makes a new gate: another thread may have held the lock for ever.
+ *   [gate.2] After fork() the child asks crd_gate_is_here first, and makes a new gate: another thread may have held the
+ *            lock for ever.
  */
 #ifndef CRADLE_GC_PLATFORM_GATE_H
 #define CRADLE_GC_PLATFORM_GATE_H
@@ -17,6 +18,8 @@ typedef enum crd_gate_side { GATE_STANDS = 0, GATE_OPENS, GATE_SIDES } crd_gate_
 
 /* NULL: no memory. */
 crd_gate *crd_gate_new(void);
+/* Whether this process made the gate. false: it came out of a fork. */
+bool crd_gate_is_here(const crd_gate *gate);
 /* Nobody waits. NULL is ignored. */
 void crd_gate_free(crd_gate *gate);
 void crd_gate_lock(crd_gate *gate);

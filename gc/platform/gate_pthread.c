@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "gc/platform/calls.h"
 
@@ -17,6 +18,7 @@
 struct crd_gate {
   pthread_mutex_t lock;
   pthread_cond_t sides[GATE_SIDES];
+  pid_t process;
 };
 
 static void init_side(pthread_cond_t *side) {
@@ -35,7 +37,12 @@ crd_gate *crd_gate_new(void) {
   if (gate == NULL) return NULL;
   (void)pthread_mutex_init(&gate->lock, NULL);
   for (int i = 0; i < GATE_SIDES; i++) init_side(&gate->sides[i]);
+  gate->process = getpid();
   return gate;
+}
+
+bool crd_gate_is_here(const crd_gate *gate) {
+  return gate->process == getpid();
 }
 
 void crd_gate_free(crd_gate *gate) {

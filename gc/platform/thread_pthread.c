@@ -1,11 +1,17 @@
 /* Threads of POSIX systems. glibc has them in the C library from 2.34 on; before, in libpthread. */
 #include "gc/platform/thread.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 #include "gc/platform/calls.h"
 
@@ -112,6 +118,33 @@ void crd_thread_join(crd_thread *thread) {
 void crd_thread_yield(void) {
   (void)sched_yield();
 }
+
+#ifdef __linux__
+uint64_t crd_thread_id(void) {
+  return (uint64_t)syscall(SYS_gettid);
+}
+
+/* The file begins with "running" or with the number of a system call (proc(5)). */
+void crd_thread_activity(uint64_t id, crd_text *text) {
+  KEEP_ERRNO;
+  char path[64], line[32] = "";
+  (void)snprintf(path, sizeof path, "/proc/self/task/%llu/syscall", (unsigned long long)id);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t length = file < 0 ? 0 : read(file, line, sizeof line - 1);
+  if (file >= 0) (void)close(file);
+  if (length <= 0) return;
+  line[strcspn(line, " \n")] = 0;
+  crd_text_format(text, strcmp(line, "running") == 0 ? ", which runs" : ", which is in system call %s", line);
+}
+#else
+uint64_t crd_thread_id(void) {
+  return (uint64_t)(uintptr_t)pthread_self();
+}
+void crd_thread_activity(uint64_t id, crd_text *text) {
+  (void)id;
+  (void)text;
+}
+#endif
 
 uint32_t crd_thread_count(void) {
   return __atomic_load_n(&threads, __ATOMIC_RELAXED);

@@ -71,6 +71,15 @@ void crd_thread_yield(void) {
   (void)SwitchToThread();
 }
 
+uint64_t crd_thread_id(void) {
+  return GetCurrentThreadId();
+}
+
+void crd_thread_activity(uint64_t id, crd_text *text) {
+  (void)id;
+  (void)text;
+}
+
 uint32_t crd_thread_count(void) {
   return __atomic_load_n(&threads, __ATOMIC_RELAXED);
 }

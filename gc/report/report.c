@@ -40,6 +40,15 @@ void crd_event_send(crd_heap_report *report, cradle_event *event) {
   crd_state_leave(report, before);
 }
 
+void crd_event_tell(crd_heap_report *report, cradle_event *event) {
+  event->size = sizeof *event;
+  event->time_ns = crd_platform_now_ns();
+  if (event_wanted(report))
+    report->options->listener.function(report->options->listener.data, event);
+  else
+    crd_say("cradle: ", event->u.note.text);
+}
+
 void crd_event_note_about(crd_heap_report *report, cradle_note about, const char *text, uint64_t wanted, uint64_t got) {
   cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text, wanted, got, about}};
   crd_event_send(report, &event);

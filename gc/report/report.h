@@ -54,6 +54,9 @@ void crd_state_leave(crd_heap_report *report, crd_state before);
  * them. */
 void crd_event_send(crd_heap_report *report, cradle_event *event);
 void crd_event_note_about(crd_heap_report *report, cradle_note about, const char *text, uint64_t wanted, uint64_t got);
+/* Tells the listener, or standard error if nobody listens, whatever the state: for what cannot wait until the listener
+ * may be called as ever. */
+CRADLE_COLD void crd_event_tell(crd_heap_report *report, cradle_event *event);
 static inline void crd_event_note(crd_heap_report *report, const char *text, uint64_t wanted, uint64_t got) {
   crd_event_note_about(report, CRADLE_NOTE_OTHER, text, wanted, got);
 }

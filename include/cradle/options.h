@@ -128,6 +128,9 @@ typedef struct cradle_options {
   /* how many mutators the heap may have at a time, 1 to CRADLE_MUTATORS_MAX; 1 by default. With more than one the heap
    * is shared by as many threads (docs/threads.md) */
   uint64_t mutators;
+  /* with several mutators: when a collection has waited so long for one that neither allocates nor polls nor parks, a
+   * note names it, with its thread and what that does; then each time after twice as long. 1 s by default; 0: never */
+  uint64_t stop_report_ns;
 
   /* the nursery's fixed size; 0: the size is chosen from the L2 cache, and changes with how much survives (with
    * CRADLE_GC_OFF: three quarters of the maximum heap or, without a maximum, of the memory) */

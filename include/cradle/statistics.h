@@ -81,6 +81,10 @@ typedef struct cradle_statistics {
   /* what promoting 1,000 objects takes without their help and with it, on average in the last collections that were
    * worth comparing: the shorter way is taken. 0: not measured */
   uint64_t thousand_alone_ns, thousand_helped_ns;
+
+  /* --- several mutators (options.mutators) --- */
+  /* how often all mutators were stopped, and how long it took until they stood: in all, and at most */
+  uint64_t stops, stop_ns, stop_max_ns;
 } cradle_statistics;
 /* Fills *statistics. size: sizeof *statistics (cradle/base.h says why). */
 CRADLE_API void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size);

@@ -1,0 +1,346 @@
+/* Tests what a program with several mutators may and may not do: parking, attaching, limits, a mutator that does not
+ * come, forks and threads that end. tests/heap/test_world.c has the mutators at work.
+ */
+#include "tests/support/heap_fixture.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+enum { REPORT_NS = 5000000, LIST_LENGTH = 1000 };
+
+static void open_shared_with(fixture *f, cradle_options *options, uint64_t mutators) {
+  fixture_unstress(options);
+  options->mutators = mutators;
+  options->reserve_bytes = (size_t)1 << 30;
+  fixture_open_with(f, options);
+}
+
+static void open_shared(fixture *f, uint64_t mutators) {
+  cradle_options options;
+  fixture_options(f, &options);
+  open_shared_with(f, &options, mutators);
+}
+
+static pair *new_pair(cradle_mutator *m, pair *first) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(m, first);
+  pair *fresh = cradle_new(m, T_PAIR, sizeof(pair));
+  fresh->first = first;
+  return fresh;
+}
+
+#define EXPECT_MISUSE(f, call, words) \
+  do { \
+    (f)->armed = true; \
+    (f)->message[0] = '\0'; \
+    if (setjmp((f)->landing) == 0) { \
+      call; \
+      fail_msg("not refused: %s", #call); \
+    } \
+    if (strstr((f)->message, words) == NULL) fail_msg("another message: %s", (f)->message); \
+  } while (0)
+
+/* --- one thread --- */
+
+static void allocation_while_parked_is_misuse(void **state) {
+  (void)state;
+  fixture f;
+  open_shared(&f, 2);
+  cradle_mutator_park(f.m);
+  EXPECT_MISUSE(&f, (void)cradle_new(f.m, T_PAIR, sizeof(pair)), "the mutator is parked");
+  EXPECT_MISUSE(&f, cradle_collect(f.m, CRADLE_COLLECT_MINOR), "the mutator is parked");
+  EXPECT_MISUSE(&f, cradle_mutator_park(f.m), "the mutator is parked");
+  cradle_mutator_unpark(f.m);
+  assert_non_null(cradle_new(f.m, T_PAIR, sizeof(pair)));
+  EXPECT_MISUSE(&f, cradle_mutator_unpark(f.m), "has not parked");
+  fixture_close(&f);
+}
+
+static void a_heap_with_one_mutator_checks_parking_too(void **state) {
+  (void)state;
+  fixture f;
+  fixture_open(&f);
+  CRADLE_PARKED(f.m) EXPECT_MISUSE(&f, (void)cradle_new(f.m, T_PAIR, sizeof(pair)), "the mutator is parked");
+  assert_non_null(cradle_new(f.m, T_PAIR, sizeof(pair)));
+  EXPECT_MISUSE(&f, (void)cradle_mutator_new(f.heap), "its 1 mutator already (options.mutators)");
+  fixture_close(&f);
+}
+
+static void leave_by_return(cradle_mutator *m) {
+  CRADLE_PARKED(m) return;
+}
+
+static void a_parked_block_ends_however_it_is_left(void **state) {
+  (void)state;
+  fixture f;
+  open_shared(&f, 2);
+  leave_by_return(f.m);
+  assert_non_null(cradle_new(f.m, T_PAIR, sizeof(pair)));
+  for (int i = 0; i < 3; i++) CRADLE_PARKED(f.m) continue;
+  assert_non_null(cradle_new(f.m, T_PAIR, sizeof(pair)));
+  fixture_close(&f);
+}
+
+/* Two that run on one thread would wait for each other. */
+static void a_thread_runs_one_mutator_of_a_heap(void **state) {
+  (void)state;
+  fixture f;
+  open_shared(&f, 2);
+  EXPECT_MISUSE(&f, (void)cradle_mutator_new(f.heap), "has a mutator of this heap already");
+  cradle_mutator_park(f.m);
+  cradle_mutator *second = cradle_mutator_new(f.heap);
+  assert_non_null(cradle_new(second, T_PAIR, sizeof(pair)));
+  EXPECT_MISUSE(&f, cradle_mutator_unpark(f.m), "has a mutator of this heap already");
+  EXPECT_MISUSE(&f, (void)cradle_mutator_new(f.heap), "has a mutator of this heap already");
+  cradle_mutator_park(second);
+  EXPECT_MISUSE(&f, (void)cradle_mutator_new(f.heap), "its 2 mutators already (options.mutators)");
+  cradle_mutator_unpark(second);
+  cradle_mutator_free(second);
+  cradle_mutator_unpark(f.m);
+  fixture_close(&f);
+}
+
+/* The last of a hundred lists, one after the other. Returns its length. */
+static size_t build_list(cradle_mutator *m) CRADLE_MAY_COLLECT {
+  pair *list = NULL;
+  CRADLE_ROOT(m, list);
+  for (int i = 0; i < 100 * LIST_LENGTH; i++) list = new_pair(m, i % LIST_LENGTH == 0 ? NULL : list);
+  size_t length = 0;
+  for (const pair *p = list; p != NULL; p = p->first) length++;
+  return length;
+}
+
+static void one_thread_uses_a_shared_heap(void **state) {
+  (void)state;
+  fixture f;
+  open_shared(&f, 4);
+  assert_int_equal(build_list(f.m), LIST_LENGTH);
+  assert_true(fixture_stats(&f).minor_collections > 10);
+  fixture_close(&f);
+}
+
+static void what_needs_one_nursery_is_refused(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  cradle_error error;
+  fixture_options(&f, &options);
+  fixture_unstress(&options);
+  options.mutators = 2;
+  options.quarantine = 2;
+  assert_null(cradle_heap_new(&options, &error));
+  assert_string_equal(error.option, "quarantine");
+  options.quarantine = 0;
+  options.mutators = 0;
+  assert_null(cradle_heap_new(&options, &error));
+  assert_string_equal(error.option, "mutators");
+  options.mutators = CRADLE_MUTATORS_MAX + 1;
+  assert_null(cradle_heap_new(&options, &error));
+  assert_string_equal(error.option, "mutators");
+}
+
+/* --- two threads --- */
+
+/* A second thread, which says how far it has come, and waits until it is told. */
+typedef struct other {
+  cradle_heap *heap;
+  cradle_mutator *m;
+  pthread_t thread;
+  pair *kept;
+  atomic_int at, goal;
+} other;
+
+static void reach(other *o, int at) {
+  atomic_store(&o->at, at);
+}
+static void await(atomic_int *word, int least) {
+  struct timespec moment = {.tv_nsec = 100000};
+  while (atomic_load(word) < least) (void)nanosleep(&moment, NULL);
+}
+
+static void start(other *o, cradle_heap *heap, void *(*run)(void *)) {
+  *o = (other){.heap = heap};
+  assert_int_equal(pthread_create(&o->thread, NULL, run, o), 0);
+}
+static void join(other *o) {
+  assert_int_equal(pthread_join(o->thread, NULL), 0);
+}
+
+/* Keeps a pair in a scoped root, and waits parked. */
+static void *wait_parked(void *data) {
+  other *o = data;
+  o->m = cradle_mutator_new(o->heap);
+  {
+    pair *mine = new_pair(o->m, NULL);
+    CRADLE_ROOT(o->m, mine);
+    mine->first = mine;
+    o->kept = mine;
+    CRADLE_PARKED(o->m) {
+      reach(o, 1);
+      await(&o->goal, 1);
+    }
+    if (mine->first != mine || mine == o->kept) reach(o, -1); /* it has moved, and so has its slot */
+  }
+  cradle_mutator_free(o->m);
+  return NULL;
+}
+
+static void a_collection_does_not_wait_for_the_parked(void **state) {
+  (void)state;
+  fixture f;
+  other o;
+  open_shared(&f, 2);
+  start(&o, f.heap, wait_parked);
+  await(&o.at, 1);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_true(fixture_stats(&f).stops > 0);
+  atomic_store(&o.goal, 1);
+  CRADLE_PARKED(f.m) join(&o);
+  assert_int_equal(atomic_load(&o.at), 1);
+  fixture_close(&f);
+}
+
+/* Runs without a poll until it is told, and then polls. */
+static void *run_deaf(void *data) {
+  other *o = data;
+  o->m = cradle_mutator_new(o->heap);
+  cradle_mutator_name(o->m, "deaf");
+  reach(o, 1);
+  while (atomic_load(&o->goal) == 0) continue;
+  while (atomic_load(&o->goal) == 1) cradle_safepoint(o->m);
+  cradle_mutator_free(o->m);
+  return NULL;
+}
+
+/* The note comes while the collection waits: it is what lets the other go on. */
+static void hear_late(void *data, const cradle_event *event) {
+  other *o = data;
+  if (strstr(event->u.note.text, "waits for mutator deaf") == NULL) return;
+  o->kept = NULL;
+  atomic_store(&o->goal, 1);
+}
+
+static void a_mutator_that_does_not_come_is_named(void **state) {
+  (void)state;
+  fixture f = {.listens_to = 0};
+  other o;
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.stop_report_ns = REPORT_NS;
+  options.listener = (cradle_listener){.function = fixture_listen, .data = &f};
+  f.listener = hear_late, f.listener_data = &o, f.listens_to = EVENT_BIT(CRADLE_EVENT_NOTE);
+  open_shared_with(&f, &options, 2);
+  start(&o, f.heap, run_deaf);
+  await(&o.at, 1);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_int_equal(atomic_load(&o.goal), 1);
+  assert_true(fixture_stats(&f).stop_max_ns >= REPORT_NS);
+  atomic_store(&o.goal, 2);
+  CRADLE_PARKED(f.m) join(&o);
+  fixture_close(&f);
+}
+
+static void *poll_until_told(void *data) {
+  other *o = data;
+  o->m = cradle_mutator_new(o->heap);
+  reach(o, 1);
+  while (atomic_load(&o->goal) == 0) cradle_safepoint(o->m);
+  cradle_mutator_free(o->m);
+  return NULL;
+}
+
+static void a_mutator_is_asked_by_another_thread(void **state) {
+  (void)state;
+  fixture f;
+  other o;
+  open_shared(&f, 2);
+  start(&o, f.heap, poll_until_told);
+  await(&o.at, 1);
+  uint64_t before = fixture_stats(&f).minor_collections;
+  cradle_safepoint_request(o.m);
+  while (fixture_stats(&f).minor_collections == before) cradle_safepoint(f.m);
+  EXPECT_MISUSE(&f, (void)cradle_new(o.m, T_PAIR, sizeof(pair)), "not attached to the calling thread");
+  EXPECT_MISUSE(&f, cradle_mutator_attach(o.m), "attached to a thread already");
+  atomic_store(&o.goal, 1);
+  CRADLE_PARKED(f.m) join(&o);
+  fixture_close(&f);
+}
+
+/* Leaves the mutator attached, with a word on its shadow stack and an open scope. */
+static void *end_attached(void *data) {
+  other *o = data;
+  o->m = cradle_mutator_new(o->heap);
+  cradle_push(o->m, new_pair(o->m, NULL));
+  reach(o, 1);
+  return NULL;
+}
+
+static void a_thread_may_end_without_a_word(void **state) {
+  (void)state;
+  fixture f;
+  other o;
+  open_shared(&f, 2);
+  start(&o, f.heap, end_attached);
+  CRADLE_PARKED(f.m) join(&o);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  assert_heap_sound(f.heap);
+  cradle_mutator_park(f.m);
+  cradle_mutator_attach(o.m);
+  assert_int_equal(cradle_type_of(*(pair **)(void *)cradle_peek(o.m, 0)), T_PAIR);
+  cradle_pop(o.m);
+  cradle_mutator_free(o.m);
+  cradle_mutator_unpark(f.m);
+  fixture_close(&f);
+}
+
+/* In the child the other thread's mutator is as if its thread had ended. */
+static void use_in_child(fixture *f, other *o) {
+  cradle_error error;
+  for (int i = 0; i < 10000; i++) (void)cradle_new(f->m, T_PAIR, sizeof(pair));
+  cradle_collect(f->m, CRADLE_COLLECT_FULL);
+  if (!cradle_heap_verify(f->heap, &error)) _exit(2);
+  cradle_mutator_park(f->m);
+  cradle_mutator_free(o->m);
+  cradle_mutator_unpark(f->m);
+  cradle_mutator_free(f->m);
+  cradle_heap_free(f->heap);
+  _exit(0);
+}
+
+static void a_child_of_a_fork_has_one_mutator(void **state) {
+  (void)state;
+  fixture f;
+  other o;
+  cradle_error error;
+  open_shared(&f, 2);
+  start(&o, f.heap, poll_until_told);
+  await(&o.at, 1);
+  assert_true(cradle_fork_prepare(f.heap, &error));
+  pid_t child = fork();
+  cradle_fork_done(f.heap);
+  if (child == 0) use_in_child(&f, &o);
+  int status = -1;
+  CRADLE_PARKED(f.m) assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  atomic_store(&o.goal, 1);
+  CRADLE_PARKED(f.m) join(&o);
+  fixture_close(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(allocation_while_parked_is_misuse),
+      cmocka_unit_test(a_heap_with_one_mutator_checks_parking_too),
+      cmocka_unit_test(a_parked_block_ends_however_it_is_left),
+      cmocka_unit_test(a_thread_runs_one_mutator_of_a_heap),
+      cmocka_unit_test(one_thread_uses_a_shared_heap),
+      cmocka_unit_test(what_needs_one_nursery_is_refused),
+      cmocka_unit_test(a_collection_does_not_wait_for_the_parked),
+      cmocka_unit_test(a_mutator_that_does_not_come_is_named),
+      cmocka_unit_test(a_mutator_is_asked_by_another_thread),
+      cmocka_unit_test(a_thread_may_end_without_a_word),
+      cmocka_unit_test(a_child_of_a_fork_has_one_mutator),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

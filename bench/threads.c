@@ -1,0 +1,268 @@
+/* threads [--threads=N] [--runs=N]: what several mutators on one heap bring and cost.
+ *
+ * Three kinds of work, done by one thread on a heap for one mutator, by one on a shared heap, by N on one shared heap
+ * and by N on a heap each; a thread always does the same amount. Then how long a stop takes while N threads allocate,
+ * also beside a thousand parked mutators, and what parking costs.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cradle/cradle.h>
+
+#include "bench/timing.h"
+
+enum { T_UNUSED, T_NODE, T_ARRAY, T_COUNT };
+enum { THREADS_MOST = 64, RUNS_MOST = 99, STOPS = 2000, PARKED = 1000, PARKS = 1000000 };
+/* The amounts of one thread, each about half a second. */
+enum { ALLOCATIONS = 400000000, TREE_DEPTH = 14, TREES = 150, CACHE_SLOTS = 1 << 16, CACHE_STORES = 8000000 };
+
+typedef struct node {
+  uint64_t header;
+  struct node *left, *right;
+} node;
+typedef struct array {
+  uint64_t header, length;
+  node *item[];
+} array;
+static const cradle_type types[T_COUNT] = {
+    [T_UNUSED] = {.name = "unused", .size = sizeof(node)},
+    [T_NODE] = {.name = "node", .size = sizeof(node), .references = CRADLE_SLOT(node, left) | CRADLE_SLOT(node, right)},
+    [T_ARRAY] = {.name = "array",
+                 .size = sizeof(array),
+                 .items = CRADLE_ITEMS_REFERENCES,
+                 .item_size = 8,
+                 .length_offset = offsetof(array, length)},
+};
+
+static _Noreturn void fail(const char *what) {
+  fprintf(stderr, "threads: %s\n", what);
+  exit(1);
+}
+
+static cradle_heap *new_heap(uint64_t mutators) {
+  cradle_options options;
+  cradle_error error;
+  cradle_options_init(&options);
+  options.types = types;
+  options.type_count = T_COUNT;
+  options.mutators = mutators;
+  options.gc_threads = CRADLE_GC_THREADS_AUTO;
+  options.shadow_stack_bytes = (size_t)1 << 20;
+  cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
+  if (heap == NULL) fail(error.message);
+  return heap;
+}
+
+/* --- the work --- */
+
+static void allocate(cradle_mutator *m) CRADLE_MAY_COLLECT {
+  for (uint64_t i = 0; i < ALLOCATIONS; i++) {
+    node *fresh = CRADLE_NEW_UNINITIALIZED(m, node, T_NODE);
+    fresh->left = fresh->right = NULL;
+    __asm__ volatile("" : : "r"(fresh) : "memory"); /* the compiler must assume that the stores are read */
+  }
+}
+
+static node *tree(cradle_mutator *m, int depth) CRADLE_MAY_COLLECT {
+  node *left = NULL, *right = NULL;
+  if (depth > 0) {
+    left = tree(m, depth - 1);
+    CRADLE_ROOT(m, left);
+    right = tree(m, depth - 1);
+    CRADLE_ROOT(m, right);
+    node *fresh = CRADLE_NEW(m, node, T_NODE);
+    fresh->left = left;
+    fresh->right = right;
+    return fresh;
+  }
+  return CRADLE_NEW(m, node, T_NODE);
+}
+
+/* The last tree but one lives while the next is built. */
+static void trees(cradle_mutator *m) CRADLE_MAY_COLLECT {
+  node *kept = NULL;
+  CRADLE_ROOT(m, kept);
+  for (int i = 0; i < TREES; i++) kept = tree(m, TREE_DEPTH);
+}
+
+/* Each store replaces a small list in an old array: what dies there has been promoted. */
+static void cache(cradle_mutator *m) CRADLE_MAY_COLLECT {
+  array *table = CRADLE_NEW_ARRAY(m, array, T_ARRAY, item, length, CACHE_SLOTS);
+  CRADLE_ROOT(m, table);
+  uint64_t random = 1;
+  for (uint64_t i = 0; i < CACHE_STORES; i++) {
+    node *fresh = CRADLE_NEW(m, node, T_NODE);
+    random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+    cradle_store(m, table, &table->item[(random >> 33) % CACHE_SLOTS], fresh);
+  }
+}
+
+typedef void (*work)(cradle_mutator *m);
+static const struct {
+  const char *name;
+  work run;
+} works[] = {{"allocate", allocate}, {"trees", trees}, {"cache", cache}};
+
+/* --- threads --- */
+
+typedef struct job {
+  pthread_t thread;
+  cradle_heap *heap;
+  work run;
+} job;
+
+CRADLE_UNCHECKED_COLLECTION static void *do_job(void *data) {
+  const job *j = data;
+  cradle_mutator *m = cradle_mutator_new(j->heap);
+  if (m == NULL) fail("no memory for a mutator");
+  j->run(m);
+  cradle_mutator_free(m);
+  return NULL;
+}
+
+/* Seconds by the clock until all have done their work. heaps: 1, or one for each thread. */
+static double run(work what, unsigned threads, unsigned heaps, uint64_t mutators, double *processor) {
+  job jobs[THREADS_MOST];
+  cradle_heap *of[THREADS_MOST];
+  for (unsigned i = 0; i < heaps; i++) of[i] = new_heap(mutators);
+  uint64_t begin = now_ns(), processor_begin = process_cpu_now_ns();
+  for (unsigned i = 0; i < threads; i++) {
+    jobs[i] = (job){.heap = of[i % heaps], .run = what};
+    if (pthread_create(&jobs[i].thread, NULL, do_job, &jobs[i]) != 0) fail("a thread was refused");
+  }
+  for (unsigned i = 0; i < threads; i++) (void)pthread_join(jobs[i].thread, NULL);
+  double seconds = (double)(now_ns() - begin) * 1e-9;
+  *processor = (double)(process_cpu_now_ns() - processor_begin) * 1e-9;
+  for (unsigned i = 0; i < heaps; i++) cradle_heap_free(of[i]);
+  return seconds;
+}
+
+static void compare(unsigned threads, unsigned runs) {
+  static const char *const names[] = {"heap for one", "shared, 1 thread", "shared, N threads", "N heaps"};
+  enum { WAYS = sizeof names / sizeof *names };
+  printf("%-10s", "");
+  for (int way = 0; way < WAYS; way++) printf("  %-26s", names[way]);
+  printf("  N threads / one\n");
+  for (size_t w = 0; w < sizeof works / sizeof *works; w++) {
+    double seconds[WAYS][RUNS_MOST], processor[WAYS][RUNS_MOST], median[WAYS];
+    for (unsigned i = 0; i < runs; i++)
+      for (int way = 0; way < WAYS; way++)
+        seconds[way][i] = run(works[w].run, way < 2 ? 1 : threads, way < 3 ? 1 : threads,
+                              way == 1 || way == 2 ? threads + 1 : 1, &processor[way][i]);
+    printf("%-10s", works[w].name);
+    for (int way = 0; way < WAYS; way++) {
+      median[way] = median_of(seconds[way], runs);
+      printf("  %6.3f s, %6.3f s of CPU   ", median[way], median_of(processor[way], runs));
+    }
+    printf("  %.2f (heaps %.2f)\n", threads * median[0] / median[2], threads * median[0] / median[3]);
+  }
+}
+
+/* --- stops --- */
+
+static atomic_bool over;
+
+static void allocate_until_over(cradle_mutator *m) CRADLE_MAY_COLLECT {
+  while (!atomic_load_explicit(&over, memory_order_relaxed)) (void)CRADLE_NEW(m, node, T_NODE);
+}
+
+/* Each stop is a collection that one more mutator asks for. */
+static void measure_stops(unsigned threads, unsigned parked) {
+  static double ns[STOPS];
+  cradle_heap *heap = new_heap(threads + parked + 1);
+  cradle_mutator **idle = calloc(parked + 1, sizeof(cradle_mutator *));
+  job jobs[THREADS_MOST];
+  if (idle == NULL) fail("no memory");
+  for (unsigned i = 0; i < parked; i++) {
+    if ((idle[i] = cradle_mutator_new(heap)) == NULL) fail("no memory for a mutator");
+    cradle_mutator_park(idle[i]);
+  }
+  cradle_mutator *m = cradle_mutator_new(heap);
+  atomic_store(&over, false);
+  for (unsigned i = 0; i < threads; i++) {
+    jobs[i] = (job){.heap = heap, .run = allocate_until_over};
+    if (pthread_create(&jobs[i].thread, NULL, do_job, &jobs[i]) != 0) fail("a thread was refused");
+  }
+  for (int i = 0; i < STOPS; i++) {
+    cradle_statistics before, after;
+    cradle_heap_statistics(heap, &before, sizeof before);
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
+    cradle_heap_statistics(heap, &after, sizeof after);
+    ns[i] = (double)(after.stop_ns - before.stop_ns) / (double)(after.stops - before.stops);
+  }
+  atomic_store(&over, true);
+  cradle_mutator_park(m);
+  for (unsigned i = 0; i < threads; i++) (void)pthread_join(jobs[i].thread, NULL);
+  cradle_mutator_unpark(m);
+  double median = median_of(ns, STOPS);
+  printf("stops, %u threads allocate, %u parked: p50 %.1f us, p99 %.1f us, longest %.1f us\n", threads, parked,
+         median / 1000, ns[STOPS * 99 / 100] / 1000, ns[STOPS - 1] / 1000);
+  cradle_mutator_free(m);
+  for (unsigned i = 0; i < parked; i++) {
+    cradle_mutator_unpark(idle[i]);
+    cradle_mutator_free(idle[i]);
+  }
+  free(idle);
+  cradle_heap_free(heap);
+}
+
+static void measure_parking(void) {
+  cradle_heap *heap = new_heap(2);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  uint64_t begin = now_ns();
+  for (int i = 0; i < PARKS; i++) {
+    cradle_mutator_park(m);
+    cradle_mutator_unpark(m);
+  }
+  printf("park and unpark: %.1f ns\n", (double)(now_ns() - begin) / PARKS);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
+/* --- the command line --- */
+
+static const char usage[] = "usage: threads [--threads=N] [--runs=N]\n"
+                            "\n"
+                            "What several mutators on one heap bring and cost: three kinds of work on one heap and on\n"
+                            "several, how long stops take, and what parking costs.\n"
+                            "\n"
+                            "  --threads=N   1 to 64; 2 unless told\n"
+                            "  --runs=N      medians of so many runs in turns, 1 to 99; 5 unless told\n";
+
+static unsigned number(const char *option, const char *text, unsigned most) {
+  char *end;
+  errno = 0;
+  unsigned long value = strtoul(text, &end, 10);
+  if (errno == 0 && end != text && *end == 0 && *text != '-' && value >= 1 && value <= most) return (unsigned)value;
+  fprintf(stderr, "threads: --%s: %s is not a number from 1 to %u\n", option, text, most);
+  exit(2);
+}
+
+int main(int argc, char **argv) {
+  static const struct option options[] = {{"threads", required_argument, NULL, 't'},
+                                          {"runs", required_argument, NULL, 'r'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+  unsigned threads = 2, runs = 5;
+  for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+    if (option == 't') threads = number("threads", optarg, THREADS_MOST);
+    if (option == 'r') runs = number("runs", optarg, RUNS_MOST);
+    if (option == 'h') return fputs(usage, stdout) < 0;
+    if (option == '?') return 2;
+  }
+  if (optind < argc) {
+    fputs(usage, stderr);
+    return 2;
+  }
+  compare(threads, runs);
+  measure_stops(threads, 0);
+  measure_stops(threads, PARKED);
+  measure_parking();
+  return 0;
+}

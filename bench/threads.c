@@ -18,6 +18,7 @@
 #include "bench/timing.h"
 
 enum { T_UNUSED, T_NODE, T_ARRAY, T_COUNT };
+enum { STOP_DISTANCE_NS = 100000 };
 enum { THREADS_MOST = 64, RUNS_MOST = 99, STOPS = 2000, PARKED = 1000, PARKS = 1000000 };
 /* The amounts of one thread, each about half a second. */
 enum { ALLOCATIONS = 400000000, TREE_DEPTH = 14, TREES = 150, CACHE_SLOTS = 1 << 16, CACHE_STORES = 8000000 };
@@ -172,7 +173,11 @@ static void allocate_until_over(cradle_mutator *m) CRADLE_MAY_COLLECT {
   while (!atomic_load_explicit(&over, memory_order_relaxed)) (void)CRADLE_NEW(m, node, T_NODE);
 }
 
-/* Each stop is a collection that one more mutator asks for. */
+static void wait_ns(uint64_t ns) {
+  for (uint64_t begin = now_ns(); now_ns() - begin < ns;) continue;
+}
+
+/* Each stop is a collection that one more mutator asks for, when the others have had time to go on. */
 static void measure_stops(unsigned threads, unsigned parked) {
   static double ns[STOPS];
   cradle_heap *heap = new_heap(threads + parked + 1);
@@ -192,6 +197,7 @@ static void measure_stops(unsigned threads, unsigned parked) {
   for (int i = 0; i < STOPS; i++) {
     cradle_statistics before, after;
     cradle_heap_statistics(heap, &before, sizeof before);
+    wait_ns(STOP_DISTANCE_NS);
     cradle_collect(m, CRADLE_COLLECT_MINOR);
     cradle_heap_statistics(heap, &after, sizeof after);
     ns[i] = (double)(after.stop_ns - before.stop_ns) / (double)(after.stops - before.stops);

@@ -179,7 +179,6 @@ static void park(crd_mutator *mutator, const void *by) {
 }
 
 static void unpark(crd_mutator *mutator) {
-  crd_nursery_set_top(mutator);
   crd_world_unpark(mutator);
   __atomic_store_n(&mutator->parked_by, NULL, __ATOMIC_RELAXED);
   __atomic_store_n(&mutator->thread, crd_thread_self(), __ATOMIC_RELAXED);
@@ -393,7 +392,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_unpark(cradle_mutator *mutator) 
   crd_mutator *m = mutator_of(mutator);
   if (CRADLE_UNLIKELY(__atomic_load_n(&m->parked_by, __ATOMIC_RELAXED) != crd_thread_self()))
     entry_misuse(mutator->heap, what, "the calling thread has not parked the mutator");
-  check_alone(mutator->heap, what);
+  if (CRADLE_UNLIKELY(m->next_attached != NULL || m->attached_link != NULL)) check_alone(mutator->heap, what);
   unpark(m);
 }
 

@@ -47,6 +47,7 @@ struct crd_mutator {
   int state;                         /* RUNNING, STOPPED or PARKED, atomic */
   int pending_request;               /* a safepoint request of another thread, atomic */
   const void *thread;                /* that it is attached to and may use it; NULL: none; atomic */
+  char *parked_top;                  /* top as it was when it parked; NULL: a stop has changed it since */
   const void *parked_by;             /* the thread that has parked it; NULL: it is not parked, or has no thread */
   uint64_t thread_id;                /* for messages; 0: it never had a thread; atomic */
   const char *name;                  /* for messages; NULL: it has none */

@@ -83,6 +83,7 @@ void crd_world_stand(crd_mutator *mutator) {
 
 void crd_world_park(crd_mutator *mutator) {
   crd_world *world = mutator->space->world;
+  __atomic_store_n(&mutator->parked_top, __atomic_load_n(&mutator->public.top, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
   __atomic_store_n(&mutator->public.top, NULL, __ATOMIC_RELAXED);
   if (world == NULL)
     __atomic_store_n(&mutator->state, MUTATOR_PARKED, __ATOMIC_RELEASE);
@@ -90,10 +91,17 @@ void crd_world_park(crd_mutator *mutator) {
     leave_running(world, mutator, MUTATOR_PARKED);
 }
 
-/* top comes after the state: a stop that has not seen RUNNING is seen by set_top. */
+/* top is raised before the state: a stop that sees RUNNING lowers it again. A stop that began and ended meanwhile has
+ * forgotten the old top. */
 void crd_world_unpark(crd_mutator *mutator) {
+  char *top = __atomic_load_n(&mutator->parked_top, __ATOMIC_RELAXED);
+  __atomic_store_n(&mutator->public.top, top, __ATOMIC_RELAXED);
   (void)__atomic_exchange_n(&mutator->state, MUTATOR_RUNNING, __ATOMIC_SEQ_CST);
-  if (CRADLE_UNLIKELY(space_stops(mutator))) stand(mutator->space, mutator);
+  bool stops = space_stops(mutator);
+  if (CRADLE_UNLIKELY(stops)) stand(mutator->space, mutator);
+  if (CRADLE_LIKELY(!stops && top != NULL && __atomic_load_n(&mutator->parked_top, __ATOMIC_RELAXED) == top &&
+                    __atomic_load_n(&mutator->pending_request, __ATOMIC_SEQ_CST) == 0))
+    return;
   crd_nursery_set_top(mutator);
 }
 

@@ -4,6 +4,7 @@
 #include "gc/platform/hardware.h"
 #include "gc/young/cost.h"
 #include "gc/young/young.h"
+#include "gc/young/chunks.h"
 
 /* Collections from one decision to the next, in a trial, and in which a smaller size is enough before it is taken. */
 #define DECISION_COLLECTIONS 4
@@ -82,6 +83,7 @@ void crd_adapt_init(crd_young *young) {
                        .max = most > MAX_BYTES ? most : MAX_BYTES,
                        .ns_per_promoted_byte = RATE_FIRST,
                        .least_rate = RATE_NONE,
+                       .shares = 1,
                        .scale = 1,
                        .growth.backoff = WAIT_FIRST,
                        .shrinking.backoff = WAIT_FIRST};
@@ -386,8 +388,27 @@ static bool choose(crd_young *young, bool whole) {
   return true;
 }
 
+/* The first size is for one mutator. So many that allocated since the last collection begin with as many times that, but
+ * with no more than there are processors. If they become fewer, the nursery shrinks like any other. */
+static void share(crd_young *young) {
+  crd_adapt *adapt = &young->adapt;
+  const crd_chunks *chunks = young->space->chunks;
+  if (CRADLE_LIKELY(chunks->users <= adapt->shares)) return;
+  learn_bounds(young);
+  crd_hardware_learn(young->space->hardware, young->space->known_hardware, HARDWARE_PROCESSORS);
+  uint32_t processors = young->space->hardware->processors, shares = chunks->users;
+  if (processors != 0 && shares > processors) shares = processors;
+  size_t base = adapt->base / adapt->shares * shares;
+  adapt->shares = chunks->users;
+  if (base > adapt->early_max) base = adapt->early_max;
+  if (base <= adapt->base) return;
+  adapt->base = base;
+  if (young->space->nursery.bytes < base) (void)crd_nursery_resize(young, base, "more mutators");
+}
+
 void crd_adapt_after_minor(crd_young *young, const cradle_event *minor) {
   crd_adapt *adapt = &young->adapt;
+  if (space_is_shared(young->space) && !adapt->fixed) share(young);
   size_t bytes = young->space->nursery.bytes;
   if (adapt->fixed) return;
   ASSERT(bytes >= adapt->min && bytes <= adapt->max, "[adapt.1] the nursery's size");

@@ -43,6 +43,7 @@ typedef struct crd_trial {
 
 typedef struct crd_adapt {
   bool fixed;
+  uint32_t shares;       /* base is that of so many mutators */
   bool knows_bounds;     /* early_max and max follow from the machine; false: not grown beyond base yet */
   size_t base, min, max; /* sizes in bytes */
   size_t early_max;      /* bytes; beyond this, as much must have been promoted as the nursery is to have */

@@ -30,6 +30,7 @@ struct crd_chunks {
   uint32_t count;       /* that are handed out */
   uint32_t piece_count; /* at most one for each chunk */
   uint32_t locals;      /* of the heap */
+  uint32_t users;       /* locals in which something was allocated before the last collection */
   size_t bytes;         /* of each; the last has the rest, too */
   uint64_t taken[CHUNKS_MOST / 64];
   crd_piece pieces[CHUNKS_MOST];

@@ -258,10 +258,14 @@ static CRADLE_NOINLINE void drop_filled(crd_young *young, crd_local *local, char
 
 /* The same for a shared heap, which has neither a quarantine nor points. */
 static CRADLE_NOINLINE void drop_shared(crd_young *young) {
-  const crd_chunks *chunks = young->space->chunks;
+  crd_chunks *chunks = young->space->chunks;
   for (uint32_t i = 0; i < chunks->piece_count; i++)
     drop_piece(young, chunks->pieces[i].start, chunks->pieces[i].end);
-  for (EACH_LOCAL(local, young->space)) drop_piece(young, local->start, *local->free);
+  chunks->users = 0;
+  for (EACH_LOCAL(local, young->space)) {
+    chunks->users += local_filled(local) != 0;
+    drop_piece(young, local->start, *local->free);
+  }
   for (EACH_MUTATOR(mutator, young->space)) mutator->public.reserved_end = NULL;
   crd_chunks_cut(young->space);
   sanitize_pool_emptied(young->space->report);
@@ -357,6 +361,7 @@ CRD_ALWAYS_INLINE void set_top(crd_mutator *mutator) {
   /* A stress point of 0 wants the next allocation. Nobody may use a mutator that does not run. */
   if (mutator->space->report->state != HEAP_MUTATING || public->no_collect_depth != 0 || young->stress->point == 0 ||
       __atomic_load_n(&mutator->state, __ATOMIC_RELAXED) != MUTATOR_RUNNING) {
+    __atomic_store_n(&mutator->parked_top, NULL, __ATOMIC_RELAXED);
     __atomic_store_n(&public->top, NULL, __ATOMIC_SEQ_CST);
     return;
   }

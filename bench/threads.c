@@ -18,7 +18,6 @@
 #include "bench/timing.h"
 
 enum { T_UNUSED, T_NODE, T_ARRAY, T_COUNT };
-enum { STOP_DISTANCE_NS = 100000 };
 enum { THREADS_MOST = 64, RUNS_MOST = 99, STOPS = 2000, PARKED = 1000, PARKS = 1000000 };
 /* The amounts of one thread, each about half a second. */
 enum { ALLOCATIONS = 400000000, TREE_DEPTH = 14, TREES = 150, CACHE_SLOTS = 1 << 16, CACHE_STORES = 8000000 };
@@ -46,7 +45,14 @@ static _Noreturn void fail(const char *what) {
   exit(1);
 }
 
-static cradle_heap *new_heap(uint64_t mutators) {
+/* Called on the thread that collected. */
+static _Thread_local uint64_t last_stop_ns;
+static void hear(void *data, const cradle_event *event) {
+  (void)data;
+  if (event->kind == CRADLE_EVENT_PAUSE) last_stop_ns = event->u.pause.stop_ns;
+}
+
+static cradle_heap *new_heap(uint64_t mutators, bool listens) {
   cradle_options options;
   cradle_error error;
   cradle_options_init(&options);
@@ -55,6 +61,7 @@ static cradle_heap *new_heap(uint64_t mutators) {
   options.mutators = mutators;
   options.gc_threads = CRADLE_GC_THREADS_AUTO;
   options.shadow_stack_bytes = (size_t)1 << 20;
+  if (listens) options.listener.function = hear;
   cradle_heap *heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) fail(error.message);
   return heap;
@@ -116,6 +123,7 @@ typedef struct job {
   pthread_t thread;
   cradle_heap *heap;
   work run;
+  _Atomic uint64_t allocated; /* for allocate_until_over: nearly the count */
 } job;
 
 CRADLE_UNCHECKED_COLLECTION static void *do_job(void *data) {
@@ -131,7 +139,7 @@ CRADLE_UNCHECKED_COLLECTION static void *do_job(void *data) {
 static double run(work what, unsigned threads, unsigned heaps, uint64_t mutators, double *processor) {
   job jobs[THREADS_MOST];
   cradle_heap *of[THREADS_MOST];
-  for (unsigned i = 0; i < heaps; i++) of[i] = new_heap(mutators);
+  for (unsigned i = 0; i < heaps; i++) of[i] = new_heap(mutators, false);
   uint64_t begin = now_ns(), processor_begin = process_cpu_now_ns();
   for (unsigned i = 0; i < threads; i++) {
     jobs[i] = (job){.heap = of[i % heaps], .run = what};
@@ -169,18 +177,28 @@ static void compare(unsigned threads, unsigned runs) {
 
 static atomic_bool over;
 
-static void allocate_until_over(cradle_mutator *m) CRADLE_MAY_COLLECT {
-  while (!atomic_load_explicit(&over, memory_order_relaxed)) (void)CRADLE_NEW(m, node, T_NODE);
+CRADLE_UNCHECKED_COLLECTION static void *allocate_until_over(void *data) {
+  enum { OFTEN = 256 };
+  job *j = data;
+  cradle_mutator *m = cradle_mutator_new(j->heap);
+  if (m == NULL) fail("no memory for a mutator");
+  while (!atomic_load_explicit(&over, memory_order_relaxed)) {
+    for (int i = 0; i < OFTEN; i++) (void)CRADLE_NEW(m, node, T_NODE);
+    atomic_fetch_add_explicit(&j->allocated, OFTEN, memory_order_relaxed);
+  }
+  cradle_mutator_free(m);
+  return NULL;
 }
 
-static void wait_ns(uint64_t ns) {
-  for (uint64_t begin = now_ns(); now_ns() - begin < ns;) continue;
+static void nap(void) {
+  struct timespec moment = {.tv_nsec = 20000};
+  (void)nanosleep(&moment, NULL);
 }
 
-/* Each stop is a collection that one more mutator asks for, when the others have had time to go on. */
+/* Each stop is a collection that one more mutator asks for, when all others have allocated since the last. */
 static void measure_stops(unsigned threads, unsigned parked) {
   static double ns[STOPS];
-  cradle_heap *heap = new_heap(threads + parked + 1);
+  cradle_heap *heap = new_heap(threads + parked + 1, true);
   cradle_mutator **idle = calloc(parked + 1, sizeof(cradle_mutator *));
   job jobs[THREADS_MOST];
   if (idle == NULL) fail("no memory");
@@ -191,16 +209,16 @@ static void measure_stops(unsigned threads, unsigned parked) {
   cradle_mutator *m = cradle_mutator_new(heap);
   atomic_store(&over, false);
   for (unsigned i = 0; i < threads; i++) {
-    jobs[i] = (job){.heap = heap, .run = allocate_until_over};
-    if (pthread_create(&jobs[i].thread, NULL, do_job, &jobs[i]) != 0) fail("a thread was refused");
+    jobs[i] = (job){.heap = heap};
+    if (pthread_create(&jobs[i].thread, NULL, allocate_until_over, &jobs[i]) != 0) fail("a thread was refused");
   }
   for (int i = 0; i < STOPS; i++) {
-    cradle_statistics before, after;
-    cradle_heap_statistics(heap, &before, sizeof before);
-    wait_ns(STOP_DISTANCE_NS);
+    uint64_t seen[THREADS_MOST];
+    for (unsigned j = 0; j < threads; j++) seen[j] = atomic_load(&jobs[j].allocated);
+    for (unsigned j = 0; j < threads; j++)
+      while (atomic_load(&jobs[j].allocated) == seen[j]) CRADLE_PARKED(m) nap();
     cradle_collect(m, CRADLE_COLLECT_MINOR);
-    cradle_heap_statistics(heap, &after, sizeof after);
-    ns[i] = (double)(after.stop_ns - before.stop_ns) / (double)(after.stops - before.stops);
+    ns[i] = (double)last_stop_ns;
   }
   atomic_store(&over, true);
   cradle_mutator_park(m);
@@ -219,7 +237,7 @@ static void measure_stops(unsigned threads, unsigned parked) {
 }
 
 static void measure_parking(void) {
-  cradle_heap *heap = new_heap(2);
+  cradle_heap *heap = new_heap(2, false);
   cradle_mutator *m = cradle_mutator_new(heap);
   uint64_t begin = now_ns();
   for (int i = 0; i < PARKS; i++) {

@@ -268,7 +268,11 @@ static crd_local *find_local(cradle_heap *heap) {
   if (local_is_free(last)) return last;
   for (; last->next != NULL; last = last->next)
     if (local_is_free(last->next)) return last->next;
-  return last->next = crd_local_new(&heap->space, last->number + 1);
+  crd_local *local = crd_local_new(&heap->space, last->number + 1);
+  space_lock(&heap->space);
+  last->next = local;
+  space_unlock(&heap->space);
+  return local;
 }
 
 /* With the world held. */
@@ -293,10 +297,12 @@ static crd_mutator *make(cradle_heap *heap) {
     free(mutator);
     return NULL;
   }
+  space_lock(&heap->space); /* registration looks at all of them */
   local->free = &mutator->public.free;
   local->registered = &mutator->public.registered;
   mutator->next = heap->space.mutators;
   heap->space.mutators = mutator;
+  space_unlock(&heap->space);
   return mutator;
 }
 
@@ -344,6 +350,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
     crd_collect_minor(heap, CRADLE_CAUSE_DETACH);
     ASSERT(nursery_filled(&heap->space) == 0, "[local.2] a mutator goes while there are young objects");
   }
+  space_lock(&heap->space);
   m->local->left = mutator->free;
   m->local->free = &m->local->left;
   m->local->fresh.top = mutator->registered;
@@ -351,6 +358,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_free(cradle_mutator *mutator) {
   crd_mutator **link = &heap->space.mutators;
   while (*link != m) link = &(*link)->next;
   *link = m->next;
+  space_unlock(&heap->space);
   uint64_t scopes = 0;
   for (const cradle_word *at = mutator->scoped_top; at > mutator->scoped_base; scopes++) (void)scoped_root_next(&at);
   if (space_is_shared(&heap->space)) crd_world_forget(m);
@@ -394,11 +402,6 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_unpark(cradle_mutator *mutator) 
     entry_misuse(mutator->heap, what, "the calling thread has not parked the mutator");
   if (CRADLE_UNLIKELY(m->next_attached != NULL || m->attached_link != NULL)) check_alone(mutator->heap, what);
   unpark(m);
-}
-
-void cradle_mutator_name(cradle_mutator *mutator, const char *name) {
-  crd_mutator_check_thread(mutator, "cradle_mutator_name");
-  mutator_of(mutator)->name = name;
 }
 
 cradle_mutator *cradle_parked_begin(cradle_mutator *mutator) {

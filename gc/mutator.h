@@ -50,7 +50,6 @@ struct crd_mutator {
   char *parked_top;                  /* top as it was when it parked; NULL: a stop has changed it since */
   const void *parked_by;             /* the thread that has parked it; NULL: it is not parked, or has no thread */
   uint64_t thread_id;                /* for messages; 0: it never had a thread; atomic */
-  const char *name;                  /* for messages; NULL: it has none */
   bool orphaned;                     /* that thread has ended without detaching it */
   struct crd_mutator *next_attached, **attached_link; /* the other mutators of the thread */
   uint64_t open_scopes;                               /* of a freed mutator: scopes that have not ended */

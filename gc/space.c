@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gc/platform/limits.h"
+#include "gc/young/chunks.h"
 
 /* --- memory --- */
 
@@ -14,6 +15,24 @@ void crd_space_note_used(crd_space *space) {
   if (space->old.used_bytes + nursery_filled(space) <= *peak) return;
   uint64_t used = space_used_bytes(space);
   if (used > *peak) *peak = used;
+}
+
+bool crd_space_pieces_hold(const crd_space *space, uintptr_t address) {
+  const crd_chunks *chunks = space->chunks;
+  for (uint32_t i = 0; i < chunks->piece_count; i++)
+    if (address - address_of(chunks->pieces[i].start) <
+        (uint64_t)(chunks->pieces[i].end - chunks->pieces[i].start))
+      return true;
+  return false;
+}
+
+uint64_t crd_space_extent(const crd_space *space) {
+  const char *end = space->nursery.start;
+  for (uint32_t i = 0; i < space->chunks->piece_count; i++)
+    if (space->chunks->pieces[i].end > end) end = space->chunks->pieces[i].end;
+  for (EACH_LOCAL(local, space))
+    if (*local->free > end) end = *local->free;
+  return (uint64_t)(end - space->nursery.start);
 }
 
 /* How many arenas a maximum heap allows beside a nursery of so many bytes. */
@@ -70,7 +89,7 @@ static CRADLE_COLD void tell_shortage(crd_space *space, size_t size, const crd_t
   add_limit(space, size, &limit);
   crd_message message = crd_message_of(text, &held, &limit);
   if (space->options->on_out_of_memory == NULL) crd_abort("cradle: ", message.words);
-  crd_mutator *mutator = space_running(space);
+  crd_mutator *mutator = crd_heap_mutator(heap_of(space->report));
   space->report->let_go(heap_of(space->report));
   space->options->on_out_of_memory(space->options->user, mutator == NULL ? NULL : &mutator->public, size,
                                    message.words);

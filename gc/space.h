@@ -136,16 +136,16 @@ static inline uint64_t nursery_filled(const crd_space *space) {
   return bytes;
 }
 /* Whether an address lies in what is filled of the nursery. */
-bool crd_chunks_hold(const crd_space *space, uintptr_t address);
+bool crd_space_pieces_hold(const crd_space *space, uintptr_t address);
 static inline bool nursery_holds(const crd_space *space, uintptr_t address) {
   for (EACH_LOCAL(local, space))
     if (address - address_of(local->start) < (uint64_t)(*local->free - local->start)) return true;
-  return space_is_shared(space) && crd_chunks_hold(space, address);
+  return space_is_shared(space) && crd_space_pieces_hold(space, address);
 }
 /* How far the nursery is filled: no object lies above its start and so many bytes. */
-uint64_t crd_chunks_extent(const crd_space *space);
+uint64_t crd_space_extent(const crd_space *space);
 static inline uint64_t nursery_extent(const crd_space *space) {
-  return space_is_shared(space) ? crd_chunks_extent(space) : nursery_filled(space);
+  return space_is_shared(space) ? crd_space_extent(space) : nursery_filled(space);
 }
 /* Bytes in objects: old ones, rounded up to size classes, and the filled nursery. */
 static inline uint64_t space_used_bytes(const crd_space *space) {

@@ -1,6 +1,7 @@
 #include "gc/world.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
@@ -169,11 +170,13 @@ static crd_mutator *first_running(const crd_space *space, crd_mutator *from) {
  * listener the message goes to standard error. */
 static CRADLE_COLD void tell_late(crd_space *space, const crd_mutator *mutator, uint64_t ns) {
   crd_text text = {.length = 0};
-  crd_text_format(&text, "a collection waits for mutator %s%s%p, thread %llu", mutator->name == NULL ? "" : mutator->name,
-                  mutator->name == NULL ? "" : " at ", (const void *)mutator,
-                  (unsigned long long)__atomic_load_n(&mutator->thread_id, __ATOMIC_RELAXED));
-  crd_thread_activity(__atomic_load_n(&mutator->thread_id, __ATOMIC_RELAXED), &text);
-  crd_text_format(&text, "; it must allocate, poll (cradle_safepoint) or park (cradle_mutator_park)");
+  char activity[THREAD_ACTIVITY_BYTES];
+  uint64_t thread = __atomic_load_n(&mutator->thread_id, __ATOMIC_RELAXED);
+  crd_text_format(&text, "a collection waits for the mutator at %p, of thread %llu", (const void *)mutator,
+                  (unsigned long long)thread);
+  if (crd_thread_activity(thread, activity))
+    crd_text_format(&text, strcmp(activity, "running") == 0 ? ", which runs" : ", which is in system call %s", activity);
+  crd_text_format(&text, ": it must allocate, poll (cradle_safepoint) or park (cradle_mutator_park)");
   cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text.buffer, space->options->stop_report_ns, ns, 0}};
   crd_event_tell(space->report, &event);
 }
@@ -204,9 +207,9 @@ static void wait_for_all(crd_space *space, uint64_t begin) {
   crd_gate_unlock(world->gate);
 }
 
-void crd_world_stop(crd_space *space) {
+void crd_world_stop_all(crd_space *space) {
   crd_world *world = space->world;
-  if (world == NULL || is_stopping(space)) return;
+  if (is_stopping(space)) return;
   ASSERT(holds(world), "[world.3] a thread stops a world that it does not hold");
   uint64_t begin = crd_platform_now_ns();
   set_stopping(space, 1);
@@ -215,14 +218,15 @@ void crd_world_stop(crd_space *space) {
   wait_for_all(space, begin);
   cradle_statistics *stats = &space->report->stats;
   uint64_t ns = crd_platform_now_ns() - begin;
+  space->report->stop_ns = ns;
   stats->stops++;
   stats->stop_ns += ns;
   if (ns > stats->stop_max_ns) stats->stop_max_ns = ns;
 }
 
-void crd_world_go_on(crd_space *space) {
+void crd_world_end_stop(crd_space *space) {
   crd_world *world = space->world;
-  if (world == NULL || !is_stopping(space)) return;
+  if (!is_stopping(space)) return;
   ASSERT(holds(world), "[world.5] a stop is ended by a thread that does not hold the world");
   ASSERT(space->report->state == HEAP_MUTATING, "[world.3] mutators go on in a state that is not theirs");
   crd_gate_lock(world->gate);

@@ -61,8 +61,14 @@ static inline void crd_world_leave(crd_space *space) {
 /* Lets go of the world whatever the depth, before a handler of the program runs: it may longjmp. */
 void crd_world_let_go(crd_space *space);
 /* The holder stops all others, or has them go on. A world that is stopped already stays so. */
-void crd_world_stop(crd_space *space);
-void crd_world_go_on(crd_space *space);
+void crd_world_stop_all(crd_space *space);
+void crd_world_end_stop(crd_space *space);
+static inline void crd_world_stop(crd_space *space) {
+  if (CRADLE_UNLIKELY(space->world != NULL)) crd_world_stop_all(space);
+}
+static inline void crd_world_go_on(crd_space *space) {
+  if (CRADLE_UNLIKELY(space->world != NULL)) crd_world_end_stop(space);
+}
 /* The slow path of a mutator whose top a stop has lowered: stands until it is over. */
 void crd_world_stand(crd_mutator *mutator);
 /* The mutator's thread promises not to use the heap, or takes that back, which waits for the end of a stop. */

@@ -175,6 +175,8 @@ static const crd_field pause_fields[] = {
      .in_line = ", ran "},
     {FIELD("preemptions", "other work ran, times: ", NUMBER, AT(pause.preemptions)),
      .only_with = AT(pause.preemptions_known), .in_line = ", other work ran, times "},
+    {FIELD("stop_ns", "all stood after: ", NS, AT(pause.stop_ns)), .only_with = AT(pause.stop_ns),
+     .in_line = ", all stood after "},
 };
 
 static const crd_field major_fields[] = {

@@ -171,8 +171,10 @@ static size_t fresh_count(const crd_space *space) {
 
 /* How much the next minor collection may list: what is fresh, and all that mutators may register without asking. */
 static size_t promised(const crd_space *space) {
-  size_t entries = fresh_count(space);
-  for (EACH_MUTATOR(mutator, space)) entries += (size_t)(mutator->public.registered_end - mutator->public.registered);
+  size_t entries = 0;
+  for (EACH_LOCAL(local, space))
+    if (local_is_free(local)) entries += (size_t)(local->fresh.top - local->fresh.base);
+  for (EACH_MUTATOR(mutator, space)) entries += (size_t)(mutator->public.registered_end - mutator->local->fresh.base);
   return entries;
 }
 

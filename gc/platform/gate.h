@@ -1,9 +1,7 @@
 /* A gate: where the program's threads wait for each other (gc/world.h). A lock that is held for a moment, with two
  * conditions.
- *
- *   [gate.1] The lock is a leaf: whoever holds it takes no other lock, and waits for nothing but the two conditions.
- *   [gate.2] After fork() the child asks crd_gate_is_here first, and makes a new gate: another thread may have held the
- *            lock for ever.
+ * The lock is a leaf: whoever holds it takes no other lock, and waits for nothing but the two conditions. After fork()
+ * the child asks crd_gate_is_here first, and makes a new gate: another thread may have held the lock for ever.
  */
 #ifndef CRADLE_GC_PLATFORM_GATE_H
 #define CRADLE_GC_PLATFORM_GATE_H

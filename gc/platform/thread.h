@@ -15,8 +15,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "gc/base/text.h"
-
 typedef struct crd_thread crd_thread;
 
 /* Starts a thread that calls run(self, data). name: for debuggers, at most 15 characters. NULL: the system refuses. */
@@ -40,10 +38,12 @@ void crd_thread_leave(void *left, void (*ended)(void *left));
 char *crd_fork_mark_new(void);
 void crd_fork_mark_free(char *mark);
 
-/* The calling thread's number, as debuggers show it. And what a thread of this process does now, for messages: the
- * system call that it is in, or that it runs. Adds nothing where the system does not say. */
+/* The calling thread's number, as debuggers show it. */
 uint64_t crd_thread_id(void);
-void crd_thread_activity(uint64_t id, crd_text *text);
+/* What a thread of this process does now: "running", or the number of the system call that it is in. false: the system
+ * does not say. */
+#define THREAD_ACTIVITY_BYTES 32
+bool crd_thread_activity(uint64_t id, char activity[THREAD_ACTIVITY_BYTES]);
 
 /* How many threads of this kind the process has, so that heaps together have no more than it has processors. */
 uint32_t crd_thread_count(void);

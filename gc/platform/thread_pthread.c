@@ -125,24 +125,26 @@ uint64_t crd_thread_id(void) {
 }
 
 /* The file begins with "running" or with the number of a system call (proc(5)). */
-void crd_thread_activity(uint64_t id, crd_text *text) {
+bool crd_thread_activity(uint64_t id, char activity[THREAD_ACTIVITY_BYTES]) {
   KEEP_ERRNO;
-  char path[64], line[32] = "";
+  char path[64];
   (void)snprintf(path, sizeof path, "/proc/self/task/%llu/syscall", (unsigned long long)id);
   int file = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t length = file < 0 ? 0 : read(file, line, sizeof line - 1);
+  ssize_t length = file < 0 ? 0 : read(file, activity, THREAD_ACTIVITY_BYTES - 1);
   if (file >= 0) (void)close(file);
-  if (length <= 0) return;
-  line[strcspn(line, " \n")] = 0;
-  crd_text_format(text, strcmp(line, "running") == 0 ? ", which runs" : ", which is in system call %s", line);
+  if (length <= 0) return false;
+  activity[length] = 0;
+  activity[strcspn(activity, " \n")] = 0;
+  return true;
 }
 #else
 uint64_t crd_thread_id(void) {
   return (uint64_t)(uintptr_t)pthread_self();
 }
-void crd_thread_activity(uint64_t id, crd_text *text) {
+bool crd_thread_activity(uint64_t id, char activity[THREAD_ACTIVITY_BYTES]) {
   (void)id;
-  (void)text;
+  (void)activity;
+  return false;
 }
 #endif
 

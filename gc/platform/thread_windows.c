@@ -75,9 +75,10 @@ uint64_t crd_thread_id(void) {
   return GetCurrentThreadId();
 }
 
-void crd_thread_activity(uint64_t id, crd_text *text) {
+bool crd_thread_activity(uint64_t id, char activity[THREAD_ACTIVITY_BYTES]) {
   (void)id;
-  (void)text;
+  (void)activity;
+  return false;
 }
 
 uint32_t crd_thread_count(void) {

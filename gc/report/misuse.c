@@ -54,8 +54,8 @@ void crd_misuse_with(cradle_heap *heap, const crd_text *text, const crd_text *mo
   /* The message is complete before the handler runs, because the handler may longjmp. */
   crd_message message = crd_message_of(text, more, NULL);
   const cradle_options *options = heap == NULL ? NULL : heap_report(heap)->options;
-  if (heap != NULL) heap_report(heap)->let_go(heap);
   if (options != NULL && options->on_misuse != NULL) {
+    heap_report(heap)->let_go(heap);
     options->on_misuse(options->user, message.words);
     crd_abort("cradle: the misuse handler returned after: ", message.words);
   }

@@ -11,16 +11,26 @@ static bool is_taken(const crd_chunks *chunks, uint32_t chunk) {
   return chunks->taken[chunk / 64] >> chunk % 64 & 1;
 }
 
+static uint64_t in_pieces(const crd_chunks *chunks) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < chunks->piece_count; i++)
+    bytes += (uint64_t)(chunks->pieces[i].end - chunks->pieces[i].start);
+  return bytes;
+}
+
 void crd_chunks_cut(crd_space *space) {
   crd_chunks *chunks = space->chunks;
   const crd_nursery *nursery = &space->nursery;
   size_t bytes = (size_t)(nursery->end - nursery->start), each = 0;
   uint32_t locals = 0;
+  uint64_t earlier = 0;
   for (EACH_LOCAL(local, space)) {
+    earlier += local->earlier;
     local->start = local->end = *local->free = local->look = nursery->start;
     local->earlier = 0;
     local->number = locals++;
   }
+  ASSERT(earlier == in_pieces(chunks), "[chunk.2] the filled nursery is counted wrong");
   each = bytes / CHUNKS_EACH / locals & ~(CHUNK_MIN_BYTES - 1);
   if (each < CHUNK_MIN_BYTES) each = CHUNK_MIN_BYTES;
   if (each < bytes / CHUNKS_MOST) each = align_up(bytes / CHUNKS_MOST + 1, CHUNK_MIN_BYTES);
@@ -30,24 +40,6 @@ void crd_chunks_cut(crd_space *space) {
   chunks->locals = locals;
   memset(chunks->taken, 0, sizeof chunks->taken);
   ASSERT(chunks->count <= CHUNKS_MOST, "[chunk.1] the nursery is cut into too many chunks");
-}
-
-bool crd_chunks_hold(const crd_space *space, uintptr_t address) {
-  const crd_chunks *chunks = space->chunks;
-  for (uint32_t i = 0; i < chunks->piece_count; i++)
-    if (address - address_of(chunks->pieces[i].start) <
-        (uint64_t)(chunks->pieces[i].end - chunks->pieces[i].start))
-      return true;
-  return false;
-}
-
-uint64_t crd_chunks_extent(const crd_space *space) {
-  const char *end = space->nursery.start;
-  for (uint32_t i = 0; i < space->chunks->piece_count; i++)
-    if (space->chunks->pieces[i].end > end) end = space->chunks->pieces[i].end;
-  for (EACH_LOCAL(local, space))
-    if (*local->free > end) end = *local->free;
-  return (uint64_t)(end - space->nursery.start);
 }
 
 /* The next free chunk from one on, around the end; CHUNKS_MOST: none. */

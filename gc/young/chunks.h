@@ -11,12 +11,12 @@
  *   [chunk.1] Chunks that are taken are in one local, or in the pieces. A local lies in chunks that are taken, and is
  *             empty, or begins where a chunk begins.
  *   [chunk.2] A local's earlier is what its mutators filled in pieces since the nursery was emptied.
- *   [chunk.3] The lock is a leaf, and guards the bits and the pieces while mutators run.
+ *
+ * The lock is a leaf, and guards the bits and the pieces while mutators run.
  */
 #ifndef CRADLE_GC_YOUNG_CHUNKS_H
 #define CRADLE_GC_YOUNG_CHUNKS_H
 
-#include "gc/base/spinlock.h"
 #include "gc/space.h"
 
 #define CHUNKS_MOST 1024

@@ -146,6 +146,8 @@ typedef struct cradle_event {
        * context switches). It is asked when 50 us or more are missing. 0: it was not, or does not say */
       uint64_t preemptions_known;
       uint64_t preemptions;
+      /* with several mutators: how long it took, before the pause, until all stood; not part of duration_ns */
+      uint64_t stop_ns;
     } pause;
     struct {
       uint64_t taken, given_back; /* arenas, by this event */

@@ -104,11 +104,6 @@ CRADLE_API void cradle_mutator_unpark(cradle_mutator *mutator) CRADLE_GRANTS_COL
   for (cradle_mutator *crd_parked __attribute__((__cleanup__(cradle_parked_end))) = cradle_parked_begin(mutator), \
        *crd_once = crd_parked; \
        crd_once != NULL; crd_once = NULL)
-CRADLE_API cradle_mutator *cradle_parked_begin(cradle_mutator *mutator);
-CRADLE_API void cradle_parked_end(cradle_mutator *const *mutator);
-
-/* A name for messages and debuggers, which must stay valid as long as the mutator. NULL: none. */
-CRADLE_API void cradle_mutator_name(cradle_mutator *mutator, const char *name);
 
 /* A poll for loops that do not allocate: if another thread asked for a safepoint, it is served here. May collect. */
 CRADLE_INLINE void cradle_safepoint(cradle_mutator *mutator) CRADLE_MAY_COLLECT {

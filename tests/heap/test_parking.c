@@ -204,7 +204,6 @@ static void a_collection_does_not_wait_for_the_parked(void **state) {
 static void *run_deaf(void *data) {
   other *o = data;
   o->m = cradle_mutator_new(o->heap);
-  cradle_mutator_name(o->m, "deaf");
   reach(o, 1);
   while (atomic_load(&o->goal) == 0) continue;
   while (atomic_load(&o->goal) == 1) cradle_safepoint(o->m);
@@ -215,7 +214,7 @@ static void *run_deaf(void *data) {
 /* The note comes while the collection waits: it is what lets the other go on. */
 static void hear_late(void *data, const cradle_event *event) {
   other *o = data;
-  if (strstr(event->u.note.text, "waits for mutator deaf") == NULL) return;
+  if (strstr(event->u.note.text, "waits for the mutator at") == NULL) return;
   o->kept = NULL;
   atomic_store(&o->goal, 1);
 }

@@ -71,9 +71,10 @@ void crd_thread_leave(void *left, void (*ended)(void *left)) {
 uint64_t crd_thread_id(void) {
   return 1;
 }
-void crd_thread_activity(uint64_t id, crd_text *text) {
+bool crd_thread_activity(uint64_t id, char activity[THREAD_ACTIVITY_BYTES]) {
   (void)id;
-  (void)text;
+  (void)activity;
+  return false;
 }
 uint32_t crd_thread_count(void) {
   return made - joined - forgotten + others;

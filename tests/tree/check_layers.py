@@ -68,6 +68,7 @@ OTHER_HEADERS = [
     ("gc/platform/pages_linux.c", "gc/platform/pages.h", "one interface, of which each system has its own .c"),
     ("gc/platform/pages_posix.c", "gc/platform/pages.h", "one interface, of which each system has its own .c"),
     ("gc/platform/limits_posix.c", "gc/platform/limits.h", "one interface, of which each kind of system has its own .c"),
+    ("gc/platform/gate_pthread.c", "gc/platform/gate.h", "one interface, of which each kind of system has its own .c"),
     ("gc/platform/thread_pthread.c", "gc/platform/thread.h", "one interface, of which each kind of system has its own .c"),
     ("gc/platform/hardware_sysctl.c", "gc/platform/hardware.h", "one interface, of which each kind of system has its own .c"),
     ("gc/old/mark_beside.c", "gc/old/marker.h", "the second core is one module, of which tests compile the rounds again"),

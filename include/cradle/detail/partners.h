@@ -40,6 +40,12 @@ CRADLE_API void cradle_check_slot(cradle_mutator *mutator, const void *object, c
 CRADLE_API void cradle_check_slots(cradle_mutator *mutator, const void *object, const void *to, const void *from,
                                    size_t count);
 
+/* --- parking --- */
+
+/* What CRADLE_PARKED expands to. */
+CRADLE_API cradle_mutator *cradle_parked_begin(cradle_mutator *mutator);
+CRADLE_API void cradle_parked_end(cradle_mutator *const *mutator);
+
 /* --- options --- */
 
 /* What cradle_options_init expands to. */

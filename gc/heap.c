@@ -20,8 +20,8 @@
 #include "gc/tables/pin.h"
 #include "gc/tables/prebuilt.h"
 #include "gc/world.h"
-#include "gc/young/chunks.h"
 #include "gc/young/adapt.h"
+#include "gc/young/chunks.h"
 #include "gc/young/nursery.h"
 
 /* The most that the stacks take. When one is full, nothing is lost but time: the next minor collection looks at
@@ -307,8 +307,8 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   crd_outgrow_init(heap);
   crd_outgrow_respect_group(heap);
   heap->space.plain_encoding = crd_encoding_is_plain(&heap->space.encoding);
-  if (init_shared(heap, error) && init_memory(heap, error) && (init_types(heap) || crd_fail(error, "memory for the type table was refused")) &&
-      init_nursery(heap, error)) {
+  if (init_shared(heap, error) && init_memory(heap, error) &&
+      (init_types(heap) || crd_fail(error, "memory for the type table was refused")) && init_nursery(heap, error)) {
     crd_other_heaps_enter(heap);
     crd_world_leave(&heap->space);
     return heap;

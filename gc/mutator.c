@@ -100,7 +100,7 @@ static CRADLE_COLD void refuse_thread(cradle_mutator *mutator, const char *what)
   const crd_mutator *m = mutator_of(mutator);
   const void *parked_by = __atomic_load_n(&m->parked_by, __ATOMIC_RELAXED);
   entry_misuse(mutator->heap, what,
-               parked_by == crd_thread_self() ? "the mutator is parked: call cradle_mutator_unpark first"
+               parked_by == crd_thread_self()       ? "the mutator is parked: call cradle_mutator_unpark first"
                : !is_parked(m) || parked_by != NULL ? "the mutator is not attached to the calling thread"
                : m->orphaned ? "the thread of the mutator has ended: call cradle_mutator_attach first"
                              : "the mutator is attached to no thread: call cradle_mutator_attach first");
@@ -404,12 +404,12 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_unpark(cradle_mutator *mutator) 
   unpark(m);
 }
 
-cradle_mutator *cradle_parked_begin(cradle_mutator *mutator) {
+CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_parked_begin(cradle_mutator *mutator) {
   cradle_mutator_park(mutator);
   return mutator;
 }
 
-void cradle_parked_end(cradle_mutator *const *mutator) {
+CRADLE_UNCHECKED_COLLECTION void cradle_parked_end(cradle_mutator *const *mutator) {
   cradle_mutator_unpark(*mutator);
 }
 

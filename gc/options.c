@@ -194,8 +194,8 @@ bool cradle_options_check(const cradle_options *options, cradle_error *error) {
   /* The version comes first, because the fields of another version's structure lie elsewhere. Rules for single
    * fields come before those that compare fields. */
   static cradle_error (*const rules[])(const cradle_options *options) = {
-      version_fault, field_fault,      hardware_fault, part_fault,
-      maximum_fault, collection_fault, stress_fault,   quarantine_fault, shared_fault,
+      version_fault,    field_fault,  hardware_fault,   part_fault,   maximum_fault,
+      collection_fault, stress_fault, quarantine_fault, shared_fault,
   };
   if (error != NULL) *error = NONE;
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {

@@ -20,8 +20,7 @@ void crd_space_note_used(crd_space *space) {
 bool crd_space_pieces_hold(const crd_space *space, uintptr_t address) {
   const crd_chunks *chunks = space->chunks;
   for (uint32_t i = 0; i < chunks->piece_count; i++)
-    if (address - address_of(chunks->pieces[i].start) <
-        (uint64_t)(chunks->pieces[i].end - chunks->pieces[i].start))
+    if (address - address_of(chunks->pieces[i].start) < (uint64_t)(chunks->pieces[i].end - chunks->pieces[i].start))
       return true;
   return false;
 }

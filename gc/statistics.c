@@ -9,8 +9,8 @@
 #include "gc/tables/identity.h"
 #include "gc/tables/pin.h"
 #include "gc/tables/prebuilt.h"
-#include "gc/young/nursery.h"
 #include "gc/world.h"
+#include "gc/young/nursery.h"
 
 /* --- the snapshot --- */
 

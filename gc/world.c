@@ -175,7 +175,8 @@ static CRADLE_COLD void tell_late(crd_space *space, const crd_mutator *mutator, 
   crd_text_format(&text, "a collection waits for the mutator at %p, of thread %llu", (const void *)mutator,
                   (unsigned long long)thread);
   if (crd_thread_activity(thread, activity))
-    crd_text_format(&text, strcmp(activity, "running") == 0 ? ", which runs" : ", which is in system call %s", activity);
+    crd_text_format(&text, strcmp(activity, "running") == 0 ? ", which runs" : ", which is in system call %s",
+                    activity);
   crd_text_format(&text, ": it must allocate, poll (cradle_safepoint) or park (cradle_mutator_park)");
   cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text.buffer, space->options->stop_report_ns, ns, 0}};
   crd_event_tell(space->report, &event);

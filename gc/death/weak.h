@@ -45,8 +45,8 @@ struct cradle_weak_set {
   struct crd_weak_place *places;
   uint32_t *young; /* behind the places, with room for all of them */
   size_t capacity, count, used, young_count;
-  size_t removed;   /* by collections; the swept function was not told yet */
-  uint64_t changes; /* additions and removals by the program */
+  size_t removed;    /* by collections; the swept function was not told yet */
+  uint64_t changes;  /* additions and removals by the program */
   crd_spinlock lock; /* of a shared heap: each use takes it, and calls the program's function under it */
 };
 

@@ -63,12 +63,12 @@ typedef struct crd_old {
   crd_arenas arenas;
   crd_size_classes classes;
   crd_class_spans spans[SIZE_CLASS_MAX];
-  crd_worker leader;            /* the worker of the program's thread */
-  uint64_t used_bytes;          /* [span.5] */
-  uint64_t large_bytes;         /* those of large objects [large.2]; <= used_bytes */
-  uint32_t young_large;         /* list of young large objects [large.1], or PAGE_NONE */
-  uintptr_t young_large_start;  /* [young_large_start, young_large_start + young_large_bytes) */
-  uintptr_t young_large_bytes;  /* has the addresses of all young large objects [large.1] */
+  crd_worker leader;           /* the worker of the program's thread */
+  uint64_t used_bytes;         /* [span.5] */
+  uint64_t large_bytes;        /* those of large objects [large.2]; <= used_bytes */
+  uint32_t young_large;        /* list of young large objects [large.1], or PAGE_NONE */
+  uintptr_t young_large_start; /* [young_large_start, young_large_start + young_large_bytes) */
+  uintptr_t young_large_bytes; /* has the addresses of all young large objects [large.1] */
   bool is_shared; /* several mutators: the range does not move while others read it, it has all arenas from the start */
   uint64_t young_scanned_bytes; /* of young large objects that are scanned whole [large.3] */
   uint32_t rest_bytes;          /* at most so many stay unused in a team's runs of spans that are open no more */

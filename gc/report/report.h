@@ -31,10 +31,10 @@ typedef struct crd_heap_report {
   /* Goes to a state from HEAP_MUTATING, or back: stops and starts what works beside the program, and sets top. */
   void (*go_to)(cradle_heap *heap, crd_state state);
   void (*let_go)(cradle_heap *heap); /* has others go on, before a handler runs that may longjmp */
-  uint64_t created_ns;         /* when the heap was made */
-  cradle_statistics stats;     /* except what is computed when it is asked for */
-  crd_pause_begin pause_begin; /* of the last pause that somebody listened to */
-  uint64_t stop_ns;            /* how long the last stop took until all mutators stood; 0: the pause after it was told */
+  uint64_t created_ns;               /* when the heap was made */
+  cradle_statistics stats;           /* except what is computed when it is asked for */
+  crd_pause_begin pause_begin;       /* of the last pause that somebody listened to */
+  uint64_t stop_ns; /* how long the last stop took until all mutators stood; 0: the pause after it was told */
 } crd_heap_report;
 
 static inline crd_heap_report *heap_report(cradle_heap *heap) {

@@ -2,9 +2,9 @@
 
 #include "gc/old/marking.h"
 #include "gc/platform/hardware.h"
+#include "gc/young/chunks.h"
 #include "gc/young/cost.h"
 #include "gc/young/young.h"
-#include "gc/young/chunks.h"
 
 /* Collections from one decision to the next, in a trial, and in which a smaller size is enough before it is taken. */
 #define DECISION_COLLECTIONS 4

@@ -40,7 +40,7 @@ struct crd_local {
   char *left;
   size_t earlier;  /* bytes filled in chunks that it has left [chunk.2]; 0 if the heap is not shared */
   uint32_t number; /* of the heap's locals, from 0 */
-  char *look; /* where the next allocation is compared with its descriptor [nursery.4]; may lie above slack_end */
+  char *look;      /* where the next allocation is compared with its descriptor [nursery.4]; may lie above slack_end */
   uint32_t first_looks; /* how many more of the first allocations are looked at one by one */
   uint32_t sample_count;
   uintptr_t samples[NURSERY_SAMPLES]; /* addresses of samples (gc/young/adapt.h), ascending */

@@ -259,8 +259,7 @@ static CRADLE_NOINLINE void drop_filled(crd_young *young, crd_local *local, char
 /* The same for a shared heap, which has neither a quarantine nor points. */
 static CRADLE_NOINLINE void drop_shared(crd_young *young) {
   crd_chunks *chunks = young->space->chunks;
-  for (uint32_t i = 0; i < chunks->piece_count; i++)
-    drop_piece(young, chunks->pieces[i].start, chunks->pieces[i].end);
+  for (uint32_t i = 0; i < chunks->piece_count; i++) drop_piece(young, chunks->pieces[i].start, chunks->pieces[i].end);
   chunks->users = 0;
   for (EACH_LOCAL(local, young->space)) {
     chunks->users += local_filled(local) != 0;

@@ -101,8 +101,8 @@ CRADLE_API void cradle_mutator_park(cradle_mutator *mutator) CRADLE_REVOKES_COLL
 CRADLE_API void cradle_mutator_unpark(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
 /* CRADLE_PARKED(mutator) { read(...); } parks for a block, however it is left, but for longjmp. */
 #define CRADLE_PARKED(mutator) \
-  for (cradle_mutator *crd_parked __attribute__((__cleanup__(cradle_parked_end))) = cradle_parked_begin(mutator), \
-       *crd_once = crd_parked; \
+  for (cradle_mutator * crd_parked __attribute__((__cleanup__(cradle_parked_end))) = cradle_parked_begin(mutator), \
+                                   *crd_once = crd_parked; \
        crd_once != NULL; crd_once = NULL)
 
 /* A poll for loops that do not allocate: if another thread asked for a safepoint, it is served here. May collect. */

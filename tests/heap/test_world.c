@@ -67,7 +67,7 @@ static pair *push(cradle_mutator *m, pair *list, uint64_t number) CRADLE_MAY_COL
 /* Waits for the lock as a program must: parked. */
 static void take_lock(cradle_mutator *m, pthread_mutex_t *lock) CRADLE_MAY_COLLECT {
   if (pthread_mutex_trylock(lock) == 0) return;
-  CRADLE_PARKED(m) (void)pthread_mutex_lock(lock);
+  CRADLE_PARKED(m)(void) pthread_mutex_lock(lock);
 }
 
 /* Stores a list of its own into the array of all, and checks another: a list's numbers are equal, and as many. */

@@ -17,7 +17,7 @@
  *
  * There are no counters that could be read late: the holder looks at the states themselves. All these words are read
  * and written in one order (seq_cst): either the holder sees a mutator RUNNING and waits for it, or the mutator sees
- * that a stop is on. tests/model/world.pml has this as a model.
+ * that a stop is on. tests/spin/world.pml has this as a model.
  *
  *   [world.1] While the world is stopped no mutator is RUNNING but the holder's. One that unparks may say so for a
  *             moment, but does nothing before it has looked at `stopping`.

@@ -3,26 +3,31 @@
  * inline. No request is forgotten. Nobody waits for ever.
  *
  *   here        in gc/
- *   mutator     a thread of the program, with a mutator of its own. 0 and 1 collect; 0 gets requests; 1 is the collector that
- *               may be parked meanwhile; 2 comes and goes, and takes the lock of the tables
+ *   mutator     a thread of the program with a mutator of its own. 0 and 1 collect; 0 is sent requests; 2 comes and goes, and
+ *               takes the lock of the tables
  *   requester   a thread that calls cradle_safepoint_request
- *   gate        who has the gate's lock (platform/gate.h); the conditions are at_stands and at_opens: who sleeps there
- *   spurious    a thread may once be woken for no reason. A wait that ends after a time (wait_for_all) is like that, too
+ *   many        three mutators without requests, instead of two with them. Of the two, 1 may also collect while it is parked,
+ *               as a thread that has no mutator may
+ *   gate        who has the gate's lock (platform/gate.h), from 1 on; at_stands, at_opens: who sleeps at its conditions
+ *   spurious    one thread may be woken once for no reason. To the holder that is also the end of its patience (stop_report_ns)
  *   holder, leads        world.holder and space.holder: the thread that holds the world, and its mutator; from 1 on
- *   stopping, is_awaited, sleepers, state, top: as in gc/; top is 0 or not
+ *   stopping, is_awaited, sleepers, state, top     as in gc/; top is NULL or not
  *   listed      the mutators in space.mutators
- *   set_top     crd_nursery_set_top; set_top_of, the same for another mutator in crd_nursery_set_tops
- *   stand, take, let_go, go_on, park, unpark, stop, wait_for_all: as in world.c; unpark includes that of mutator.c
- *   collects    crd_collect, from crd_world_stop in begin_collecting on
+ *   stand, take, let_go, go_on, park, unpark, stop, look, wait_for_all     as in world.c; look is first_running
+ *   set_top     crd_nursery_set_top
+ *   collect     crd_collect, from crd_world_stop in begin_collecting on
  *   pending     pending_request of mutator 0
  *   tables      who has the lock of the tables (space_lock)
+ *   NEW, FREE   cradle_mutator_new and cradle_mutator_free
  *
- * A step reads or writes one word that is read or written without the gate's lock: state, top, stopping, is_awaited,
- * pending. What only the holder of the lock sees is part of the step beside it. As in gc/, these words have one order
- * (seq_cst); where gc/ reads or writes one in another way, a comment there says why that is enough.
+ * A step reads or writes one of the words that are used without the gate's lock: state, top, stopping, is_awaited, pending.
+ * A stretch with the lock held is one step if others can see no more of it than one such word; only wait_for_all is longer.
+ * gc/ reads and writes these words in one order (seq_cst), as the model does. Two places there are weaker. park stores top
+ * relaxed: the exchange of state follows, and nobody raises the top of a mutator that is not RUNNING. space.holder is relaxed: a
+ * mutator only asks whether it is its own, and its thread alone stores that.
  *
- * Not modelled: looks before a thread sleeps, apart from the holder's first one; depth; the states of a heap; handlers
- * that longjmp; forks; the collection of the last mutator that goes.
+ * Not modelled: looks before a thread sleeps, other than the holder's first; depth; the states of a heap, in which all tops
+ * are NULL in a stop; handlers that longjmp; forks; the collection as the last mutator goes.
  *
  * The environment variable BROKEN=n leaves one rule out; each of these variants must fail:
  *
@@ -45,7 +50,7 @@
  *  17  a request lowers top before it stores its flag
  *  18  set_top does not look at the request after it has raised top
  *  19  requests are cleared when the collection is over
- *  20  mutators go on within the world without a wake
+ *  20  the world is let go with a wake only if a stop is on
  *
  * Run by tests/spin/spin_model.py.
  */
@@ -68,8 +73,9 @@
 #define REQUESTS_LATE 17
 #define RAISES_OVER_REQUEST 18
 #define CLEARS_LATE 19
-#define GOES_ON_SILENTLY 20
+#define WAKES_STOPPED 20
 byte broken;
+bool many;
 
 #define MUTATORS 3
 #define BIT(m) (1 << (m))
@@ -128,18 +134,11 @@ inline leave_running(to, is_silent) {
 
 #define SLEEPS(m) (at_opens & BIT(m))
 
-/* With the gate's lock, which sleeping lets go. */
+/* With the gate's lock held, which sleeping lets go. */
 inline sleep_at_opens() {
   sleepers++;
   at_opens = at_opens | BIT(me)
 }
-inline wake_at_opens(is_silent) {
-  if
-  :: sleepers != 0 && !(is_silent) -> at_opens = 0
-  :: else
-  fi
-}
-
 /* stopping becomes 0 only under the gate's lock, so looking at it and going to sleep is one step. */
 inline sleep_while_stopping() {
   do
@@ -219,15 +218,25 @@ inline take() {
 }
 
 inline end_stop(is_silent) {
+  if
+  :: sleepers != 0 && !(is_silent) -> at_opens = 0
+  :: else
+  fi;
   alone = false;
   lowered = false;
-  stopping = false;
-  wake_at_opens(is_silent)
+  stopping = false
 }
 
-inline let_go() { d_step { gate == 0 -> leads = 0; holder = 0; end_stop(broken == LETS_GO_SILENTLY) } }
+inline let_go() {
+  d_step {
+    gate == 0 ->
+    leads = 0;
+    holder = 0;
+    end_stop(broken == LETS_GO_SILENTLY || broken == WAKES_STOPPED && !stopping)
+  }
+}
 
-inline go_on() { d_step { gate == 0 -> end_stop(broken == GOES_ON_SILENTLY) } }
+inline go_on() { d_step { gate == 0 -> end_stop(false) } }
 
 /* A mutator that the stop waits for. */
 #define IS_AWAITED(m) ((listed & BIT(m)) && leads != (m) + 1 && state[m] == RUNNING)
@@ -349,7 +358,7 @@ proctype mutator(byte me) {
      :: runs && me == COMES_AND_GOES && broken == GOES_SILENTLY ->
        atomic { listed = listed & ~BIT(me); top[me] = false; state[me] = PARKED; runs = false }
      :: !runs && (listed & BIT(me)) -> enters = true
-     :: !runs && (listed & BIT(me)) && me == MAY_BE_PARKED -> purpose = COLLECTION
+     :: !runs && (listed & BIT(me)) && me == MAY_BE_PARKED && !many -> purpose = COLLECTION
      :: !runs && !(listed & BIT(me)) -> purpose = NEW
      :: !runs -> break
      fi;
@@ -394,14 +403,18 @@ init {
   atomic {
     broken = c_expr { (getenv("BROKEN") ? atoi(getenv("BROKEN")) : 0) };
     if
+    :: many = false
+    :: many = true
+    fi;
+    if
     :: spurious = true
     :: spurious = false
     fi;
     run mutator(0);
     run mutator(1);
     if
-    :: run mutator(2)
-    :: run requester()
+    :: many -> run mutator(2)
+    :: else -> run requester()
     fi
   }
 }

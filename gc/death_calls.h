@@ -9,10 +9,10 @@
 typedef struct crd_minor crd_minor;
 struct crd_budget;
 
-/* The old objects that a minor collection found remembered: [from, end), or all old objects if all is set. */
+/* The old objects that a minor collection found remembered: of each local the first `stored` entries of its set; none
+ * if any is not set, or all old objects if all is set. */
 typedef struct crd_stored {
-  const cradle_word *from, *end;
-  bool all;
+  bool any, all;
 } crd_stored;
 
 typedef struct crd_death_calls {

@@ -406,10 +406,14 @@ void crd_stored_each(crd_death *death, int kind, bool (*visit)(crd_death *death,
     if ((slot != *entry) == (kind == REGISTERED_EPHEMERON))
       visit_item(death, slot_entry_holds_value(slot), slot_of_entry(slot));
   }
-  bool all = death->stored.all;
-  const cradle_word *end = all ? list->young : death->stored.end;
-  for (const cradle_word *entry = all ? list->words.base : death->stored.from; entry < end; entry++)
-    if (all ? list_has(list, entry) : header_is_weak(*object_at(*entry))) (void)visit(death, object_at(*entry));
+  if (death->stored.all) {
+    for (const cradle_word *entry = list->words.base; entry < list->young; entry++)
+      if (list_has(list, entry)) (void)visit(death, object_at(*entry));
+  } else if (death->stored.any) {
+    for (EACH_LOCAL(local, death->space))
+      for (const cradle_word *entry = local->remembered.base; entry < local->remembered.base + local->stored; entry++)
+        if (header_is_weak(*object_at(*entry))) (void)visit(death, object_at(*entry));
+  }
 }
 
 /* --- visiting --- */

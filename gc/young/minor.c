@@ -127,7 +127,8 @@ static CRADLE_NOINLINE void end_records(crd_minor *context, cradle_event *event)
     crd_word_stack *remembered = &local->remembered;
     for (const cradle_word *entry = remembered->base; context->left_remembered && entry < remembered->top; entry++)
       if (!header_has_barrier(*object_at(*entry))) trace_remembered_object(context, object_at(*entry));
-    event->u.minor.remembered += word_stack_count(remembered);
+    local->stored = word_stack_count(remembered);
+    event->u.minor.remembered += local->stored;
     event->u.minor.recorded += word_stack_count(&local->recorded);
     remembered->top = remembered->base;
     local->recorded.top = local->recorded.base;
@@ -221,12 +222,11 @@ void crd_minor_trace(crd_minor *context) {
 
 /* Runs the order of death (gc/death/services.h) for what died, then frees the large objects that died: destructors
  * still read them. Returns their bytes. The order of death looks for old holders of weak slots and ephemerons among the
- * entries of the remembered set, which is empty by now: they are still in memory. */
+ * entries of the remembered sets, which are empty by now: they are still in memory. */
 static CRADLE_NOINLINE uint64_t settle(crd_minor *context, uint64_t remembered) {
   crd_young *young = context->young;
   const crd_space *space = young->space;
-  const cradle_word *set = space->locals.remembered.base; /* the only one [local.1] */
-  crd_stored stored = {set, set + remembered, context->looked_at_all};
+  crd_stored stored = {remembered != 0, context->looked_at_all};
   if (space->death != NULL) space->death->minor_deaths(space->services, context, stored);
   /* After the order of death: a finalizer may have brought back an object with an id. */
   crd_ids_after_minor(young->tables);

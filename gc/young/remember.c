@@ -152,7 +152,11 @@ static CRADLE_NOINLINE bool record_items(const crd_mutator *mutator, const cradl
     bool values = space_type(mutator->space, *holder)->weak_values;
     if (!space_holds_young(mutator->space, space_address_in(mutator->space, values, words[0]))) return true;
   }
-  return mutator->space->death->record(mutator->space->services, holder, words, count, may_record(mutator, holder));
+  space_lock(mutator->space);
+  bool recorded =
+      mutator->space->death->record(mutator->space->services, holder, words, count, may_record(mutator, holder));
+  space_unlock(mutator->space);
+  return recorded;
 }
 
 /* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. Prebuilt

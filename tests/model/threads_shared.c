@@ -275,7 +275,7 @@ static void ask_other(worker *w) {
 }
 
 static void rest(worker *w) {
-  uint64_t length = below(w, 200);
+  uint64_t length = below(w, 6);
   CRADLE_PARKED(w->m) {
     for (uint64_t i = 0; i < length && !w->s->turns; i++) (void)sched_yield();
   }

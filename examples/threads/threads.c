@@ -53,10 +53,9 @@ static _Noreturn void fail(const char *why) {
   exit(1);
 }
 
-static cradle_mutator *new_mutator(const char *name) CRADLE_GRANTS_COLLECTION CRADLE_UNCHECKED_COLLECTION {
+static cradle_mutator *new_mutator(void) CRADLE_GRANTS_COLLECTION CRADLE_UNCHECKED_COLLECTION {
   cradle_mutator *m = cradle_mutator_new(heap);
   if (m == NULL) fail("no memory for a mutator");
-  cradle_mutator_name(m, name);
   return m;
 }
 
@@ -195,7 +194,7 @@ static void work(machine *v) CRADLE_MAY_COLLECT {
 }
 
 static void *be_worker(void *code) {
-  machine v = {.m = new_mutator("worker"), .code = code};
+  machine v = {.m = new_mutator(), .code = code};
   v.base = v.stack, v.top = v.stack + STACK_WORDS;
   v.range = CRADLE_ROOT_RANGE(v.base, v.top, CRADLE_KIND_REFERENCE, "machine");
   cradle_root_range_add(v.m, &v.range);
@@ -206,7 +205,7 @@ static void *be_worker(void *code) {
 }
 
 static void *be_feeder(void *count) {
-  cradle_mutator *m = new_mutator("feeder");
+  cradle_mutator *m = new_mutator();
   for (uint64_t i = 1; i <= *(uint64_t *)count; i++) send(m, &tasks, new_number(m, i));
   leave_channel(m, &tasks);
   cradle_mutator_free(m);
@@ -233,7 +232,7 @@ int main(int argc, char **argv) {
   options.mutators = workers + 2; /* the feeder's, and main's */
   heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) fail(error.message);
-  cradle_mutator *m = new_mutator("main");
+  cradle_mutator *m = new_mutator();
   tasks.senders = 1, lists.senders = workers;
   new_global_array(m, &tasks.items, CHANNEL_ITEMS);
   new_global_array(m, &lists.items, CHANNEL_ITEMS);

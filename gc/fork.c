@@ -23,7 +23,7 @@ static bool prepare(cradle_heap *heap, const crd_mutator *mutator, cradle_error 
   if (!PLATFORM_HAS_FORK) return crd_fail(error, "fork: this system has no fork()");
   /* A minor collection first: only an empty nursery can be dropped. */
   if (!collection_is_off(&heap->options)) {
-    if (mutator != NULL) crd_collect_minor(heap, CRADLE_CAUSE_FORK);
+    if (mutator != NULL || space_is_shared(&heap->space)) crd_collect_minor(heap, CRADLE_CAUSE_FORK);
     ASSERT(nursery_filled(&heap->space) == 0, "the nursery is dropped while it holds objects");
     crd_nursery_discard(&heap->young, true);
   }

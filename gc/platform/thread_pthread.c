@@ -213,7 +213,7 @@ void *crd_thread_left(void) {
 }
 
 void crd_thread_leave(void *left, void (*ended)(void *left)) {
-  left_ended = ended;
+  __atomic_store_n(&left_ended, ended, __ATOMIC_RELAXED); /* the same in all calls */
   (void)pthread_once(&left_once, make_left_key);
   if (has_left_key) (void)pthread_setspecific(left_key, left);
 }

@@ -1,6 +1,9 @@
 /* The heap: its life, its types, collections on request, its verifier, and forks.
  *
- * Heaps are independent of each other; nothing is global. A heap is used by one thread at a time.
+ * Heaps are independent of each other; nothing is global. A heap is used by one thread at a time, or with
+ * options.mutators above 1 by as many threads (docs/threads.md). In such a heap every function here, and every other
+ * that takes a heap and no mutator, waits for other threads' collections: it is a safepoint of the calling thread's
+ * mutator, even if it says that it does not collect.
  */
 #ifndef CRADLE_HEAP_H
 #define CRADLE_HEAP_H

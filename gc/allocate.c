@@ -208,13 +208,14 @@ static void collect_before(cradle_heap *heap, size_t bytes) CRADLE_MAY_COLLECT {
 }
 
 /* Before a large object is allocated: collects if the next minor collection would scan too much otherwise [large.3].
- * Returns whether the object is to be recorded from birth; then nothing is young now. */
+ * Returns whether the object is to be recorded from birth; then nothing is young now, unless other mutators run: what
+ * they fill of the nursery cannot be read. */
 static bool limit_scan(cradle_heap *heap, const crd_type *type, size_t bytes) CRADLE_MAY_COLLECT {
   crd_old *old = &heap->space.old;
   bool weakly = type->registers & REGISTERED_WEAKLY;
   if ((!type->has_slots && !weakly) || collection_is_off(&heap->options)) return false;
   if (old->young_scanned_bytes + bytes > SCANNED_MAX_BYTES &&
-      (nursery_filled(&heap->space) != 0 || old->young_large != PAGE_NONE))
+      (space_is_shared(&heap->space) || nursery_filled(&heap->space) != 0 || old->young_large != PAGE_NONE))
     crd_collect(heap, CRADLE_CAUSE_LARGE);
   return bytes > SCANNED_MAX_BYTES && (weakly || type->recording != RECORDING_OBJECT);
 }

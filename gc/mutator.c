@@ -125,8 +125,7 @@ crd_mutator *crd_heap_mutator(cradle_heap *heap) {
 
 /* A heap with one mutator is used by that one's thread. A shared heap may be used by any. */
 void crd_heap_check_owner(cradle_heap *heap, const char *what) {
-  if (space_is_shared(&heap->space)) return;
-  crd_mutator *only = heap->space.mutators;
+  crd_mutator *only = space_is_shared(&heap->space) ? NULL : heap->space.mutators;
   if (only == NULL) return;
   if (CRADLE_UNLIKELY(__atomic_load_n(&only->thread, __ATOMIC_RELAXED) != crd_thread_self()))
     refuse_thread(&only->public, what);

@@ -36,11 +36,12 @@ void crd_outgrow_bound(cradle_heap *heap);
 /* A heap without a maximum gets three quarters of its cgroup's memory: a process that exceeds it would be killed. */
 void crd_outgrow_respect_group(cradle_heap *heap);
 
-/* Called before a collection, with 0 bytes, and before bytes are placed outside of the nursery. */
+/* Called before a collection, with 0 bytes, and before bytes are placed outside of the nursery. Then other mutators may
+ * run, and what they fill of the nursery cannot be read: it counts at the next collection. */
 static inline void heap_grows(cradle_heap *heap, size_t bytes) {
-  if (CRADLE_UNLIKELY(heap->small) &&
-      heap->report.stats.allocated_bytes + nursery_filled(&heap->space) + bytes >= SMALL_BYTES)
-    crd_outgrow(heap);
+  if (CRADLE_LIKELY(!heap->small)) return;
+  uint64_t filled = bytes != 0 && space_is_shared(&heap->space) ? 0 : nursery_filled(&heap->space);
+  if (heap->report.stats.allocated_bytes + filled + bytes >= SMALL_BYTES) crd_outgrow(heap);
 }
 
 #endif

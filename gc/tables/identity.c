@@ -96,7 +96,7 @@ static uint64_t id_of(const crd_ids *ids, uint32_t index) {
 static uint64_t find_or_make(crd_tables *tables, cradle_word *object, const char *what) {
   crd_ids *ids = &tables->ids;
   cradle_word *header = object;
-  if (header_has_id(*header)) return id_of(ids, index_of(ids, header));
+  if (header_has_id(CRADLE_HEADER_(cradle_word, header))) return id_of(ids, index_of(ids, header));
   if (!crd_address_map_reserve(&ids->by_address) || (ids->free == 0 && !GROW(ids->entries, ids->used, ids->capacity))) {
     crd_out_of_room(tables->space, what, "id");
     return 0;
@@ -135,7 +135,7 @@ static void *find_object(const crd_tables *tables, uint64_t id) {
   if (index >= tables->ids.used) return NULL;
   const crd_id_entry *entry = &tables->ids.entries[index];
   if (entry->address == 0 || entry->generation != id >> 32 || !is_alive(tables, entry->address)) return NULL;
-  ASSERT(header_has_id(*object_at(entry->address)), "[identity.1] an id belongs to an object without the flag");
+  ASSERT(header_has_id(CRADLE_HEADER_(cradle_word, object_at(entry->address))), "[identity.1] an id belongs to an object without the flag");
   return object_at(entry->address);
 }
 

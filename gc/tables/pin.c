@@ -19,7 +19,7 @@ bool crd_pins_reserve(crd_pins *pins) {
 void crd_pin_add(crd_tables *tables, cradle_word *object) {
   crd_pins *pins = &tables->pins;
   ASSERT(!space_holds_young(tables->space, address_of(object)), "[pin.2] a young object is pinned");
-  ASSERT(!header_is_pinned(*object), "[pin.1] an object gets a second entry");
+  ASSERT(!header_is_pinned(CRADLE_HEADER_(cradle_word, object)), "[pin.1] an object gets a second entry");
   ASSERT(pins->count < pins->capacity, "no room was made for a pin");
   ASSERT(pins->marked_at <= pins->count, "[pin.3] marking is beyond the last pin");
   crd_address_map_insert(&pins->by_address, address_of(object), pins->count);

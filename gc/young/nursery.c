@@ -357,9 +357,10 @@ static char *lowest_of(const crd_local *local, uintptr_t point) {
 CRD_ALWAYS_INLINE void set_top(crd_mutator *mutator) {
   const crd_young *young = mutator->young;
   cradle_mutator *public = &mutator->public;
-  /* A stress point of 0 wants the next allocation. Nobody may use a mutator that does not run. */
-  if (mutator->space->report->state != HEAP_MUTATING || public->no_collect_depth != 0 || young->stress->point == 0 ||
-      __atomic_load_n(&mutator->state, __ATOMIC_RELAXED) != MUTATOR_RUNNING) {
+  /* Nobody may use a mutator that does not run: its thread looks at the rest when it does, because the world may be
+   * stopped. A stress point of 0 wants the next allocation. */
+  if (__atomic_load_n(&mutator->state, __ATOMIC_RELAXED) != MUTATOR_RUNNING ||
+      mutator->space->report->state != HEAP_MUTATING || public->no_collect_depth != 0 || young->stress->point == 0) {
     __atomic_store_n(&mutator->parked_top, NULL, __ATOMIC_RELAXED);
     __atomic_store_n(&public->top, NULL, __ATOMIC_SEQ_CST);
     return;

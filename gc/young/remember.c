@@ -236,8 +236,8 @@ static CRADLE_NOINLINE void store_into_structures(const crd_mutator *mutator, cr
 
 static CRADLE_NOINLINE void store_into_other(const crd_mutator *mutator, cradle_word *object, const cradle_word *slot,
                                              cradle_word word) {
-  if (CRADLE_UNLIKELY(header_is_weak(*object)) && record_items(mutator, object, slot, 1)) return;
-  if (CRADLE_UNLIKELY(mutator->space->old.young_large != PAGE_NONE || space_is_shared(mutator->space))) {
+  if (CRADLE_UNLIKELY(header_is_weak(CRADLE_HEADER_(cradle_word, object))) && record_items(mutator, object, slot, 1)) return;
+  if (CRADLE_UNLIKELY(space_is_shared(mutator->space) || mutator->space->old.young_large != PAGE_NONE)) {
     remember_beside_large(mutator, object, word); /* a tail call: a test here would cost each store two registers */
     return;
   }
@@ -256,7 +256,7 @@ static CRADLE_NOINLINE void store_into_other(const crd_mutator *mutator, cradle_
 void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle_word word) {
   const crd_mutator *m = mutator_of(mutator);
   heap_check(mutator->heap, "cradle_store"); /* [heap.4] */
-  cradle_word header = *words_of(object);
+  cradle_word header = CRADLE_HEADER_(cradle_word, object);
   PROBE2(barrier_slow, mutator->heap, object);
   ASSERT(header_has_barrier(header) || space_is_shared(m->space),
          "[remember.1] the barrier's slow path is for objects with the flag");
@@ -274,7 +274,7 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
 void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *slots, size_t count) {
   crd_mutator *m = mutator_of(mutator);
   heap_check(mutator->heap, "cradle_copy_slots"); /* [heap.4] */
-  cradle_word header = *words_of(object);
+  cradle_word header = CRADLE_HEADER_(cradle_word, object);
   PROBE2(barrier_slow, mutator->heap, object);
   ASSERT(header_has_barrier(header) || space_is_shared(m->space),
          "[remember.1] the barrier's slow path is for objects with the flag");

@@ -17,11 +17,14 @@
 
 CRADLE_BEGIN_DECLS
 
+#define CRADLE_HAS_BARRIER_(object) \
+  (CRADLE_HEADER_(unsigned char, (const unsigned char *)(object) + CRADLE_BARRIER_OFFSET) & CRADLE_BARRIER_MASK)
+
 /* Tells the collector that something was stored into object. Call it after the store and before the next call that may
  * collect. */
 CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
   if (CRADLE_CHECKED) cradle_check_store(mutator, object);
-  if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
+  if (CRADLE_UNLIKELY(CRADLE_HAS_BARRIER_(object)))
     cradle_write_barrier_slow(mutator, object);
 }
 
@@ -31,7 +34,7 @@ CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
  * in its arguments: C may compute object and slot first, and the allocation may then move the object. */
 CRADLE_INLINE void cradle_store_value(cradle_mutator *mutator, void *object, void *slot, cradle_value value) {
   if (CRADLE_CHECKED) cradle_check_slot(mutator, object, slot, value);
-  if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
+  if (CRADLE_UNLIKELY(CRADLE_HAS_BARRIER_(object)))
     cradle_store_slow(mutator, object, slot, value);
   else
     *(cradle_word *)slot = value;
@@ -54,7 +57,7 @@ CRADLE_INLINE void cradle_copy_slots(cradle_mutator *mutator, void *object, void
   if (CRADLE_CHECKED) cradle_check_slots(mutator, object, to, from, count);
   if (count == 0) return;
   memmove(to, from, count * 8);
-  if (CRADLE_UNLIKELY(((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK))
+  if (CRADLE_UNLIKELY(CRADLE_HAS_BARRIER_(object)))
     cradle_copy_slots_slow(mutator, object, to, count);
 }
 

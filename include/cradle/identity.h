@@ -21,7 +21,7 @@ CRADLE_BEGIN_DECLS
  * bits are mixed, so a table may use the low bits. Costs a load and a shift, the first time a call; nothing in
  * collections. object: any object of the heap, prebuilt ones included. */
 CRADLE_INLINE uint32_t cradle_identity_hash(cradle_mutator *mutator, void *object) {
-  uint32_t hash = (uint32_t)(*(const cradle_word *)object >> CRADLE_HASH_SHIFT) & CRADLE_HASH_MASK;
+  uint32_t hash = (uint32_t)(CRADLE_HEADER_(cradle_word, object) >> CRADLE_HASH_SHIFT) & CRADLE_HASH_MASK;
   if (CRADLE_UNLIKELY(hash == 0)) return cradle_identity_hash_slow(mutator, object);
   return hash;
 }

@@ -33,7 +33,7 @@ CRADLE_BEGIN_DECLS
 
 /* The header's type id. object must be a live object. */
 CRADLE_INLINE uint32_t cradle_type_of(const void *object) {
-  return *(const cradle_half_word *)object;
+  return CRADLE_HEADER_(cradle_half_word, object);
 }
 
 /* What the items of a variable-size object are. */

@@ -24,6 +24,7 @@ const cradle_type model_types[T_COUNT] = {
     [T_ARRAY] = {.name = "array", ITEMS(array, 8), .items = CRADLE_ITEMS_REFERENCES},
     [T_BYTES] = {.name = "bytes", ITEMS(bytes, 1), .items = CRADLE_ITEMS_BYTES},
     [T_WEAK] = {.name = "weak", .size = sizeof(link), .weak = CRADLE_SLOT(link, to)},
+    [T_WEAKS] = {.name = "weaks", ITEMS(array, 8), .items = CRADLE_ITEMS_WEAK},
     [T_FINAL] = {.name = "final", .size = sizeof(link), .references = CRADLE_SLOT(link, to), .finalizer = 1},
     [T_KEY] = {.name = "key", .size = sizeof(object)},
 };

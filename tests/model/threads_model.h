@@ -17,7 +17,7 @@
 
 /* --- objects --- */
 
-enum { T_NODE, T_ARRAY, T_BYTES, T_WEAK, T_FINAL, T_KEY, T_COUNT };
+enum { T_NODE, T_ARRAY, T_BYTES, T_WEAK, T_WEAKS, T_FINAL, T_KEY, T_COUNT };
 extern const cradle_type model_types[T_COUNT];
 
 typedef struct object {

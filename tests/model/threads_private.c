@@ -21,7 +21,8 @@ static shadow *new_shadow(worker *w, uint32_t type, uint64_t length, object *rea
 static void **slots_of(const shadow *s, void *real) {
   switch (s->type) {
     case T_NODE: return &((node *)real)->left;
-    case T_ARRAY: return ((array *)real)->item;
+    case T_ARRAY:
+    case T_WEAKS: return ((array *)real)->item;
     case T_WEAK:
     case T_FINAL: return &((link *)real)->to;
     default: return NULL;
@@ -29,6 +30,10 @@ static void **slots_of(const shadow *s, void *real) {
 }
 static uint64_t slot_count(const shadow *s) {
   return s->type == T_BYTES || s->type == T_KEY ? 0 : s->length;
+}
+
+static bool is_weak(const shadow *s) {
+  return s->type == T_WEAK || s->type == T_WEAKS;
 }
 
 /* --- the walk --- */
@@ -53,7 +58,8 @@ static void reach(worker *w, shadow *s, void *real) {
 }
 
 static void look_into(worker *w, shadow *s) {
-  if (s->type == T_ARRAY) require(w, ((array *)s->real)->length == s->length, "an array has another length");
+  if (s->type == T_ARRAY || s->type == T_WEAKS)
+    require(w, ((array *)s->real)->length == s->length, "an array has another length");
   if (s->type == T_FINAL) require(w, atomic_load(&w->s->due[s->number]) == s->due, "a reachable object came back as dead");
   if (s->type == T_BYTES) {
     const bytes *b = s->real;
@@ -64,7 +70,7 @@ static void look_into(worker *w, shadow *s) {
   if (s->hash != 0) require(w, cradle_identity_hash(w->m, s->real) == s->hash, "an identity hash has changed");
   if (s->id != 0) require(w, cradle_id(w->m, s->real) == s->id, "an id has changed");
   if (s->id != 0) require(w, cradle_object_of_id(w->m, s->id) == s->real, "an id has another object");
-  if (s->type == T_WEAK) return;
+  if (is_weak(s)) return;
   void **slot = slots_of(s, s->real);
   for (uint64_t i = 0; i < slot_count(s); i++) reach(w, s->slot[i], slot[i]);
 }
@@ -81,12 +87,14 @@ static void walk(worker *w) {
 static bool walk_weak(worker *w) {
   bool more = false;
   for (shadow *s = w->all; s != NULL; s = s->next) {
-    if (s->epoch != w->epoch || s->type != T_WEAK) continue;
-    void *to = cradle_weak_get(w->m, slots_of(s, s->real));
-    if (to == NULL) continue;
-    require(w, s->slot[0] != NULL, "a weak slot that was cleared is not empty");
-    more |= s->slot[0]->epoch != w->epoch;
-    reach(w, s->slot[0], to);
+    if (s->epoch != w->epoch || !is_weak(s)) continue;
+    for (uint64_t i = 0; i < s->length; i++) {
+      void *to = cradle_weak_get(w->m, &slots_of(s, s->real)[i]);
+      if (to == NULL) continue;
+      require(w, s->slot[i] != NULL, "a weak slot that was cleared is not empty");
+      more |= s->slot[i]->epoch != w->epoch;
+      reach(w, s->slot[i], to);
+    }
   }
   walk(w);
   return more;
@@ -95,10 +103,13 @@ static bool walk_weak(worker *w) {
 /* All weak slots to a dead object are empty, and none to a live one. */
 static void settle_weak(worker *w) {
   for (shadow *s = w->all; s != NULL; s = s->next) {
-    if (s->epoch != w->epoch || s->type != T_WEAK || s->slot[0] == NULL) continue;
-    bool empty = cradle_weak_get(w->m, slots_of(s, s->real)) == NULL;
-    require(w, empty == (s->slot[0]->epoch != w->epoch), "a weak slot to a live object was cleared");
-    if (empty) s->slot[0] = NULL;
+    if (s->epoch != w->epoch || !is_weak(s)) continue;
+    for (uint64_t i = 0; i < s->length; i++) {
+      if (s->slot[i] == NULL) continue;
+      bool empty = cradle_weak_get(w->m, &slots_of(s, s->real)[i]) == NULL;
+      require(w, empty == (s->slot[i]->epoch != w->epoch), "a weak slot to a live object was cleared");
+      if (empty) s->slot[i] = NULL;
+    }
   }
 }
 
@@ -201,6 +212,14 @@ static void fill_bytes(bytes *fresh, const shadow *s) {
   if (s->length != 0) fresh->byte[0] = fresh->byte[s->length - 1] = (unsigned char)(s->number % 251);
 }
 
+static void make_weaks(worker *w) {
+  uint64_t length = array_length(w);
+  array *fresh = cradle_new_array(w->m, T_WEAKS, length);
+  shadow *s = new_shadow(w, T_WEAKS, length, &fresh->head);
+  fill_array(w, fresh, s, true);
+  set(w, below(w, VARIABLES), fresh, s);
+}
+
 static void make_bytes(worker *w) {
   uint64_t length = below(w, 30) == 0 ? LARGE_BYTES : below(w, 200);
   bytes *fresh = cradle_new_array(w->m, T_BYTES, length);
@@ -267,8 +286,8 @@ static void load(worker *w) {
   shadow *s = w->variable[from];
   uint64_t at = below(w, slot_count(s));
   void **slot = &slots_of(s, w->roots[from])[at];
-  void *real = s->type == T_WEAK ? cradle_weak_get(w->m, slot) : *slot;
-  set(w, to, real, real == NULL && s->type == T_WEAK ? NULL : s->slot[at]);
+  void *real = is_weak(s) ? cradle_weak_get(w->m, slot) : *slot;
+  set(w, to, real, real == NULL && is_weak(s) ? NULL : s->slot[at]);
 }
 
 static void drop(worker *w) {
@@ -378,7 +397,7 @@ void private_step(worker *w) {
     uint32_t weight;
   } operations[] = {
       {make_node, "make_node", 240}, {make_reserved, "make_reserved", 30}, {make_array, "make_array", 60},
-      {make_bytes, "make_bytes", 60}, {make_weak, "make_weak", 25},        {make_final, "make_final", 10},
+      {make_bytes, "make_bytes", 60}, {make_weak, "make_weak", 25}, {make_weaks, "make_weaks", 15},        {make_final, "make_final", 10},
       {store, "store", 240},          {copy, "copy", 20},                  {load, "load", 80},
       {drop, "drop", 50},             {push, "push", 40},                  {pop, "pop", 36},
       {poke, "poke", 20},             {use_pins, "use_pins", 16},          {use_handles, "use_handles", 30},

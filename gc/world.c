@@ -66,7 +66,8 @@ static void stand(const crd_space *space, crd_mutator *mutator) {
   ASSERT(!holds(world), "[world.2] a thread that has stopped the world waits for its end");
   while (is_stopping(space)) {
     leave_running(world, mutator, MUTATOR_STOPPED);
-    for (uint32_t spins = world->spins; spins > 0 && is_stopping(space); spins--) crd_thread_relax();
+    uint32_t spins = __atomic_load_n(&world->spins, __ATOMIC_RELAXED);
+    for (; spins > 0 && is_stopping(space); spins--) crd_thread_relax();
     if (is_stopping(space)) {
       crd_gate_lock(world->gate);
       while (is_stopping(space)) sleep_at(world);
@@ -246,7 +247,7 @@ void crd_world_count(crd_space *space) {
   uint32_t mutators = 0;
   for (EACH_MUTATOR(mutator, space)) mutators++;
   crd_hardware_learn(space->hardware, space->known_hardware, HARDWARE_PROCESSORS);
-  space->world->spins = mutators <= space->hardware->processors ? STAND_SPINS : 0;
+  __atomic_store_n(&space->world->spins, mutators <= space->hardware->processors ? STAND_SPINS : 0, __ATOMIC_RELAXED);
 }
 
 /* The old gate is left alone: a thread that is not here may hold its lock. Without memory for another, the only thread

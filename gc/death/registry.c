@@ -163,18 +163,14 @@ static size_t registered_most(const crd_services *services) {
   return most < REGISTERED_LEAST ? REGISTERED_LEAST : (size_t)most;
 }
 
-static size_t fresh_count(const crd_space *space) {
-  size_t count = 0;
-  for (EACH_LOCAL(local, space)) count += (size_t)(*local->registered - local->fresh.base);
-  return count;
-}
-
-/* How much the next minor collection may list: what is fresh, and all that mutators may register without asking. */
+/* How much the next minor collection may list: what is fresh, and all that mutators may register without asking. How
+ * far other mutators have come with that is not read: they register meanwhile. */
 static size_t promised(const crd_space *space) {
   size_t entries = 0;
+  for (EACH_MUTATOR(mutator, space))
+    entries += (size_t)(mutator->public.registered_end - mutator->local->fresh.base);
   for (EACH_LOCAL(local, space))
-    if (local_is_free(local)) entries += (size_t)(local->fresh.top - local->fresh.base);
-  for (EACH_MUTATOR(mutator, space)) entries += (size_t)(mutator->public.registered_end - mutator->local->fresh.base);
+    if (local_is_free(local)) entries += word_stack_count(&local->fresh);
   return entries;
 }
 
@@ -190,9 +186,9 @@ static size_t least_room(const crd_services *services) {
 }
 
 /* Lets the mutator register what is spare, but only its part of what may be registered before the next minor
- * collection. */
-static void give_quota(const crd_services *services, crd_mutator *m, size_t spare) {
-  size_t most = registered_most(services), count = fresh_count(services->space), mutators = 0;
+ * collection. count: what is promised already. */
+static void give_quota(const crd_services *services, crd_mutator *m, size_t count, size_t spare) {
+  size_t most = registered_most(services), mutators = 0;
   for (EACH_MUTATOR(mutator, services->space)) mutators++;
   if (count >= most && !collection_is_off(services->space->options)) cradle_safepoint_request(&m->public);
   size_t quota = ((count < most ? most - count : most) - 1) / mutators + 1;
@@ -218,7 +214,7 @@ bool crd_registry_make_room(crd_mutator *m, unsigned kinds) {
     if (kinds >> kind & 1 && !list_room(services, kind, needed + 1)) return false;
   reach_room(services);
   services->kinds = kinds;
-  give_quota(services, m, least_room(services) - needed);
+  give_quota(services, m, needed, least_room(services) - needed);
   ASSERT(mutator->registered < mutator->registered_end, "[services.3] there is no room for what room was made for");
   return true;
 }

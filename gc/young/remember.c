@@ -41,7 +41,7 @@ void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
 
 /* How many slots of an array may be recorded. The words before its items, one or two, are counted as slots, too. */
 static CRADLE_NOINLINE uint32_t recorded_most(const crd_space *space, const cradle_word *array) {
-  const crd_type *type = space_type(space, *array);
+  const crd_type *type = space_type(space, CRADLE_HEADER_(cradle_word, array));
   uint64_t slots = type_object_bytes(type, array) / 8;
   if (type->items == CRADLE_ITEMS_STRUCTURES) slots = crd_type_item_slot_count(type, array);
   return (uint32_t)(slots / RECORDED_SHARE);
@@ -59,7 +59,7 @@ void crd_record_from_birth(const crd_space *space, cradle_word *array, size_t by
   crd_page *page = page_of(space, array);
   ASSERT(page->state == PAGE_LARGE_YOUNG, "[large.3] an array that is not a young large one is recorded from birth");
   page->record_left = (uint32_t)(bytes / 8 / RECORDED_SHARE);
-  const crd_type *type = space_type(space, *array);
+  const crd_type *type = space_type(space, CRADLE_HEADER_(cradle_word, array));
   object_set_flags(array, type_old_flags(type, bytes) | (type->registers & REGISTERED_WEAKLY ? HEADER_WEAK_FLAG : 0));
 }
 
@@ -86,15 +86,22 @@ static inline record_counter counter_of(const crd_mutator *mutator, const cradle
   return large ? (record_counter){&page->recorded_at, &page->record_left}
                : (record_counter){&shared->recorded_at, &shared->left};
 }
+/* Mutators that store into one array share its counter: what one of them counts may be lost, so more is recorded. */
+static inline uint32_t read_counter(const uint32_t *counter) {
+  return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+static inline void set_counter(uint32_t *counter, uint32_t value) {
+  __atomic_store_n(counter, value, __ATOMIC_RELAXED);
+}
 static inline bool is_set(const crd_mutator *mutator, record_counter counter) {
-  return counter.at == NULL || *counter.at == (uint32_t)mutator->space->report->stats.minor_collections;
+  return counter.at == NULL || read_counter(counter.at) == (uint32_t)mutator->space->report->stats.minor_collections;
 }
 
 static inline uint32_t *may_record(const crd_mutator *mutator, const cradle_word *array) {
   record_counter counter = counter_of(mutator, array);
   if (CRADLE_UNLIKELY(!is_set(mutator, counter))) {
-    *counter.at = (uint32_t)mutator->space->report->stats.minor_collections;
-    *counter.left = recorded_most(mutator->space, array);
+    set_counter(counter.at, (uint32_t)mutator->space->report->stats.minor_collections);
+    set_counter(counter.left, recorded_most(mutator->space, array));
   }
   return counter.left;
 }
@@ -106,7 +113,7 @@ static CRADLE_NOINLINE bool list_instead(const crd_mutator *mutator, const cradl
   uint64_t slots = (uint64_t)page->pages * PAGE_BYTES / 8, least = slots / LISTED_SHARE;
   if (least < LISTED_MIN_SLOTS) least = LISTED_MIN_SLOTS;
   if (page->state != PAGE_LARGE || slots <= least) return false;
-  if (recorded_most(mutator->space, array) - *may_record(mutator, array) + count <= least) return false;
+  if (recorded_most(mutator->space, array) - read_counter(may_record(mutator, array)) + count <= least) return false;
   space_lock(mutator->space);
   if (page->again == 0) crd_mark_later(mutator->marking, page->head);
   space_unlock(mutator->space);
@@ -121,17 +128,18 @@ CRD_ALWAYS_INLINE bool record_words(const crd_mutator *mutator, const cradle_wor
   bool marking = marking_sees(mutator, array) && !list_instead(mutator, array, count);
   /* If more slots were copied than may be recorded, the first that needs it has the whole array remembered, unless a
    * scan of the array takes so long that it is worth to find out how many slots need a record. */
-  bool few = structures || count <= *most || (!marking && count > SCANNED_MAX_BYTES / 8);
+  bool few = structures || count <= read_counter(most) || (!marking && count > SCANNED_MAX_BYTES / 8);
   for (size_t i = 0; i < count; i++) {
     if (structures) {
-      cradle_items kind = crd_type_item_word(space_type(mutator->space, *array), array, &words[i]);
+      cradle_items kind = crd_type_item_word(space_type(mutator->space, CRADLE_HEADER_(cradle_word, array)), array, &words[i]);
       if (kind == CRADLE_ITEMS_BYTES) continue;
       value = kind == CRADLE_ITEMS_VALUES;
     }
     uintptr_t address = space_address_in(mutator->space, value, words[i]);
     if (address == 0 || (!marking && !space_holds_young(mutator->space, address))) continue;
-    if (!few || *most == 0 || !word_stack_push(&mutator->local->recorded, slot_entry(&words[i], value))) return false;
-    --*most;
+    uint32_t left = read_counter(most);
+    if (!few || left == 0 || !word_stack_push(&mutator->local->recorded, slot_entry(&words[i], value))) return false;
+    set_counter(most, left - 1);
   }
   return true;
 }
@@ -145,11 +153,11 @@ static CRADLE_NOINLINE bool record_in_structures(const crd_mutator *mutator, con
 static CRADLE_NOINLINE bool record_items(const crd_mutator *mutator, const cradle_word *holder,
                                          const cradle_word *words, size_t count) {
   const crd_page *page = page_of(mutator->space, holder);
-  uintptr_t at = address_of(words) - address_of(holder) - space_type(mutator->space, *holder)->size;
+  uintptr_t at = address_of(words) - address_of(holder) - space_type(mutator->space, CRADLE_HEADER_(cradle_word, holder))->size;
   /* The slot of a trace callback may lie outside of the object. */
   if (page->state < PAGE_LARGE || at >= (uint64_t)page->pages * PAGE_BYTES) return false;
   if (count == 1 && mutator->marking->major.phase != MAJOR_MARKING) {
-    bool values = space_type(mutator->space, *holder)->weak_values;
+    bool values = space_type(mutator->space, CRADLE_HEADER_(cradle_word, holder))->weak_values;
     if (!space_holds_young(mutator->space, space_address_in(mutator->space, values, words[0]))) return true;
   }
   space_lock(mutator->space);
@@ -184,8 +192,9 @@ static CRADLE_NOINLINE void remember_beside_large(const crd_mutator *mutator, cr
 
 static CRADLE_NOINLINE void record_slot_slow(const crd_mutator *mutator, cradle_word *array, cradle_word slot) {
   uint32_t *most = may_record(mutator, array);
-  if (*most > 0 && word_stack_push(&mutator->local->recorded, slot))
-    --*most;
+  uint32_t left = read_counter(most);
+  if (left > 0 && word_stack_push(&mutator->local->recorded, slot))
+    set_counter(most, left - 1);
   else
     remember(mutator, array);
 }
@@ -194,9 +203,10 @@ static CRADLE_NOINLINE void record_slot_slow(const crd_mutator *mutator, cradle_
 static CRADLE_NOINLINE void record_slot(const crd_mutator *mutator, cradle_word *array, cradle_word slot) {
   record_counter counter = counter_of(mutator, array);
   crd_word_stack *recorded = &mutator->local->recorded;
-  if (CRADLE_LIKELY(is_set(mutator, counter) && *counter.left != 0 && recorded->top != recorded->limit)) {
+  uint32_t left = read_counter(counter.left);
+  if (CRADLE_LIKELY(is_set(mutator, counter) && left != 0 && recorded->top != recorded->limit)) {
     *recorded->top++ = slot;
-    --*counter.left;
+    set_counter(counter.left, left - 1);
     return;
   }
   record_slot_slow(mutator, array, slot);
@@ -225,7 +235,7 @@ static inline bool may_be_young(const crd_space *space, cradle_word word) {
 
 static CRADLE_NOINLINE void record_in_item(const crd_mutator *mutator, cradle_word *array, const cradle_word *slot,
                                            cradle_word word) {
-  cradle_items kind = crd_type_item_word(space_type(mutator->space, *array), array, slot);
+  cradle_items kind = crd_type_item_word(space_type(mutator->space, CRADLE_HEADER_(cradle_word, array)), array, slot);
   if (kind != CRADLE_ITEMS_BYTES) record_store(mutator, array, slot, kind == CRADLE_ITEMS_VALUES, word);
 }
 static CRADLE_NOINLINE void store_into_structures(const crd_mutator *mutator, cradle_word *array,

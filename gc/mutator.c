@@ -76,6 +76,7 @@ static CRADLE_NOINLINE void check_scopes(cradle_mutator *mutator, const char *wh
 void crd_heap_busy(cradle_heap *heap, const char *what) {
   static const char collecting[] = "called from a callback while a collection runs; callbacks must not use the heap";
   static const char *const called[HEAP_STATES] = {
+      [HEAP_MUTATING] = "called from a listener that is told of a mutator that does not come; it must not use the heap",
       [HEAP_COLLECTING] = collecting,
       [HEAP_VERIFYING] = collecting,
       [HEAP_FORKING] = "called after cradle_fork_prepare and before cradle_fork_done",
@@ -133,8 +134,9 @@ void crd_heap_check_owner(cradle_heap *heap, const char *what) {
 
 cradle_heap *crd_heap_hold(const cradle_heap *heap) {
   cradle_heap *shared = heap_of(heap->space.report);
+  bool is_told = crd_world_is_mine(&shared->space); /* a listener, which may read figures although not all stand */
   crd_world_take(&shared->space, mutator_here(heap));
-  crd_world_stop(&shared->space);
+  if (!is_told) crd_world_stop(&shared->space);
   return shared;
 }
 
@@ -234,6 +236,7 @@ static void detach(crd_mutator *mutator) {
 
 /* Two running mutators of one thread would wait for each other in the first stop. */
 static void check_alone(cradle_heap *heap, const char *what) {
+  if (crd_world_is_mine(&heap->space)) crd_heap_busy(heap, what); /* a callback would wait for its own thread */
   if (space_is_shared(&heap->space) && mutator_here(heap) != NULL)
     entry_misuse(heap, what, "the calling thread has a mutator of this heap already: park or detach that first");
 }

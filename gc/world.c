@@ -38,6 +38,9 @@ static inline void set_stopping(crd_space *space, uint32_t stopping) {
 static inline bool holds(const crd_world *world) {
   return __atomic_load_n(&world->holder, __ATOMIC_RELAXED) == crd_thread_self();
 }
+bool crd_world_is_mine(const crd_space *space) {
+  return space->world != NULL && holds(space->world);
+}
 static inline bool is_running(const crd_mutator *mutator) {
   return __atomic_load_n(&mutator->state, __ATOMIC_SEQ_CST) == MUTATOR_RUNNING;
 }
@@ -145,6 +148,7 @@ static void let_go(crd_space *space) {
   crd_gate_lock(world->gate);
   __atomic_store_n(&space->holder, NULL, __ATOMIC_RELAXED);
   __atomic_store_n(&world->holder, NULL, __ATOMIC_RELAXED);
+  __atomic_store_n(&world->is_awaited, 0, __ATOMIC_SEQ_CST); /* misuse may end a stop before all stand */
   end_stop(space);
   crd_gate_unlock(world->gate);
   if (stopped && mutator != NULL) crd_nursery_set_top(mutator);
@@ -211,7 +215,10 @@ static void wait_for_all(crd_space *space, uint64_t begin) {
 
 void crd_world_stop_all(crd_space *space) {
   crd_world *world = space->world;
-  if (is_stopping(space)) return;
+  if (is_stopping(space)) {
+    if (world->is_awaited != 0) crd_heap_busy(heap_of(space->report), "a call that stops the mutators");
+    return;
+  }
   ASSERT(holds(world), "[world.3] a thread stops a world that it does not hold");
   uint64_t begin = crd_platform_now_ns();
   set_stopping(space, 1);

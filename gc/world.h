@@ -58,9 +58,12 @@ static inline void crd_world_enter(crd_space *space, crd_mutator *mutator) CRADL
 static inline void crd_world_leave(crd_space *space) {
   if (CRADLE_UNLIKELY(space->world != NULL)) crd_world_release(space);
 }
+/* Whether the calling thread holds it. */
+bool crd_world_is_mine(const crd_space *space);
 /* Lets go of the world whatever the depth, before a handler of the program runs: it may longjmp. */
 void crd_world_let_go(crd_space *space);
-/* The holder stops all others, or has them go on. A world that is stopped already stays so. */
+/* The holder stops all others, or has them go on. A world that is stopped already stays so. Misuse in the listener that
+ * is told of a mutator that does not come: the stop is on, but not all stand. */
 void crd_world_stop_all(crd_space *space);
 void crd_world_end_stop(crd_space *space);
 static inline void crd_world_stop(crd_space *space) {

@@ -56,6 +56,25 @@ static void allocation_while_parked_is_misuse(void **state) {
   fixture_close(&f);
 }
 
+static bool unpark_in_walk(void *data, const cradle_object_info *object) {
+  fixture *f = data;
+  (void)object;
+  EXPECT_MISUSE(f, cradle_mutator_unpark(f->m), "callback of a heap walk");
+  return false;
+}
+
+static void a_callback_does_not_unpark(void **state) {
+  (void)state;
+  fixture f;
+  open_shared(&f, 2);
+  cradle_push(f.m, cradle_new(f.m, T_PAIR, sizeof(pair)));
+  cradle_mutator_park(f.m);
+  assert_int_equal(cradle_heap_walk(f.heap, unpark_in_walk, &f), CRADLE_WALK_STOPPED);
+  cradle_mutator_unpark(f.m);
+  cradle_pop(f.m);
+  fixture_close(&f);
+}
+
 static void a_heap_with_one_mutator_checks_parking_too(void **state) {
   (void)state;
   fixture f;
@@ -144,7 +163,7 @@ static void what_needs_one_nursery_is_refused(void **state) {
 /* A second thread, which says how far it has come, and waits until it is told. */
 typedef struct other {
   cradle_heap *heap;
-  cradle_mutator *m;
+  cradle_mutator *m, *leader;
   pthread_t thread;
   pair *kept;
   atomic_int at, goal;
@@ -211,11 +230,13 @@ static void *run_deaf(void *data) {
   return NULL;
 }
 
-/* The note comes while the collection waits: it is what lets the other go on. */
+/* The note comes while the collection waits: it is what lets the other go on. Figures may be read then. */
 static void hear_late(void *data, const cradle_event *event) {
   other *o = data;
   if (strstr(event->u.note.text, "waits for the mutator at") == NULL) return;
   o->kept = NULL;
+  cradle_statistics stats;
+  cradle_heap_statistics(o->heap, &stats, sizeof stats);
   atomic_store(&o->goal, 1);
 }
 
@@ -236,6 +257,33 @@ static void a_mutator_that_does_not_come_is_named(void **state) {
   assert_true(fixture_stats(&f).stop_max_ns >= REPORT_NS);
   atomic_store(&o.goal, 2);
   CRADLE_PARKED(f.m) join(&o);
+  fixture_close(&f);
+}
+
+/* A listener that is told of it must not collect: the other mutator runs. */
+static void collect_late(void *data, const cradle_event *event) {
+  other *o = data;
+  if (atomic_load(&o->goal) == 0 && strstr(event->u.note.text, "waits for mutator deaf") != NULL)
+    cradle_collect(o->leader, CRADLE_COLLECT_MINOR);
+}
+
+static void a_listener_that_is_told_of_it_does_not_collect(void **state) {
+  (void)state;
+  fixture f = {.listens_to = 0};
+  other o;
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.stop_report_ns = REPORT_NS;
+  options.listener = (cradle_listener){.function = fixture_listen, .data = &f};
+  f.listener = collect_late, f.listener_data = &o, f.listens_to = EVENT_BIT(CRADLE_EVENT_NOTE);
+  open_shared_with(&f, &options, 2);
+  start(&o, f.heap, run_deaf);
+  o.leader = f.m;
+  await(&o.at, 1);
+  EXPECT_MISUSE(&f, cradle_collect(f.m, CRADLE_COLLECT_MINOR), "called from a listener");
+  atomic_store(&o.goal, 2);
+  CRADLE_PARKED(f.m) join(&o);
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
   fixture_close(&f);
 }
 
@@ -330,6 +378,7 @@ static void a_child_of_a_fork_has_one_mutator(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(allocation_while_parked_is_misuse),
+      cmocka_unit_test(a_callback_does_not_unpark),
       cmocka_unit_test(a_heap_with_one_mutator_checks_parking_too),
       cmocka_unit_test(a_parked_block_ends_however_it_is_left),
       cmocka_unit_test(a_thread_runs_one_mutator_of_a_heap),
@@ -337,6 +386,7 @@ int main(void) {
       cmocka_unit_test(what_needs_one_nursery_is_refused),
       cmocka_unit_test(a_collection_does_not_wait_for_the_parked),
       cmocka_unit_test(a_mutator_that_does_not_come_is_named),
+      cmocka_unit_test(a_listener_that_is_told_of_it_does_not_collect),
       cmocka_unit_test(a_mutator_is_asked_by_another_thread),
       cmocka_unit_test(a_thread_may_end_without_a_word),
       cmocka_unit_test(a_child_of_a_fork_has_one_mutator),

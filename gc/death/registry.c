@@ -167,8 +167,7 @@ static size_t registered_most(const crd_services *services) {
  * far other mutators have come with that is not read: they register meanwhile. */
 static size_t promised(const crd_space *space) {
   size_t entries = 0;
-  for (EACH_MUTATOR(mutator, space))
-    entries += (size_t)(mutator->public.registered_end - mutator->local->fresh.base);
+  for (EACH_MUTATOR(mutator, space)) entries += (size_t)(mutator->public.registered_end - mutator->local->fresh.base);
   for (EACH_LOCAL(local, space))
     if (local_is_free(local)) entries += word_stack_count(&local->fresh);
   return entries;

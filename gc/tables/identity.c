@@ -135,7 +135,8 @@ static void *find_object(const crd_tables *tables, uint64_t id) {
   if (index >= tables->ids.used) return NULL;
   const crd_id_entry *entry = &tables->ids.entries[index];
   if (entry->address == 0 || entry->generation != id >> 32 || !is_alive(tables, entry->address)) return NULL;
-  ASSERT(header_has_id(CRADLE_HEADER_(cradle_word, object_at(entry->address))), "[identity.1] an id belongs to an object without the flag");
+  ASSERT(header_has_id(CRADLE_HEADER_(cradle_word, object_at(entry->address))),
+         "[identity.1] an id belongs to an object without the flag");
   return object_at(entry->address);
 }
 

@@ -51,8 +51,8 @@ struct crd_local {
   cradle_word **registered; /* registered of its mutator, or fresh.top if no mutator has it */
   size_t claimed_remembered, claimed_recorded; /* in a minor collection: the entries before these; atomic */
   size_t stored; /* entries of `remembered` that the last minor collection with any has found (gc/death_calls.h) */
-  uintptr_t spared[SPARED_OBJECTS];            /* see SPARED_TIMES */
-  crd_record_budget budgets[RECORD_BUDGETS];   /* slots that arrays without their own page may record; some share one */
+  uintptr_t spared[SPARED_OBJECTS];          /* see SPARED_TIMES */
+  crd_record_budget budgets[RECORD_BUDGETS]; /* slots that arrays without their own page may record; some share one */
 };
 
 /* What it has registered, as a stack. Its end is in the mutator, because registration is inline. */

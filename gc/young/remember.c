@@ -131,7 +131,8 @@ CRD_ALWAYS_INLINE bool record_words(const crd_mutator *mutator, const cradle_wor
   bool few = structures || count <= read_counter(most) || (!marking && count > SCANNED_MAX_BYTES / 8);
   for (size_t i = 0; i < count; i++) {
     if (structures) {
-      cradle_items kind = crd_type_item_word(space_type(mutator->space, CRADLE_HEADER_(cradle_word, array)), array, &words[i]);
+      cradle_items kind =
+          crd_type_item_word(space_type(mutator->space, CRADLE_HEADER_(cradle_word, array)), array, &words[i]);
       if (kind == CRADLE_ITEMS_BYTES) continue;
       value = kind == CRADLE_ITEMS_VALUES;
     }
@@ -153,7 +154,8 @@ static CRADLE_NOINLINE bool record_in_structures(const crd_mutator *mutator, con
 static CRADLE_NOINLINE bool record_items(const crd_mutator *mutator, const cradle_word *holder,
                                          const cradle_word *words, size_t count) {
   const crd_page *page = page_of(mutator->space, holder);
-  uintptr_t at = address_of(words) - address_of(holder) - space_type(mutator->space, CRADLE_HEADER_(cradle_word, holder))->size;
+  uintptr_t at =
+      address_of(words) - address_of(holder) - space_type(mutator->space, CRADLE_HEADER_(cradle_word, holder))->size;
   /* The slot of a trace callback may lie outside of the object. */
   if (page->state < PAGE_LARGE || at >= (uint64_t)page->pages * PAGE_BYTES) return false;
   if (count == 1 && mutator->marking->major.phase != MAJOR_MARKING) {
@@ -246,7 +248,8 @@ static CRADLE_NOINLINE void store_into_structures(const crd_mutator *mutator, cr
 
 static CRADLE_NOINLINE void store_into_other(const crd_mutator *mutator, cradle_word *object, const cradle_word *slot,
                                              cradle_word word) {
-  if (CRADLE_UNLIKELY(header_is_weak(CRADLE_HEADER_(cradle_word, object))) && record_items(mutator, object, slot, 1)) return;
+  if (CRADLE_UNLIKELY(header_is_weak(CRADLE_HEADER_(cradle_word, object))) && record_items(mutator, object, slot, 1))
+    return;
   if (CRADLE_UNLIKELY(space_is_shared(mutator->space) || mutator->space->old.young_large != PAGE_NONE)) {
     remember_beside_large(mutator, object, word); /* a tail call: a test here would cost each store two registers */
     return;

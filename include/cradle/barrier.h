@@ -24,8 +24,7 @@ CRADLE_BEGIN_DECLS
  * collect. */
 CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {
   if (CRADLE_CHECKED) cradle_check_store(mutator, object);
-  if (CRADLE_UNLIKELY(CRADLE_HAS_BARRIER_(object)))
-    cradle_write_barrier_slow(mutator, object);
+  if (CRADLE_UNLIKELY(CRADLE_HAS_BARRIER_(object))) cradle_write_barrier_slow(mutator, object);
 }
 
 /* Stores a value in the heap's encoding into a slot of object, with the barrier. slot is the address of a field or item
@@ -57,8 +56,7 @@ CRADLE_INLINE void cradle_copy_slots(cradle_mutator *mutator, void *object, void
   if (CRADLE_CHECKED) cradle_check_slots(mutator, object, to, from, count);
   if (count == 0) return;
   memmove(to, from, count * 8);
-  if (CRADLE_UNLIKELY(CRADLE_HAS_BARRIER_(object)))
-    cradle_copy_slots_slow(mutator, object, to, count);
+  if (CRADLE_UNLIKELY(CRADLE_HAS_BARRIER_(object))) cradle_copy_slots_slow(mutator, object, to, count);
 }
 
 CRADLE_END_DECLS

@@ -18,9 +18,7 @@
   .size = sizeof(structure), .item_size = (bytes), .length_offset = offsetof(structure, length)
 
 const cradle_type model_types[T_COUNT] = {
-    [T_NODE] = {.name = "node",
-                .size = sizeof(node),
-                .references = CRADLE_SLOT(node, left) | CRADLE_SLOT(node, right)},
+    [T_NODE] = {.name = "node", .size = sizeof(node), .references = CRADLE_SLOT(node, left) | CRADLE_SLOT(node, right)},
     [T_ARRAY] = {.name = "array", ITEMS(array, 8), .items = CRADLE_ITEMS_REFERENCES},
     [T_BYTES] = {.name = "bytes", ITEMS(bytes, 1), .items = CRADLE_ITEMS_BYTES},
     [T_WEAK] = {.name = "weak", .size = sizeof(link), .weak = CRADLE_SLOT(link, to)},
@@ -51,7 +49,7 @@ uint64_t below(worker *w, uint64_t bound) {
 
 void take_lock(worker *w, pthread_mutex_t *lock) {
   if (pthread_mutex_trylock(lock) == 0) return;
-  CRADLE_PARKED(w->m) (void)pthread_mutex_lock(lock);
+  CRADLE_PARKED(w->m)(void) pthread_mutex_lock(lock);
 }
 
 /* --- turns --- */
@@ -172,8 +170,7 @@ static void *live(void *data) {
   w->operation = "birth of a thread";
   w->roots = roots;
   get_mutator(w);
-  for (int i = 0; i < VARIABLES; i++)
-    scopes[i] = cradle_scope_open(w->m, &roots[i], CRADLE_KIND_REFERENCE, "variable");
+  for (int i = 0; i < VARIABLES; i++) scopes[i] = cradle_scope_open(w->m, &roots[i], CRADLE_KIND_REFERENCE, "variable");
   for (int i = VARIABLES; i-- > 0 && handed_over;) roots[i] = cradle_pop(w->m);
   show(w, w->m);
   for (uint64_t left = 1 + below(w, 8000); left > 0 && w->op < w->s->ops; left--) {
@@ -306,8 +303,8 @@ static bool read_arguments(int argc, char **argv, settings *to) {
   const struct {
     const char *name;
     uint64_t *value;
-  } names[] = {{"--threads", &to->threads}, {"--seed", &to->seed},     {"--ops", &to->ops},
-               {"--nursery", &to->nursery}, {"--verify", &to->verify}, {"--stress", &to->stress},
+  } names[] = {{"--threads", &to->threads},       {"--seed", &to->seed},     {"--ops", &to->ops},
+               {"--nursery", &to->nursery},       {"--verify", &to->verify}, {"--stress", &to->stress},
                {"--gc-threads", &to->gc_threads}, {"--turns", &to->turns}};
   for (int i = 1; i < argc; i += 2) {
     size_t at = 0;
@@ -333,11 +330,12 @@ int main(int argc, char **argv) {
   else
     run_all(&of, &sum);
   printf("no difference\n");
-  fprintf(stderr,
-          "%llu operations, %llu comparisons, %llu threads, %llu objects came back; %llu minor collections, %llu major, "
-          "%llu stops, %llu objects moved\n",
-          (unsigned long long)sum.operations, (unsigned long long)sum.walks, (unsigned long long)sum.births,
-          (unsigned long long)sum.drained, (unsigned long long)sum.minors, (unsigned long long)sum.majors,
-          (unsigned long long)sum.stops, (unsigned long long)sum.moved);
+  fprintf(
+      stderr,
+      "%llu operations, %llu comparisons, %llu threads, %llu objects came back; %llu minor collections, %llu major, "
+      "%llu stops, %llu objects moved\n",
+      (unsigned long long)sum.operations, (unsigned long long)sum.walks, (unsigned long long)sum.births,
+      (unsigned long long)sum.drained, (unsigned long long)sum.minors, (unsigned long long)sum.majors,
+      (unsigned long long)sum.stops, (unsigned long long)sum.moved);
   return 0;
 }

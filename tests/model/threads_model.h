@@ -84,9 +84,9 @@ typedef struct worker {
 
   cradle_mutator *m;
   cradle_mutator *shown; /* the same, for the other workers; changes under workers_lock */
-  cradle_mutator *left; /* what the last thread left behind */
-  bool left_by_end;     /* it ended attached: its scoped roots are gone */
-  uint64_t *lanes[3];   /* numbers of the chains in its lanes */
+  cradle_mutator *left;  /* what the last thread left behind */
+  bool left_by_end;      /* it ended attached: its scoped roots are gone */
+  uint64_t *lanes[3];    /* numbers of the chains in its lanes */
   /* counted for the last line */
   uint64_t walks, births, drained;
 } worker;

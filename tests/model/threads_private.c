@@ -20,12 +20,12 @@ static shadow *new_shadow(worker *w, uint32_t type, uint64_t length, object *rea
 
 static void **slots_of(const shadow *s, void *real) {
   switch (s->type) {
-    case T_NODE: return &((node *)real)->left;
-    case T_ARRAY:
-    case T_WEAKS: return ((array *)real)->item;
-    case T_WEAK:
-    case T_FINAL: return &((link *)real)->to;
-    default: return NULL;
+  case T_NODE: return &((node *)real)->left;
+  case T_ARRAY:
+  case T_WEAKS: return ((array *)real)->item;
+  case T_WEAK:
+  case T_FINAL: return &((link *)real)->to;
+  default: return NULL;
   }
 }
 static uint64_t slot_count(const shadow *s) {
@@ -60,7 +60,8 @@ static void reach(worker *w, shadow *s, void *real) {
 static void look_into(worker *w, shadow *s) {
   if (s->type == T_ARRAY || s->type == T_WEAKS)
     require(w, ((array *)s->real)->length == s->length, "an array has another length");
-  if (s->type == T_FINAL) require(w, atomic_load(&w->s->due[s->number]) == s->due, "a reachable object came back as dead");
+  if (s->type == T_FINAL)
+    require(w, atomic_load(&w->s->due[s->number]) == s->due, "a reachable object came back as dead");
   if (s->type == T_BYTES) {
     const bytes *b = s->real;
     require(w, b->length == s->length, "bytes have another length");
@@ -396,12 +397,25 @@ void private_step(worker *w) {
     const char *name;
     uint32_t weight;
   } operations[] = {
-      {make_node, "make_node", 240}, {make_reserved, "make_reserved", 30}, {make_array, "make_array", 60},
-      {make_bytes, "make_bytes", 60}, {make_weak, "make_weak", 25}, {make_weaks, "make_weaks", 15},        {make_final, "make_final", 10},
-      {store, "store", 240},          {copy, "copy", 20},                  {load, "load", 80},
-      {drop, "drop", 50},             {push, "push", 40},                  {pop, "pop", 36},
-      {poke, "poke", 20},             {use_pins, "use_pins", 16},          {use_handles, "use_handles", 30},
-      {identify, "identify", 15},     {in_a_region, "in_a_region", 6},     {survive, "survive", 8},
+      {make_node, "make_node", 240},
+      {make_reserved, "make_reserved", 30},
+      {make_array, "make_array", 60},
+      {make_bytes, "make_bytes", 60},
+      {make_weak, "make_weak", 25},
+      {make_weaks, "make_weaks", 15},
+      {make_final, "make_final", 10},
+      {store, "store", 240},
+      {copy, "copy", 20},
+      {load, "load", 80},
+      {drop, "drop", 50},
+      {push, "push", 40},
+      {pop, "pop", 36},
+      {poke, "poke", 20},
+      {use_pins, "use_pins", 16},
+      {use_handles, "use_handles", 30},
+      {identify, "identify", 15},
+      {in_a_region, "in_a_region", 6},
+      {survive, "survive", 8},
   };
   uint64_t all = 0, at = 0;
   for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) all += operations[i].weight;

@@ -112,7 +112,7 @@ static void renew_public(worker *w) {
   void *chain = new_chain(w, number_of_chain(w));
   CRADLE_ROOT(w->m, chain);
   if (pthread_rwlock_trywrlock(&w->s->public_lock) != 0)
-    CRADLE_PARKED(w->m) (void)pthread_rwlock_wrlock(&w->s->public_lock);
+    CRADLE_PARKED(w->m)(void) pthread_rwlock_wrlock(&w->s->public_lock);
   uint64_t at = below(w, PUBLIC);
   cradle_store(w->m, w->s->public, &w->s->public->item[at], chain);
   atomic_store(&w->s->hash[at], 0);
@@ -128,7 +128,7 @@ static void agree(const worker *w, _Atomic uint64_t *on, uint64_t value, const c
 
 static void ask_public(worker *w) {
   if (pthread_rwlock_tryrdlock(&w->s->public_lock) != 0)
-    CRADLE_PARKED(w->m) (void)pthread_rwlock_rdlock(&w->s->public_lock);
+    CRADLE_PARKED(w->m)(void) pthread_rwlock_rdlock(&w->s->public_lock);
   for (uint64_t at = 0; at < PUBLIC; at++) {
     void *object = w->s->public->item[at];
     if (object == NULL) continue;
@@ -166,7 +166,7 @@ static void mark_lane(worker *w) {
   (void)cradle_identity_hash(w->m, *lane);
   if (below(w, 8) == 0) (void)cradle_id(w->m, *lane);
   if (below(w, 2) == 0) (void)new_chain(w, 6);
-  if (below(w, 8) == 0) CRADLE_PARKED(w->m) (void)sched_yield();
+  if (below(w, 8) == 0) CRADLE_PARKED(w->m)(void) sched_yield();
   require(w, *lane == pinned, "a pinned object has moved");
   cradle_unpin(w->m, pinned);
 }
@@ -192,7 +192,8 @@ static void use_set(worker *w) {
   else
     mine = found;
   if (below(w, 6) == 0)
-    require(w, cradle_weak_set_remove(w->s->set, hash_of(key), mine) && cradle_weak_set_add(w->s->set, hash_of(key), mine),
+    require(w,
+            cradle_weak_set_remove(w->s->set, hash_of(key), mine) && cradle_weak_set_add(w->s->set, hash_of(key), mine),
             "what was found in a weak set is not in it");
   (void)pthread_mutex_unlock(&w->s->set_lock);
   (void)new_chain(w, key);
@@ -261,7 +262,8 @@ static void look(worker *w) {
 }
 
 static void report_external(worker *w) {
-  int64_t bytes = below(w, 2) == 0 ? (int64_t)below(w, 20000) : -(int64_t)(w->external == 0 ? 0 : below(w, (uint64_t)w->external + 1));
+  int64_t bytes = below(w, 2) == 0 ? (int64_t)below(w, 20000)
+                                   : -(int64_t)(w->external == 0 ? 0 : below(w, (uint64_t)w->external + 1));
   w->external += bytes;
   cradle_external_memory(w->m, bytes);
   if (below(w, 4) == 0) cradle_external_pressure(w->m, below(w, 5000));
@@ -301,13 +303,27 @@ void shared_step(worker *w) {
     const char *name;
     uint32_t weight;
   } operations[] = {
-      {store_shared, "store_shared", 60}, {copy_shared, "copy_shared", 4},     {check_shared, "check_shared", 2},
-      {send_letter, "send_letter", 20},   {read_letter, "read_letter", 20},    {renew_public, "renew_public", 12},
-      {ask_public, "ask_public", 12},     {store_lane, "store_lane", 60},      {mark_lane, "mark_lane", 12},
-      {use_set, "use_set", 30},           {list_set, "list_set", 2},           {drain_some, "drain_some", 12},
-      {collect, "collect", 6},            {collect_step, "collect_step", 4},   {poll, "poll", 10},
-      {verify, "verify", 1},              {look, "look", 6},                   {walk_heap, "walk_heap", 1},
-      {ask_other, "ask_other", 6},        {report_external, "external", 10},   {rest, "rest", 6},
+      {store_shared, "store_shared", 60},
+      {copy_shared, "copy_shared", 4},
+      {check_shared, "check_shared", 2},
+      {send_letter, "send_letter", 20},
+      {read_letter, "read_letter", 20},
+      {renew_public, "renew_public", 12},
+      {ask_public, "ask_public", 12},
+      {store_lane, "store_lane", 60},
+      {mark_lane, "mark_lane", 12},
+      {use_set, "use_set", 30},
+      {list_set, "list_set", 2},
+      {drain_some, "drain_some", 12},
+      {collect, "collect", 6},
+      {collect_step, "collect_step", 4},
+      {poll, "poll", 10},
+      {verify, "verify", 1},
+      {look, "look", 6},
+      {walk_heap, "walk_heap", 1},
+      {ask_other, "ask_other", 6},
+      {report_external, "external", 10},
+      {rest, "rest", 6},
   };
   uint64_t all = 0, at = 0;
   for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) all += operations[i].weight;
@@ -327,8 +343,7 @@ void shared_compare(worker *w) {
       check_chain(w, w->s->lanes[a]->item[i], of->lanes[a][i / w->s->threads]);
     }
   for (int i = 0; i < MAILBOX; i++)
-    if (w->s->mail[i].number != 0)
-      check_chain(w, cradle_handle_get(w->m, w->s->mail[i].handle), w->s->mail[i].number);
+    if (w->s->mail[i].number != 0) check_chain(w, cradle_handle_get(w->m, w->s->mail[i].handle), w->s->mail[i].number);
 }
 
 static void *zeros(const worker *w, size_t count, size_t bytes) {

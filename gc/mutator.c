@@ -281,7 +281,9 @@ static crd_local *find_local(cradle_heap *heap) {
 /* With the world held. */
 static crd_mutator *make(cradle_heap *heap) {
   check_room(heap);
+  space_lock(&heap->space);
   crd_local *local = find_local(heap);
+  space_unlock(&heap->space);
   crd_mutator *mutator = local == NULL ? NULL : malloc(sizeof *mutator);
   if (mutator == NULL) return NULL;
   /* A major collection may have been clearing since the last mutator went. */
@@ -300,7 +302,7 @@ static crd_mutator *make(cradle_heap *heap) {
     free(mutator);
     return NULL;
   }
-  space_lock(&heap->space); /* registration looks at all of them */
+  space_lock(&heap->space);
   local->free = &mutator->public.free;
   local->registered = &mutator->public.registered;
   mutator->next = heap->space.mutators;

@@ -186,7 +186,7 @@ static pthread_key_t left_key;
 static pthread_once_t left_once = PTHREAD_ONCE_INIT;
 static bool has_left_key;
 typedef void left_function(void *left); /* tools/amalgamate reads no pointer to a function */
-static left_function *left_ended;
+static left_function *left_ended; /* every thread stores the same; atomic */
 
 /* The destructors of a thread's keys come in no order, but in rounds, as long as there are values. So the first round
  * leaves the value for the second: the program's destructors may still use what the thread leaves behind. */
@@ -195,7 +195,7 @@ static void end_thread(void *left) {
   if (!is_second && pthread_setspecific(left_key, left) == 0)
     is_second = true;
   else
-    left_ended(left);
+    __atomic_load_n(&left_ended, __ATOMIC_RELAXED)(left);
 }
 
 static void make_left_key(void) {
@@ -213,7 +213,7 @@ void *crd_thread_left(void) {
 }
 
 void crd_thread_leave(void *left, void (*ended)(void *left)) {
-  __atomic_store_n(&left_ended, ended, __ATOMIC_RELAXED); /* the same in all calls */
+  __atomic_store_n(&left_ended, ended, __ATOMIC_RELAXED);
   (void)pthread_once(&left_once, make_left_key);
   if (has_left_key) (void)pthread_setspecific(left_key, left);
 }

@@ -203,8 +203,9 @@ static void collect_before(cradle_heap *heap, size_t bytes) CRADLE_MAY_COLLECT {
   major->large_bytes += bytes;
   bool may_begin = major->phase == MAJOR_IDLE && heap->majors_disabled == 0;
   space_lock(&heap->space);
-  bool is_due = may_begin ? heap->space.old.used_bytes + heap->marking.external_bytes + bytes >= crd_collect_due_at(heap)
-                          : major->large_bytes >= heap->space.nursery.bytes;
+  bool is_due = may_begin
+                    ? heap->space.old.used_bytes + heap->marking.external_bytes + bytes >= crd_collect_due_at(heap)
+                    : major->large_bytes >= heap->space.nursery.bytes;
   space_unlock(&heap->space);
   if (is_due) crd_collect(heap, CRADLE_CAUSE_LARGE);
 }

@@ -186,7 +186,7 @@ static pthread_key_t left_key;
 static pthread_once_t left_once = PTHREAD_ONCE_INIT;
 static bool has_left_key;
 typedef void left_function(void *left); /* tools/amalgamate reads no pointer to a function */
-static left_function *left_ended; /* every thread stores the same; atomic */
+static left_function *left_ended;       /* every thread stores the same; atomic */
 
 /* The destructors of a thread's keys come in no order, but in rounds, as long as there are values. So the first round
  * leaves the value for the second: the program's destructors may still use what the thread leaves behind. */

@@ -140,12 +140,15 @@ static void free_mutator(worker *w, const cradle_scope *scopes) {
   for (int i = VARIABLES; i-- > 0 && late;) cradle_scope_close(&scopes[i]);
 }
 
-/* The thread ends with its mutator attached, perhaps parked. */
-static void leave_mutator(worker *w) {
+/* The thread ends with its mutator attached, perhaps parked: then a collection may look at its scoped roots after the
+ * frame that has them is gone, so these are closed. */
+static void leave_mutator(worker *w, const cradle_scope *scopes) {
   private_forget(w);
   w->left_by_end = true;
   w->left = w->m;
-  if (below(w, 2) == 0) cradle_mutator_park(w->m);
+  if (below(w, 2) == 0) return;
+  for (int i = VARIABLES; i-- > 0;) cradle_scope_close(&scopes[i]);
+  cradle_mutator_park(w->m);
 }
 
 static void end_life(worker *w, const cradle_scope *scopes) {
@@ -159,7 +162,7 @@ static void end_life(worker *w, const cradle_scope *scopes) {
   else if (how == 1)
     detach_with_variables(w, scopes);
   else
-    leave_mutator(w);
+    leave_mutator(w, scopes);
 }
 
 static void *live(void *data) {

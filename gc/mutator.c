@@ -281,9 +281,7 @@ static crd_local *find_local(cradle_heap *heap) {
 /* With the world held. */
 static crd_mutator *make(cradle_heap *heap) {
   check_room(heap);
-  space_lock(&heap->space);
   crd_local *local = find_local(heap);
-  space_unlock(&heap->space);
   crd_mutator *mutator = local == NULL ? NULL : malloc(sizeof *mutator);
   if (mutator == NULL) return NULL;
   /* A major collection may have been clearing since the last mutator went. */
@@ -405,7 +403,9 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_unpark(cradle_mutator *mutator) 
   crd_mutator *m = mutator_of(mutator);
   if (CRADLE_UNLIKELY(__atomic_load_n(&m->parked_by, __ATOMIC_RELAXED) != crd_thread_self()))
     entry_misuse(mutator->heap, what, "the calling thread has not parked the mutator");
-  if (CRADLE_UNLIKELY(m->next_attached != NULL || m->attached_link != NULL)) check_alone(mutator->heap, what);
+  bool stops = __atomic_load_n(&m->space->stopping, __ATOMIC_RELAXED) != 0; /* perhaps a callback of this thread's */
+  if (CRADLE_UNLIKELY(stops || m->next_attached != NULL || m->attached_link != NULL))
+    check_alone(mutator->heap, what);
   unpark(m);
 }
 

@@ -243,7 +243,7 @@ static void root_ranges_that_became_impossible(void **state) {
 
 static void mutators_too_many_or_in_use(void **state) {
   (void)state;
-  ASSERT_MISUSE(&f, "has a mutator already", (void)cradle_mutator_new(f.heap));
+  ASSERT_MISUSE(&f, "its 1 mutator already", (void)cradle_mutator_new(f.heap));
   ASSERT_MISUSE(&f, "mutator has not been freed", cradle_heap_free(f.heap));
   cradle_push(f.m, NULL);
   ASSERT_MISUSE(&f, "cradle_mutator_free: the shadow stack is not empty (words held: 1)", cradle_mutator_free(f.m));

@@ -263,7 +263,7 @@ static void a_mutator_that_does_not_come_is_named(void **state) {
 /* A listener that is told of it must not collect: the other mutator runs. */
 static void collect_late(void *data, const cradle_event *event) {
   other *o = data;
-  if (atomic_load(&o->goal) == 0 && strstr(event->u.note.text, "waits for mutator deaf") != NULL)
+  if (atomic_load(&o->goal) == 0 && strstr(event->u.note.text, "waits for the mutator at") != NULL)
     cradle_collect(o->leader, CRADLE_COLLECT_MINOR);
 }
 

@@ -19,7 +19,7 @@ _Static_assert(offsetof(cradle_mutator, shadow_limit) == CRADLE_MUTATOR_SHADOW_L
 _Static_assert(offsetof(cradle_mutator, shadow_watermark) == CRADLE_MUTATOR_SHADOW_WATERMARK_OFFSET,
                "published offset");
 
-CRD_THREAD_LOCAL char crd_thread_mark;
+CRD_THREAD_LOCAL char crd_thread_mark = 0;
 
 static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *what, const char *why) {
   crd_misuse(heap, "%s: %s", what, why);
@@ -404,8 +404,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_unpark(cradle_mutator *mutator) 
   if (CRADLE_UNLIKELY(__atomic_load_n(&m->parked_by, __ATOMIC_RELAXED) != crd_thread_self()))
     entry_misuse(mutator->heap, what, "the calling thread has not parked the mutator");
   bool stops = __atomic_load_n(&m->space->stopping, __ATOMIC_RELAXED) != 0; /* perhaps a callback of this thread's */
-  if (CRADLE_UNLIKELY(stops || m->next_attached != NULL || m->attached_link != NULL))
-    check_alone(mutator->heap, what);
+  if (CRADLE_UNLIKELY(stops || m->next_attached != NULL || m->attached_link != NULL)) check_alone(mutator->heap, what);
   unpark(m);
 }
 

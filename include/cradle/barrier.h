@@ -17,9 +17,6 @@
 
 CRADLE_BEGIN_DECLS
 
-#define CRADLE_HAS_BARRIER_(object) \
-  (CRADLE_HEADER_(unsigned char, (const unsigned char *)(object) + CRADLE_BARRIER_OFFSET) & CRADLE_BARRIER_MASK)
-
 /* Tells the collector that something was stored into object. Call it after the store and before the next call that may
  * collect. */
 CRADLE_INLINE void cradle_write_barrier(cradle_mutator *mutator, void *object) {

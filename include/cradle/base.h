@@ -52,14 +52,6 @@
 typedef uint64_t __attribute__((__may_alias__)) cradle_word;
 typedef uint32_t __attribute__((__may_alias__)) cradle_half_word;
 
-/* Reads a header, or a part of it, whose flags another mutator may change meanwhile. A plain read of an aligned word
- * sees the old or the new value. ThreadSanitizer gets an atomic read, so that it does not report this race. */
-#ifdef CRADLE_TSAN
-#define CRADLE_HEADER_(type, address) __atomic_load_n((const type *)(const void *)(address), __ATOMIC_RELAXED)
-#else
-#define CRADLE_HEADER_(type, address) (*(const type *)(const void *)(address))
-#endif
-
 /* Annotations for clang's -Wthread-safety; for other compilers they are empty. The permission to collect is a
  * capability: cradle_mutator_new grants it, a function marked CRADLE_MAY_COLLECT can only be called with it, and a
  * no-collection region (cradle_no_collect_begin) takes it away. Mark your own functions that allocate. */

@@ -1,7 +1,7 @@
 /* Events: what the collector reports while it works, to a listener that the program gives in the options, such as the
  * log. (Figures that need no listener are in cradle/statistics.h.)
  *
- * Events are sent on the thread of the mutator that collects, in the order in which things happen. Some come in pairs (BEGIN and END).
+ * Events are sent on the thread that collects, in the order in which things happen. Some come in pairs (BEGIN and END).
  * Ignore unknown kinds: later versions may add some. A listener is a callback (cradle/base.h).
  */
 #ifndef CRADLE_EVENT_H

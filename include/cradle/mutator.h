@@ -93,8 +93,8 @@ CRADLE_API void cradle_mutator_attach(cradle_mutator *mutator) CRADLE_GRANTS_COL
 
 /* The calling thread promises not to use the heap until it unparks: no call with the mutator, no word of the heap, no
  * variable that is a root. Collections then do not wait for the thread, and may move what its roots refer to. Park
- * before whatever may wait: a lock, a condition, another thread, a descriptor, a sleep. What a parked thread may read and
- * write: memory of its own, and bytes of pinned objects. unpark waits for the end of a collection; afterwards every
+ * before whatever may wait: a lock, a condition, another thread, a descriptor, a sleep. A parked thread may read and
+ * write memory of its own, and bytes of pinned objects. unpark waits for the end of a collection; afterwards every
  * reference that was not in a root is stale. Both take some 10 ns while nobody collects. In a heap with one mutator
  * they only check the program. Parking what is parked is misuse. */
 CRADLE_API void cradle_mutator_park(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;

@@ -334,7 +334,7 @@ static void words_are_escaped(void **state) {
 /* A pause in which the thread ran for ran_ns, and the system took the processor so often. */
 static void send_pause(crd_link *log, uint64_t ns, uint64_t ran_ns, uint64_t preemptions) {
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE,
-                                 .u.pause = {CRADLE_CAUSE_NURSERY_FULL, ns, ran_ns, preemptions != 0, preemptions}});
+                                 .u.pause = {CRADLE_CAUSE_NURSERY_FULL, ns, ran_ns, preemptions != 0, preemptions, 0}});
 }
 
 /* What docs/logging.md shows. */

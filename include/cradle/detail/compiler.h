@@ -91,4 +91,12 @@ struct CRADLE_ATTRIBUTE(capability("permission to collect")) cradle_permission {
 /* Named in annotations only; it is never defined. */
 extern struct cradle_permission cradle_collection;
 
+/* Reads a header, or a part of it, whose flags another mutator may change meanwhile. A plain read of an aligned word
+ * sees the old or the new value. ThreadSanitizer gets an atomic read, so that it does not report this race. */
+#ifdef CRADLE_TSAN
+#define CRADLE_HEADER_(type, address) __atomic_load_n((const type *)(const void *)(address), __ATOMIC_RELAXED)
+#else
+#define CRADLE_HEADER_(type, address) (*(const type *)(const void *)(address))
+#endif
+
 #endif

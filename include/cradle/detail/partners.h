@@ -22,6 +22,10 @@ CRADLE_API CRADLE_NOINLINE uint32_t cradle_identity_hash_slow(cradle_mutator *mu
 /* For cradle_weak_get while weak slots may refer to dead objects: whether the word of a slot does. */
 CRADLE_API bool cradle_weak_is_dead(cradle_mutator *mutator, cradle_word word, bool value);
 
+/* Whether an object has the barrier's flag. */
+#define CRADLE_HAS_BARRIER_(object) \
+  (CRADLE_HEADER_(unsigned char, (const unsigned char *)(object) + CRADLE_BARRIER_OFFSET) & CRADLE_BARRIER_MASK)
+
 /* --- stores: called by the inline parts, the slow ones only when the object's flag is set --- */
 
 /* Remembers object for the next collection. */

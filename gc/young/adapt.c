@@ -388,8 +388,8 @@ static bool choose(crd_young *young, bool whole) {
   return true;
 }
 
-/* The first size is for one mutator. So many that allocated since the last collection begin with as many times that, but
- * with no more than there are processors. If they become fewer, the nursery shrinks like any other. */
+/* The first size is for one mutator. So many that allocated since the last collection begin with as many times that,
+ * but with no more than there are processors. If they become fewer, the nursery shrinks like any other. */
 static void share(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
   const crd_chunks *chunks = young->space->chunks;

@@ -5,8 +5,8 @@
  * where collection is off, a mutator that goes leaves young objects. So the heap has the locals, in a list, and
  * cradle_mutator_new takes one that no mutator has. The first is a part of the space.
  *
- *   [local.1] start <= *free. If the heap is not shared, the chunk is all that the nursery hands out, with the bounds of
- *             the nursery [nursery.1]. Otherwise it is one or more chunks in a row (gc/young/chunks.h).
+ *   [local.1] start <= *free. If the heap is not shared, the chunk is all that the nursery hands out, with the bounds
+ *             of the nursery [nursery.1]. Otherwise it is one or more chunks in a row (gc/young/chunks.h).
  *   [local.2] In a heap that is not shared, a local that no mutator has is empty where collection is on, but for
  *             prebuilt objects in `remembered`. A shared heap keeps what a mutator has left for the next collection.
  *   [local.3] fresh.base <= *registered <= registered_end of its mutator <= fresh.limit. All are NULL without memory.

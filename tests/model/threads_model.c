@@ -1,8 +1,8 @@
 /* Compares a heap that several threads use with a model of it (threads_model.h).
  *
  * Arguments: --threads K --seed N --ops N --nursery BYTES --verify 1 --stress N --gc-threads N --turns N. Without a
- * seed, several seeds and settings are run. The first difference ends the program, which prints the seed, the worker and
- * its operation. Threads run as the machine lets them, so a run need not fail again.
+ * seed, several seeds and settings are run. The first difference ends the program, which prints the seed, the worker
+ * and its operation. Threads run as the machine lets them, so a run need not fail again.
  *
  * --turns is the seed of an order: one worker runs at a time and hands over before an operation, while all others are
  * parked. Such a run is the same each time, unless a thread of the collector's runs beside it.

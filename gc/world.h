@@ -23,8 +23,8 @@
  *             moment, but does nothing before it has looked at `stopping`.
  *   [world.2] Whoever waits at the gate holds no lock of the library, and its mutator is not RUNNING.
  *   [world.3] The state of a shared heap leaves HEAP_MUTATING only while the world is stopped.
- *   [world.4] The lists of mutators and of locals change only while the world is held, and under space_lock. Others read
- *             them only while they hold the world or have that lock.
+ *   [world.4] The lists of mutators and of locals change only while the world is held, and under space_lock. Others
+ *             read them only while they hold the world or have that lock.
  *   [world.5] stopping is 0 while nobody holds the world.
  */
 #ifndef CRADLE_GC_WORLD_H

@@ -51,7 +51,7 @@ void crd_world_fini(crd_space *space);
  * none that is. */
 void crd_world_take(crd_space *space, crd_mutator *mutator);
 void crd_world_release(crd_space *space);
-static inline void crd_world_enter(crd_space *space, crd_mutator *mutator) CRADLE_MAY_COLLECT {
+static inline void crd_world_enter(crd_space *space, crd_mutator *mutator) {
   if (CRADLE_UNLIKELY(space->world != NULL)) crd_world_take(space, mutator);
 }
 /* Nothing, if the thread does not hold the world any more. */

@@ -270,7 +270,7 @@ static crd_queue *queue_of(cradle_mutator *mutator, const char *what, uint32_t n
                                                       : &mutator_of(mutator)->space->services->queues[number - 1];
 }
 
-static bool register_object(cradle_mutator *mutator, void *object, uint32_t queue, const char *what) {
+CRD_ALWAYS_INLINE bool register_object(cradle_mutator *mutator, void *object, uint32_t queue, const char *what) {
   crd_mutator *m = mutator_of(mutator);
   const crd_space *space = m->space;
   uintptr_t address = address_of(object);
@@ -296,7 +296,7 @@ bool cradle_finalizer_register(cradle_mutator *mutator, void *object, uint32_t q
   return listed;
 }
 
-static void *take(crd_queue *queue) {
+CRD_ALWAYS_INLINE void *take(crd_queue *queue) {
   if (queue->head == queue->shown) return NULL;
   ASSERT(queue->head < queue->shown && queue->shown <= queue->words.top, "[finalizer.3] more is shown than is queued");
   cradle_word *object = object_at(*queue->head++);

@@ -48,6 +48,8 @@ CLEAN = {
     "gc/platform/limits.h": "void crd_limits(void);\n",
     "gc/platform/limits_posix.c": '#include "gc/platform/limits.h"\nvoid crd_limits(void) {}\n',
     "gc/platform/thread_pthread.c": '#include "gc/platform/thread.h"\nvoid crd_thread(void) {}\n',
+    "gc/platform/gate.h": "void crd_gate(void);\n",
+    "gc/platform/gate_pthread.c": '#include "gc/platform/gate.h"\nvoid crd_gate(void) {}\n',
     "gc/platform/pages_posix.c": '#include "gc/platform/pages.h"\nvoid *crd_pages(void) { return 0; }\n',
     "gc/platform/hardware.h": "void crd_hardware_read(void);\n",
     "gc/platform/hardware_sysctl.c": '#include "gc/platform/hardware.h"\nvoid crd_hardware_read(void) {}\n',

@@ -47,7 +47,8 @@ static void trace_owner(void *user, void *object, cradle_visitor *visitor) {
 static void trace_part(void *user, void *object, cradle_visitor *visitor) {
   (void)user;
   node *part = object;
-  if (f.heap->young.team.mail != NULL) fail_msg("[team.4] a trace callback is called while others promote");
+  if (__atomic_load_n(&f.heap->young.team.mail, __ATOMIC_RELAXED) != NULL)
+    fail_msg("[team.4] a trace callback is called while others promote");
   for (int i = 1; i < SLOTS; i++) cradle_visit(visitor, &part->slot[i], CRADLE_KIND_REFERENCE);
   callbacks++;
 }

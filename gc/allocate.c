@@ -429,12 +429,13 @@ static cradle_word *new_held(cradle_mutator *mutator, uint32_t type, size_t byte
   return object;
 }
 
-/* Nobody else uses up the room that is made, because the world is held from then on. */
+/* The world is held from then on: nobody else uses up the room that is made, and no type is added, which would take the
+ * room back. */
 static CRADLE_NOINLINE cradle_word *new_any(cradle_mutator *mutator, uint32_t type, size_t bytes, uint32_t flags)
     CRADLE_MAY_COLLECT {
   crd_space *space = &mutator->heap->space;
-  bool has_room = flags == 0 && mutator->registered != mutator->registered_end;
-  if (CRADLE_LIKELY(!space_is_shared(space)) || has_room) return new_held(mutator, type, bytes, flags);
+  bool needs_room = flags != 0 || space->types.types[type].registers != 0;
+  if (CRADLE_LIKELY(!space_is_shared(space)) || !needs_room) return new_held(mutator, type, bytes, flags);
   crd_world_take(space, mutator_of(mutator));
   cradle_word *object = new_held(mutator, type, bytes, flags);
   crd_world_release(space);

@@ -76,7 +76,7 @@ static CRADLE_NOINLINE void check_scopes(cradle_mutator *mutator, const char *wh
 void crd_heap_busy(cradle_heap *heap, const char *what) {
   static const char collecting[] = "called from a callback while a collection runs; callbacks must not use the heap";
   static const char *const called[HEAP_STATES] = {
-      [HEAP_MUTATING] = "called from a listener that is told of a mutator that does not come; it must not use the heap",
+      [HEAP_MUTATING] = "called from a listener while a collection waits for a mutator; it must not use the heap",
       [HEAP_COLLECTING] = collecting,
       [HEAP_VERIFYING] = collecting,
       [HEAP_FORKING] = "called after cradle_fork_prepare and before cradle_fork_done",

@@ -3,11 +3,13 @@
  *   function                                     thread   state   no-collection region   checks with
  *   may collect                                  yes      yes     yes                    crd_mutator_check
  *   has a mutator                                yes      yes                            crd_mutator_check_thread
- *   has a heap (or a weak set)                   yes *    yes                            crd_heap_check_thread
+ *   has a heap                                   yes *    yes                            crd_heap_enter
+ *   has a weak set                               yes *    yes                            crd_mutator_check_thread
  *   stores, past the barrier's inline test       **       yes                            heap_check
  *   only reads, and says so in its header; uses no heap; is the kit's: nothing
  *
- *   thread: the calling thread is the one that the mutator is attached to. *: if the heap has a mutator. **: in code
+ *   thread: the calling thread is the one that the mutator is attached to, and has not parked it. *: if the heap has a
+ *   mutator; a shared heap (gc/world.h) takes any thread, and the function holds the world until it ends. **: in code
  *   compiled with CRADLE_CHECKED; the inline test asks nobody, and the slow path is hot.
  *   state:  no callback runs, no collection, no fork ([heap.4], gc/report/report.h).
  *

@@ -1,5 +1,5 @@
-/* Prebuilt objects come and go, in the table of them and in the remembered set of the heap's first local
- * (gc/young/local.h): a heap has that one also while it has no mutator. */
+/* Prebuilt objects come and go, in the table of them and in the remembered sets. One that comes is remembered in that of
+ * the heap's first local (gc/young/local.h), which a heap also has while it has no mutator. */
 #include "gc/heap.h"
 #include "gc/world.h"
 #include "gc/young/remember.h"
@@ -30,15 +30,25 @@ bool cradle_prebuilt_add(cradle_heap *heap, void *object) {
   return added;
 }
 
+/* The set, of whichever mutator, that has the object at the place where it was remembered; NULL: none, because the set
+ * could not grow. */
+static crd_word_stack *set_with(cradle_heap *heap, const crd_prebuilt *prebuilt) {
+  size_t place = prebuilt->remembered;
+  for (EACH_LOCAL(local, &heap->space))
+    if (place < word_stack_count(&local->remembered) && local->remembered.base[place] == address_of(prebuilt->object))
+      return &local->remembered;
+  return NULL;
+}
+
 /* The last entry of the remembered set takes the place of a prebuilt object's. */
 static void forget_remembered(cradle_heap *heap, const crd_prebuilt *prebuilt) {
   crd_prebuilts *prebuilts = &heap->tables.prebuilts;
-  crd_word_stack *remembered = &heap->space.locals.remembered;
   size_t place = prebuilt->remembered;
   if (header_has_barrier(*prebuilt->object)) return;
-  bool is_there = place < word_stack_count(remembered) && object_at(remembered->base[place]) == prebuilt->object;
-  ASSERT(is_there || heap->young.remember_all, "[prebuilt.4] a remembered prebuilt object is not where its entry says");
-  if (!is_there) return; /* the set could not grow */
+  crd_word_stack *remembered = set_with(heap, prebuilt);
+  ASSERT(remembered != NULL || heap->young.remember_all,
+         "[prebuilt.4] a remembered prebuilt object is not where its entry says");
+  if (remembered == NULL) return;
   uintptr_t last = remembered->base[place] = word_stack_pop(remembered);
   uint32_t index = crd_address_map_get(&prebuilts->by_address, last);
   if (index != ADDRESS_MAP_NONE) prebuilts->of[index].remembered = place;

@@ -29,9 +29,9 @@ typedef struct crd_space {
   uint64_t open_flags;          /* header flags that say that an object counts as dead (gc/death/reach.h); mostly 0 */
   crd_local locals;             /* the first */
   crd_world *world;             /* NULL: the heap has at most one mutator */
+  crd_chunks *chunks;           /* NULL likewise */
   uint32_t stopping;            /* a stop is wanted or on (gc/world.h); atomic */
   crd_mutator *holder;          /* of the thread that holds the world; NULL: it has none, or nobody holds it; atomic */
-  crd_chunks *chunks;           /* NULL likewise */
   crd_spinlock tables_lock;     /* of a shared heap (space_lock) */
   const void *locked_by;        /* the thread that has it; atomic */
 } crd_space;
@@ -62,7 +62,7 @@ static inline bool space_is_shared(const crd_space *space) {
 }
 
 /* The mutator that made the call or the allocation that is being served, for functions that are not told which one it
- * was. In a shared heap the caller holds the world. NULL: there is none. */
+ * was. In a shared heap: the mutator of the thread that holds the world. NULL: there is no such mutator. */
 static inline crd_mutator *space_running(const crd_space *space) {
   return CRADLE_LIKELY(!space_is_shared(space)) ? space->mutators : space->holder;
 }
@@ -89,8 +89,8 @@ static inline void space_unlock(crd_space *space) {
 
 /* --- objects --- */
 
-/* Flags of a header that change while mutators run: in a shared heap, several may change the same header. Setting
- * them; and taking them away, which says whether they were there: exactly one mutator is told so. */
+/* Sets and clears flags of a header while mutators run: in a shared heap, several may change the same header. Clearing
+ * returns whether the flags were set. If several mutators clear the same flag, that is true for exactly one. */
 static inline void space_give_flags(const crd_space *space, cradle_word *object, cradle_word flags) {
   if (space_is_shared(space))
     (void)__atomic_fetch_or(object, flags, __ATOMIC_RELAXED);

@@ -129,7 +129,7 @@ static cradle_region region_of(const char *name, const void *start, size_t reser
                          .huge_bytes = known ? backing.huge_bytes : 0};
 }
 
-void cradle_memory_report(const cradle_heap *heap, cradle_memory *memory, size_t size) {
+static void fill_memory(const cradle_heap *heap, cradle_memory *memory, size_t size) {
   const crd_nursery *nursery = &heap->space.nursery;
   const crd_arenas *arenas = &heap->space.old.arenas;
   cradle_memory now;
@@ -148,6 +148,16 @@ void cradle_memory_report(const cradle_heap *heap, cradle_memory *memory, size_t
   now.arenas_given_back = arenas->given_back_total;
   now.pool_refusals = arenas->pool_refusals;
   copy_prefix(memory, size, &now, sizeof now);
+}
+
+void cradle_memory_report(const cradle_heap *heap, cradle_memory *memory, size_t size) {
+  if (!space_is_shared(&heap->space)) {
+    fill_memory(heap, memory, size);
+    return;
+  }
+  cradle_heap *shared = crd_heap_hold(heap);
+  fill_memory(heap, memory, size);
+  crd_world_leave(&shared->space);
 }
 
 /* --- events --- */

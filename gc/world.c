@@ -195,18 +195,20 @@ static void wait_for_all(crd_space *space, uint64_t begin) {
   if (last == NULL) return;
   crd_gate_lock(world->gate);
   __atomic_store_n(&world->is_awaited, 1, __ATOMIC_SEQ_CST);
-  uint64_t patience = space->options->stop_report_ns, waited = 0;
+  uint64_t tell_at = space->options->stop_report_ns; /* after the beginning; 0: never */
   while ((last = first_running(space, last)) != NULL) {
-    if (patience == 0) {
+    if (tell_at == 0) {
       crd_gate_wait(world->gate, GATE_STANDS);
       continue;
     }
-    crd_gate_wait_for(world->gate, GATE_STANDS, waited + patience - (crd_platform_now_ns() - begin));
-    if (crd_platform_now_ns() - begin < waited + patience || (last = first_running(space, last)) == NULL) continue;
-    waited += patience;
-    patience *= 2;
+    uint64_t gone = crd_platform_now_ns() - begin;
+    if (gone < tell_at) {
+      crd_gate_wait_for(world->gate, GATE_STANDS, tell_at - gone);
+      continue;
+    }
+    tell_at = gone + gone;
     crd_gate_unlock(world->gate);
-    tell_late(space, last, crd_platform_now_ns() - begin);
+    tell_late(space, last, gone);
     crd_gate_lock(world->gate);
   }
   __atomic_store_n(&world->is_awaited, 0, __ATOMIC_SEQ_CST);

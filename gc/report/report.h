@@ -34,7 +34,7 @@ typedef struct crd_heap_report {
   uint64_t created_ns;               /* when the heap was made */
   cradle_statistics stats;           /* except what is computed when it is asked for */
   crd_pause_begin pause_begin;       /* of the last pause that somebody listened to */
-  uint64_t stop_ns; /* how long the last stop took until all mutators stood; 0: the pause after it was told */
+  uint64_t stop_ns;                  /* of the last stop: until all mutators stood; 0: an event has had it */
 } crd_heap_report;
 
 static inline crd_heap_report *heap_report(cradle_heap *heap) {

@@ -398,8 +398,9 @@ static void share(crd_young *young) {
   crd_hardware_learn(young->space->hardware, young->space->known_hardware, HARDWARE_PROCESSORS);
   uint32_t processors = young->space->hardware->processors, shares = chunks->users;
   if (processors != 0 && shares > processors) shares = processors;
+  if (shares <= adapt->shares) return;
   size_t base = adapt->base / adapt->shares * shares;
-  adapt->shares = chunks->users;
+  adapt->shares = shares;
   if (base > adapt->early_max) base = adapt->early_max;
   if (base <= adapt->base) return;
   adapt->base = base;

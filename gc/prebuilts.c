@@ -1,5 +1,5 @@
-/* Prebuilt objects come and go, in the table of them and in the remembered sets. One that comes is remembered in that of
- * the heap's first local (gc/young/local.h), which a heap also has while it has no mutator. */
+/* Prebuilt objects come and go, in the table of them and in the remembered sets. One that comes is remembered in that
+ * of the heap's first local (gc/young/local.h), which a heap also has while it has no mutator. */
 #include "gc/heap.h"
 #include "gc/world.h"
 #include "gc/young/remember.h"

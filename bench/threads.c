@@ -20,7 +20,7 @@
 enum { T_UNUSED, T_NODE, T_ARRAY, T_COUNT };
 enum { THREADS_MOST = 64, RUNS_MOST = 99, STOPS = 2000, PARKED = 1000, PARKS = 1000000 };
 /* The amounts of one thread, each about half a second. */
-enum { ALLOCATIONS = 400000000, TREE_DEPTH = 14, TREES = 150, CACHE_SLOTS = 1 << 16, CACHE_STORES = 8000000 };
+enum { ALLOCATIONS = 200000000, TREE_DEPTH = 14, TREES = 1500, CACHE_SLOTS = 1 << 16, CACHE_STORES = 20000000 };
 
 typedef struct node {
   uint64_t header;

@@ -138,7 +138,7 @@ static bool init_shared(cradle_heap *heap, cradle_error *error) {
   crd_space *space = &heap->space;
   if (heap->options.mutators <= 1) return true;
   space->chunks = calloc(1, sizeof *space->chunks);
-  if (space->chunks == NULL || !crd_world_init(space))
+  if (space->chunks == NULL || !crd_world_init(space, &heap->young))
     return fail_init(heap, error, "memory for several mutators", sizeof *space->chunks);
   crd_world_take(space, NULL); /* until it is made */
   return true;

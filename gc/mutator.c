@@ -204,6 +204,7 @@ static void thread_ended(void *left) {
 
 /* The lists of the other threads are gone with them. */
 void crd_mutators_forked(cradle_heap *heap) {
+  crd_team_forked(&heap->young);
   for (EACH_MUTATOR(mutator, &heap->space)) {
     if (mutator->thread == crd_thread_self() || mutator->parked_by == crd_thread_self()) continue;
     mutator->next_attached = NULL;

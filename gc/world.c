@@ -6,11 +6,13 @@
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
 #include "gc/platform/thread.h"
+#include "gc/young/team.h"
+#include "gc/young/young.h"
 
 /* Looks at the word before a thread sleeps, some twenty microseconds: most stops are shorter than it takes to wake. */
 #define STAND_SPINS 4000
 
-bool crd_world_init(crd_space *space) {
+bool crd_world_init(crd_space *space, crd_young *young) {
   crd_world *world = calloc(1, sizeof *world);
   if (world == NULL) return false;
   world->gate = crd_gate_new();
@@ -18,6 +20,8 @@ bool crd_world_init(crd_space *space) {
     free(world);
     return false;
   }
+  world->young = young;
+  young->team.call_guests = crd_world_call;
   space->world = world;
   return true;
 }
@@ -63,17 +67,26 @@ static void sleep_at(crd_world *world) {
 
 /* --- stopped mutators --- */
 
+/* Helps in minor collections, and otherwise looks for a while whether the stop is over. */
+static void linger(const crd_space *space) {
+  crd_world *world = space->world;
+  uint32_t spins = 0;
+  do {
+    bool helped = team_is_open(&world->young->team) && crd_team_visit(world->young);
+    spins = helped ? 0 : spins + 1;
+    crd_thread_relax();
+  } while (is_stopping(space) && spins < __atomic_load_n(&world->spins, __ATOMIC_RELAXED));
+}
+
 /* The mutator is RUNNING, and a stop is on. Returns when none is. */
 static void stand(const crd_space *space, crd_mutator *mutator) {
   crd_world *world = space->world;
   ASSERT(!holds(world), "[world.2] a thread that has stopped the world waits for its end");
   while (is_stopping(space)) {
     leave_running(world, mutator, MUTATOR_STOPPED);
-    uint32_t spins = __atomic_load_n(&world->spins, __ATOMIC_RELAXED);
-    for (; spins > 0 && is_stopping(space); spins--) crd_thread_relax();
-    if (is_stopping(space)) {
+    for (linger(space); is_stopping(space); linger(space)) {
       crd_gate_lock(world->gate);
-      while (is_stopping(space)) sleep_at(world);
+      if (is_stopping(space)) sleep_at(world);
       crd_gate_unlock(world->gate);
     }
     (void)__atomic_exchange_n(&mutator->state, MUTATOR_RUNNING, __ATOMIC_SEQ_CST);
@@ -125,7 +138,13 @@ void crd_world_take(crd_space *space, crd_mutator *mutator) {
     (void)__atomic_exchange_n(&mutator->state, MUTATOR_STOPPED, __ATOMIC_SEQ_CST);
     crd_gate_wake(world->gate, GATE_STANDS);
   }
-  while (world->holder != NULL) sleep_at(world);
+  while (world->holder != NULL) {
+    sleep_at(world);
+    if (!team_is_open(&world->young->team)) continue;
+    crd_gate_unlock(world->gate);
+    (void)crd_team_visit(world->young);
+    crd_gate_lock(world->gate);
+  }
   ASSERT(!is_stopping(space), "[world.5] a stop is on that nobody holds");
   if (waits && mutator != NULL) (void)__atomic_exchange_n(&mutator->state, MUTATOR_RUNNING, __ATOMIC_SEQ_CST);
   __atomic_store_n(&world->holder, crd_thread_self(), __ATOMIC_RELAXED);
@@ -133,6 +152,15 @@ void crd_world_take(crd_space *space, crd_mutator *mutator) {
   world->depth = 1;
   crd_gate_unlock(world->gate);
   if (waits && mutator != NULL) crd_nursery_set_top(mutator);
+}
+
+/* A thread that is about to sleep may miss this. */
+void crd_world_call(crd_space *space, uint32_t count) {
+  crd_world *world = space->world;
+  crd_gate_lock(world->gate);
+  if (count > world->sleepers) count = world->sleepers;
+  for (; count > 0; count--) crd_gate_wake_one(world->gate, GATE_OPENS);
+  crd_gate_unlock(world->gate);
 }
 
 /* With the gate's lock held. */

@@ -11,7 +11,8 @@
  *   PARKED    its thread has promised not to use the heap (cradle_mutator_park), or it has no thread
  *
  *     stop      stopping = 1; top of each RUNNING mutator = NULL; wait until none is RUNNING but the holder's
- *     stand     at a slow path, if stopping: STOPPED; wake the holder; wait until stopping is 0; RUNNING; look again
+ *     stand     at a slow path, if stopping: STOPPED; wake the holder; help to promote, or wait, until stopping is 0;
+ *               RUNNING; look again
  *     park      PARKED; if stopping: wake the holder
  *     unpark    RUNNING; if stopping: as stand
  *
@@ -40,10 +41,11 @@ struct crd_world {
   const void *holder;  /* its thread, NULL: nobody holds the world; atomic, changes under the gate's lock */
   uint32_t spins; /* how often a thread looks before it sleeps; 0: there are more mutators than processors; atomic */
   uint32_t depth; /* calls of enter that were not left; the holder's */
+  crd_young *young; /* whose minor collections have guests (gc/young/team.h): whoever stands helps if it is called */
 };
 
 /* false: no memory. */
-bool crd_world_init(crd_space *space);
+bool crd_world_init(crd_space *space, crd_young *young);
 void crd_world_fini(crd_space *space);
 
 /* Takes the world, for as many calls of leave. Waits while another thread holds it; the calling thread's mutator counts
@@ -77,6 +79,8 @@ void crd_world_stand(crd_mutator *mutator);
 /* The mutator's thread promises not to use the heap, or takes that back, which waits for the end of a stop. */
 void crd_world_park(crd_mutator *mutator);
 void crd_world_unpark(crd_mutator *mutator);
+/* The holder calls guests for its minor collection: at most so many threads that sleep are woken. */
+void crd_world_call(crd_space *space, uint32_t count);
 /* The holder's own mutator leaves the list. */
 void crd_world_forget(crd_mutator *mutator);
 /* After the list of mutators has changed. */

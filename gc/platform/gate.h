@@ -28,5 +28,7 @@ void crd_gate_wait(crd_gate *gate, crd_gate_side side);
 void crd_gate_wait_for(crd_gate *gate, crd_gate_side side, uint64_t ns);
 /* With the lock held: wakes all that wait on one side. */
 void crd_gate_wake(crd_gate *gate, crd_gate_side side);
+/* The same for one of them. */
+void crd_gate_wake_one(crd_gate *gate, crd_gate_side side);
 
 #endif

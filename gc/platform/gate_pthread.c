@@ -84,3 +84,7 @@ UNCHECKED_LOCK void crd_gate_wait_for(crd_gate *gate, crd_gate_side side, uint64
 void crd_gate_wake(crd_gate *gate, crd_gate_side side) {
   (void)pthread_cond_broadcast(&gate->sides[side]);
 }
+
+void crd_gate_wake_one(crd_gate *gate, crd_gate_side side) {
+  (void)pthread_cond_signal(&gate->sides[side]);
+}

@@ -50,3 +50,7 @@ void crd_gate_wait_for(crd_gate *gate, crd_gate_side side, uint64_t ns) {
 void crd_gate_wake(crd_gate *gate, crd_gate_side side) {
   WakeAllConditionVariable(&gate->sides[side]);
 }
+
+void crd_gate_wake_one(crd_gate *gate, crd_gate_side side) {
+  WakeConditionVariable(&gate->sides[side]);
+}

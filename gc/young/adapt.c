@@ -388,8 +388,12 @@ static bool choose(crd_young *young, bool whole) {
   return true;
 }
 
-/* The first size is for one mutator. So many that allocated since the last collection begin with as many times that,
- * but with no more than there are processors. If they become fewer, the nursery shrinks like any other. */
+static size_t at_most(size_t bytes, size_t most) {
+  return bytes < most ? bytes : most;
+}
+
+/* The first size is for one mutator, and so is the bound that the L3 sets. So many that allocated since the last
+ * collection have as many times that, as heaps of their own would, but not more often than there are processors. If they become fewer, the nursery shrinks like any other. */
 static void share(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
   const crd_chunks *chunks = young->space->chunks;
@@ -399,9 +403,11 @@ static void share(crd_young *young) {
   uint32_t processors = young->space->hardware->processors, shares = chunks->users;
   if (processors != 0 && shares > processors) shares = processors;
   if (shares <= adapt->shares) return;
-  size_t base = adapt->base / adapt->shares * shares;
+  size_t base = adapt->base / adapt->shares * shares, most = crd_nursery_most(young->space->options);
+  adapt->early_max = at_most(adapt->early_max / adapt->shares * shares, most);
+  if (adapt->max < adapt->early_max) adapt->max = adapt->early_max;
   adapt->shares = shares;
-  if (base > adapt->early_max) base = adapt->early_max;
+  base = at_most(base, adapt->early_max);
   if (base <= adapt->base) return;
   adapt->base = base;
   if (young->space->nursery.bytes < base) (void)crd_nursery_resize(young, base, "more mutators");

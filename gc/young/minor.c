@@ -274,6 +274,10 @@ void crd_minor_begin(crd_minor *context, crd_young *young) {
   begin(context, young);
 }
 
+static inline bool team_is_possible(const crd_young *young) {
+  return CRADLE_UNLIKELY(young->marking->marker.thread != NULL || young->team.call_guests != NULL);
+}
+
 static void trace_roots(crd_minor *context) {
   crd_young *young = context->young;
   crd_heap_report *report = young->space->report;
@@ -296,7 +300,7 @@ void crd_minor_run(crd_young *young, cradle_event *event) {
   ASSERT(space->report->state == HEAP_COLLECTING, "[heap.4] a minor collection while the mutator runs");
   crd_minor context;
   begin(&context, young);
-  uint64_t begun = CRADLE_UNLIKELY(marking->marker.thread != NULL) ? crd_team_begin(&context) : 0;
+  uint64_t begun = team_is_possible(young) ? crd_team_begin(&context) : 0;
   trace_roots(&context);
   if (CRADLE_UNLIKELY(young->remember_all)) trace_all_old(&context);
   event->u.minor.remembered = event->u.minor.recorded = 0;
@@ -314,5 +318,5 @@ void crd_minor_run(crd_young *young, cradle_event *event) {
   event->u.minor.large_freed_bytes = freed;
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;
-  if (CRADLE_UNLIKELY(marking->marker.thread != NULL)) crd_team_tell(&young->team, event);
+  if (team_is_possible(young)) crd_team_tell(&young->team, event);
 }

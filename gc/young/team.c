@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "gc/old/marking.h"
+#include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
+#include "gc/young/chunks.h"
 #include "gc/young/minor.h"
 #include "gc/young/promote.h"
 #include "gc/young/young.h"
@@ -179,24 +181,39 @@ static uint32_t most_helpers(const crd_old *old) {
   return most < 2 ? 0 : most > CRADLE_GC_THREADS_MAX ? CRADLE_GC_THREADS_MAX : (uint32_t)most - 1;
 }
 
+/* One for each mutator that may stand, but no more than leave the leader its processor. */
+static uint32_t most_guests(const crd_young *young) {
+  const crd_space *space = young->space;
+  if (young->team.call_guests == NULL) return 0;
+  crd_hardware_learn(space->hardware, space->known_hardware, HARDWARE_PROCESSORS);
+  uint64_t others = space->options->mutators - 1;
+  uint32_t processors = space->hardware->processors;
+  return others < processors ? (uint32_t)others : processors - 1;
+}
+
+static uint32_t at_most(uint32_t count, uint32_t most) {
+  return count < most ? count : most;
+}
+
 /* Room for the helpers, once: their workers stay, because they have runs. */
 static bool make_room(crd_young *young) {
   crd_team *team = &young->team;
   crd_old *old = &young->space->old;
   if (team->helpers != NULL) return true;
-  uint32_t wanted = crd_marker_threads(young->marking), most = most_helpers(old);
-  if (wanted > most) wanted = most;
-  if (wanted == 0) return false;
-  team->helpers = calloc(wanted, sizeof *team->helpers);
+  uint32_t most = most_helpers(old), guests = at_most(most_guests(young), most);
+  uint32_t threads = at_most(crd_marker_threads(young->marking), most - guests), all = threads + guests;
+  if (all == 0) return false;
+  team->helpers = calloc(all, sizeof *team->helpers);
   if (team->helpers == NULL) return false;
-  team->wanted = wanted;
-  for (uint32_t i = wanted; i-- != 0;) {
+  team->wanted = threads;
+  team->guests = guests;
+  for (uint32_t i = all; i-- != 0;) {
     crd_helper *helper = &team->helpers[i];
     *helper = (crd_helper){.worker = {.next = old->leader.next, .run_words = TEAM_RUN_BYTES / 8}, .young = young};
     helper->index = i + 1;
     old->leader.next = &helper->worker;
   }
-  old->rest_bytes = (wanted + 1) * old->classes.run_bytes_total;
+  old->rest_bytes = (all + 1) * old->classes.run_bytes_total;
   return true;
 }
 
@@ -221,8 +238,9 @@ static void dismiss(crd_team *team) {
 static void hire(crd_young *young) {
   crd_team *team = &young->team;
   dismiss(team);
-  __atomic_store_n(&team->hired_for, young->marking->marker.made, __ATOMIC_RELEASE);
-  if (!make_room(young)) return;
+  const crd_marker *marker = &young->marking->marker;
+  __atomic_store_n(&team->hired_for, marker->made + 1, __ATOMIC_RELEASE);
+  if (!make_room(young) || marker->thread == NULL || team->wanted == 0) return;
   uint32_t count = 1;
   while (count < team->wanted &&
          (team->helpers[count].thread = crd_thread_new("cradle-helper", run, &team->helpers[count])) != NULL)
@@ -263,6 +281,15 @@ void crd_team_judge(crd_minor *leader, uint64_t begun_ns) {
   *average = *average == 0 ? now : *average + (now - *average) / AVERAGED;
 }
 
+/* How many guests may come: so many others have allocated, and probably stand now. */
+static uint32_t guests_now(const crd_young *young) {
+  return young->team.guests == 0 ? 0 : at_most(young->space->chunks->users - 1, young->team.guests);
+}
+
+static const char *no_helpers(const crd_team *team) {
+  return team->guests == 0 ? "no room for helpers" : "no other mutator has allocated";
+}
+
 /* Why there can be no team, or why none is worth it; NULL: one may be. The promotion reserve may be too small for runs
  * of workers that were hired just now, or while memory is short. */
 static const char *obstacle(const crd_young *young) {
@@ -271,12 +298,14 @@ static const char *obstacle(const crd_young *young) {
   const crd_old *old = &young->space->old;
   if (marking->marker.takes_turns) return "one processor";
   if (young->remember_all) return "all old objects are looked at";
-  if (team->count <= marking->marker.going) return team->count == 0 ? "no room for helpers" : "the thread marks";
+  uint32_t helpers = team->count + guests_now(young);
+  if (helpers <= marking->marker.going) return helpers != 0 ? "the thread marks" : no_helpers(team);
   if (!team->always && young->space->options->stress_period != 0) return "stress";
   if (!team->always && marking->pacing.promoted_average < WORTH_BYTES) return "little is promoted";
   if (old->reserve < crd_old_arenas_for(old, young->space->nursery.end - young->space->nursery.start))
     return "the reserve is too small";
-  return crd_thread_is_here(marking->marker.thread) ? NULL : "the thread did not survive a fork";
+  if (team->count == 0 || crd_thread_is_here(marking->marker.thread)) return NULL;
+  return "the thread did not survive a fork";
 }
 
 /* --- calling --- */
@@ -296,7 +325,7 @@ static void call_after(crd_team *team, uint32_t index) {
 static void open_team(crd_team *team) {
   spinlock_take(&team->lock);
   team->number++;
-  team->open = true;
+  __atomic_store_n(&team->open, true, __ATOMIC_RELAXED);
   __atomic_store_n(&team->done, false, __ATOMIC_RELAXED);
   __atomic_store_n(&team->pieces, false, __ATOMIC_RELAXED);
   team->workers = 1;
@@ -310,7 +339,7 @@ static void open_team(crd_team *team) {
 uint64_t crd_team_begin(crd_minor *leader) {
   crd_team *team = &leader->young->team;
   crd_marker *marker = &leader->young->marking->marker;
-  if (CRADLE_UNLIKELY(team->hired_for != marker->made) && !marker->takes_turns) hire(leader->young);
+  if (CRADLE_UNLIKELY(team->hired_for != marker->made + 1) && !marker->takes_turns) hire(leader->young);
   team->joined = team->objects = team->bytes = team->ns = 0;
   if ((team->alone = obstacle(leader->young)) != NULL) return 0;
   uint64_t now = crd_platform_now_ns();
@@ -319,7 +348,9 @@ uint64_t crd_team_begin(crd_minor *leader) {
   leader->worker = &leader->old->leader;
   leader->worker->run_words = TEAM_RUN_BYTES / 8;
   open_team(team);
-  if (!marker->going) rounds_call(&marker->word, marker->thread);
+  uint32_t guests = guests_now(leader->young);
+  if (guests != 0) team->call_guests(leader->young->space, guests);
+  if (team->count != 0 && !marker->going) rounds_call(&marker->word, marker->thread);
   call_after(team, 1);
   TEAM_TURN(leader, TURN_BEGIN);
   return now;
@@ -333,7 +364,7 @@ void crd_team_end(crd_minor *leader) {
     spinlock_take(&team->lock);
     set_hungry(team, team->hungry + 1);
     more = wait_for_work(leader, team->number);
-    team->open = more;
+    __atomic_store_n(&team->open, more, __ATOMIC_RELAXED);
     spinlock_release(&team->lock);
   }
   TEAM_TURN(leader, TURN_END);
@@ -359,45 +390,80 @@ void crd_team_tell(const crd_team *team, cradle_event *event) {
 
 /* --- the helper --- */
 
+/* With the lock, which is released, and a team that is open. */
+static void join(crd_helper *self) {
+  crd_team *team = &self->young->team;
+  uint32_t number = team->number;
+  team->workers++;
+  team->joined += self->team != number;
+  self->team = number;
+  set_hungry(team, team->hungry + 1);
+  crd_minor helper;
+  crd_minor_begin(&helper, self->young);
+  helper.team = team;
+  helper.index = self->index;
+  helper.shares = true;
+  helper.worker = &self->worker;
+  helper.allocators = self->worker.allocators;
+  while (wait_for_work(&helper, number)) {
+    spinlock_release(&team->lock);
+    uint64_t begun = crd_platform_now_ns();
+    work(&helper);
+    uint64_t worked = crd_platform_now_ns() - begun;
+    spinlock_take(&team->lock);
+    set_hungry(team, team->hungry + 1);
+    team->ns += worked;
+    team->objects += helper.objects;
+    team->bytes += helper.bytes;
+    helper.objects = helper.bytes = 0;
+  }
+  spinlock_release(&team->lock);
+  TEAM_TURN(&helper, TURN_END);
+}
+
 static void help(crd_helper *self) {
   crd_team *team = &self->young->team;
   spinlock_take(&team->lock);
-  if (team->open) {
-    uint32_t number = team->number;
-    team->workers++;
-    team->joined++;
-    set_hungry(team, team->hungry + 1);
-    crd_minor helper;
-    crd_minor_begin(&helper, self->young);
-    helper.team = team;
-    helper.index = self->index;
-    helper.shares = true;
-    helper.worker = &self->worker;
-    helper.allocators = self->worker.allocators;
-    while (wait_for_work(&helper, number)) {
-      spinlock_release(&team->lock);
-      uint64_t begun = crd_platform_now_ns();
-      work(&helper);
-      uint64_t worked = crd_platform_now_ns() - begun;
-      spinlock_take(&team->lock);
-      set_hungry(team, team->hungry + 1);
-      team->ns += worked;
-      team->objects += helper.objects;
-      team->bytes += helper.bytes;
-      helper.objects = helper.bytes = 0;
-    }
+  if (team->open)
+    join(self);
+  else
     spinlock_release(&team->lock);
-    TEAM_TURN(&helper, TURN_END);
-    return;
-  }
-  spinlock_release(&team->lock);
 }
 
 /* After a fork the marker's thread may come before helpers were hired again, when the lock may still be held. */
 void crd_team_help(crd_young *young) {
   crd_team *team = &young->team;
-  if (__atomic_load_n(&team->hired_for, __ATOMIC_ACQUIRE) != young->marking->marker.made) return;
+  if (__atomic_load_n(&team->hired_for, __ATOMIC_ACQUIRE) != young->marking->marker.made + 1) return;
   if (__atomic_load_n(&team->count, __ATOMIC_ACQUIRE) != 0) help(&team->helpers[0]);
+}
+
+/* With the lock. NULL: all are taken. */
+static crd_helper *free_guest(const crd_team *team) {
+  for (uint32_t i = 0; i < team->guests; i++)
+    if (!team->helpers[team->wanted + i].taken) return &team->helpers[team->wanted + i];
+  return NULL;
+}
+
+bool crd_team_visit(crd_young *young) {
+  crd_team *team = &young->team;
+  spinlock_take(&team->lock);
+  crd_helper *self = team->open ? free_guest(team) : NULL;
+  if (self == NULL) {
+    spinlock_release(&team->lock);
+    return false;
+  }
+  self->taken = true;
+  join(self);
+  spinlock_take(&team->lock);
+  self->taken = false;
+  spinlock_release(&team->lock);
+  return true;
+}
+
+void crd_team_forked(crd_young *young) {
+  crd_team *team = &young->team;
+  team->lock = (crd_spinlock){0};
+  for (uint32_t i = 0; i < team->guests; i++) team->helpers[team->wanted + i].taken = false;
 }
 
 static void run(crd_thread *self, void *data) {

@@ -1,5 +1,7 @@
 /* The team of a minor collection: the leader, which is the program's thread, and helpers, which are the collector's.
  *
+ * In a heap with several mutators, the threads of those that stand are helpers, too: guests, who come and go.
+ *
  * The leader calls the helpers and promotes as if it were alone. A helper that has nothing to do is *hungry*. The
  * leader sees that between two objects. If enough waits to be traced, it gives away a part, and from then on it
  * *shares*: all exchange the header of each object for its new address, instead of storing it. So what cannot be
@@ -34,19 +36,24 @@
 typedef struct crd_helper {
   crd_worker worker;
   crd_young *young;
-  crd_thread *thread; /* NULL: the first helper is the marker's thread */
+  crd_thread *thread; /* NULL: the first helper is the marker's thread, or it is a guest */
   uint32_t word;      /* whether the thread is called, as in gc/old/marker.h */
   uint32_t index;     /* from 1 on; the leader's is 0 */
+  uint32_t team;      /* the number of the last team that it joined */
+  bool taken;         /* by a guest, who works; under the lock */
 } crd_helper;
 
 /* What is written often lies apart from what a worker reads between two objects. */
 #define TEAM_APART 64
 
 typedef struct crd_team {
-  crd_helper *helpers;
-  uint32_t wanted;    /* helpers, for which there is room */
-  uint32_t count;     /* of those that have a thread */
-  uint32_t hired_for; /* marker.made when the helpers were hired */
+  crd_helper *helpers; /* first those with a thread of the collector's, then those for guests */
+  uint32_t wanted;     /* helpers with a thread, for which there is room */
+  uint32_t guests;     /* the same for guests */
+  uint32_t count;      /* of those that have a thread */
+  uint32_t hired_for; /* marker.made + 1 when the helpers were hired; 0: never */
+  /* Of a shared heap: wakes so many that stand. Otherwise NULL. */
+  void (*call_guests)(crd_space *space, uint32_t count);
   bool always;        /* for tests: there is a team whatever it brings */
   /* Nanoseconds an object, alone [0] and in a team [1]: averages of the last collections that were worth a team. */
   double object_ns[2];
@@ -56,7 +63,6 @@ typedef struct crd_team {
   cradle_word *left;
   uint32_t left_large;
   bool left_remembered;
-  bool open;               /* helpers may join */
   uint32_t number;         /* of the team; a helper may still look for the last one */
   uint32_t workers;        /* the leader, and helpers that have joined and not left */
   uint64_t joined;         /* helpers, in this team or the last one */
@@ -68,6 +74,7 @@ typedef struct crd_team {
   /* Read without the lock, too. */
   cradle_word *mail; /* a list of bodies that was given away, or NULL */
   uint32_t hungry;   /* workers */
+  bool open;         /* helpers may join */
   bool pieces;       /* others than the leader may claim pieces, and perhaps some are left */
   bool done;
   char apart_too[TEAM_APART];
@@ -90,8 +97,7 @@ extern crd_turn_function *crd_team_turn;
 
 /* --- the leader --- */
 
-/* There is a thread. Calls the helpers, if that is probably worth it. Returns the time if it might have been, 0 if
- * not. */
+/* The heap has a thread, or may have guests. Calls the helpers, if that is probably worth it. Returns the time if it might have been, 0 if not. */
 uint64_t crd_team_begin(crd_minor *leader);
 /* Promotes until nothing is left, and nobody works any more. */
 void crd_team_end(crd_minor *leader);
@@ -106,9 +112,16 @@ void crd_team_fini(crd_young *young);
 
 /* On the marker's thread, which is the first helper: joins the team, if there is one, and returns when it is done. */
 void crd_team_help(crd_young *young);
+/* The same for a guest. false: there is no team, or it has guests enough. */
+bool crd_team_visit(crd_young *young);
+/* After a fork, in the child: the threads of guests are not here, and one may have held the lock. */
+void crd_team_forked(crd_young *young);
 
 /* --- both --- */
 
+static inline bool team_is_open(const crd_team *team) {
+  return __atomic_load_n(&team->open, __ATOMIC_RELAXED);
+}
 static inline bool team_is_hungry(const crd_team *team) {
   return __atomic_load_n(&team->hungry, __ATOMIC_RELAXED) != 0 &&
          __atomic_load_n(&team->mail, __ATOMIC_RELAXED) == NULL;

@@ -120,7 +120,7 @@ static void count_minor(cradle_heap *heap, const cradle_event *event) {
   stats->recorded_slots += event->u.minor.recorded;
 }
 
-/* Once the collector has threads: what they did in a minor collection. */
+/* What helpers did in a minor collection. */
 static void count_help(cradle_heap *heap, const cradle_event *event) {
   cradle_statistics *stats = &heap->report.stats;
   stats->helped_collections += event->u.minor.helpers != 0;
@@ -165,7 +165,7 @@ static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin,
   }
   event->u.minor.duration_ns = crd_platform_now_ns() - begin;
   count_minor(heap, event);
-  if (has_marker(heap)) count_help(heap, event);
+  if (has_marker(heap) || space_is_shared(&heap->space)) count_help(heap, event);
   PROBE3(minor_end, heap, event->u.minor.promoted_bytes, event->u.minor.duration_ns);
   crd_event_send(&heap->report, event);
 }

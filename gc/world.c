@@ -72,7 +72,7 @@ static void linger(const crd_space *space) {
   crd_world *world = space->world;
   uint32_t spins = 0;
   do {
-    bool helped = team_is_open(&world->young->team) && crd_team_visit(world->young);
+    bool helped = team_has_place(&world->young->team) && crd_team_visit(world->young);
     spins = helped ? 0 : spins + 1;
     crd_thread_relax();
   } while (is_stopping(space) && spins < __atomic_load_n(&world->spins, __ATOMIC_RELAXED));
@@ -86,7 +86,7 @@ static void stand(const crd_space *space, crd_mutator *mutator) {
     leave_running(world, mutator, MUTATOR_STOPPED);
     for (linger(space); is_stopping(space); linger(space)) {
       crd_gate_lock(world->gate);
-      if (is_stopping(space)) sleep_at(world);
+      if (is_stopping(space) && !team_has_place(&world->young->team)) sleep_at(world);
       crd_gate_unlock(world->gate);
     }
     (void)__atomic_exchange_n(&mutator->state, MUTATOR_RUNNING, __ATOMIC_SEQ_CST);
@@ -140,7 +140,7 @@ void crd_world_take(crd_space *space, crd_mutator *mutator) {
   }
   while (world->holder != NULL) {
     sleep_at(world);
-    if (!team_is_open(&world->young->team)) continue;
+    if (!team_has_place(&world->young->team)) continue;
     crd_gate_unlock(world->gate);
     (void)crd_team_visit(world->young);
     crd_gate_lock(world->gate);
@@ -154,7 +154,7 @@ void crd_world_take(crd_space *space, crd_mutator *mutator) {
   if (waits && mutator != NULL) crd_nursery_set_top(mutator);
 }
 
-/* A thread that is about to sleep may miss this. */
+/* Who sees no place in the team under the gate's lock sleeps already, or sees it here. */
 void crd_world_call(crd_space *space, uint32_t count) {
   crd_world *world = space->world;
   crd_gate_lock(world->gate);
@@ -252,8 +252,13 @@ void crd_world_stop_all(crd_space *space) {
   ASSERT(holds(world), "[world.3] a thread stops a world that it does not hold");
   uint64_t begin = crd_platform_now_ns();
   set_stopping(space, 1);
-  for (EACH_MUTATOR(mutator, space))
-    if (mutator != space->holder && is_running(mutator)) __atomic_store_n(&mutator->public.top, NULL, __ATOMIC_SEQ_CST);
+  space->standing = 0;
+  for (EACH_MUTATOR(mutator, space)) {
+    if (mutator == space->holder) continue;
+    int state = __atomic_load_n(&mutator->state, __ATOMIC_SEQ_CST);
+    if (state == MUTATOR_RUNNING) __atomic_store_n(&mutator->public.top, NULL, __ATOMIC_SEQ_CST);
+    space->standing += state != MUTATOR_PARKED;
+  }
   wait_for_all(space, begin);
   cradle_statistics *stats = &space->report->stats;
   uint64_t ns = crd_platform_now_ns() - begin;

@@ -39,8 +39,8 @@ struct crd_world {
   uint32_t is_awaited; /* the holder sleeps until all stand; atomic */
   uint32_t sleepers;   /* threads that sleep until they may go on; changes under the gate's lock */
   const void *holder;  /* its thread, NULL: nobody holds the world; atomic, changes under the gate's lock */
-  uint32_t spins; /* how often a thread looks before it sleeps; 0: there are more mutators than processors; atomic */
-  uint32_t depth; /* calls of enter that were not left; the holder's */
+  uint32_t spins;   /* how often a thread looks before it sleeps; 0: there are more mutators than processors; atomic */
+  uint32_t depth;   /* calls of enter that were not left; the holder's */
   crd_young *young; /* whose minor collections have guests (gc/young/team.h): whoever stands helps if it is called */
 };
 

@@ -37,6 +37,7 @@
 #include "gc/platform/thread.h"
 #include "gc/report/report.h"
 #include "gc/statistics.h"
+#include "gc/world.h"
 #include "gc/young/cost.h"
 
 /* The parts of a heap at which tests look most. They are macros, so that a const heap has const parts. */

@@ -275,7 +275,7 @@ void crd_minor_begin(crd_minor *context, crd_young *young) {
 }
 
 static inline bool team_is_possible(const crd_young *young) {
-  return CRADLE_UNLIKELY(young->marking->marker.thread != NULL || young->team.call_guests != NULL);
+  return CRADLE_UNLIKELY(young->marking->marker.thread != NULL || space_is_shared(young->space));
 }
 
 static void trace_roots(crd_minor *context) {

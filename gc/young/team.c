@@ -5,7 +5,6 @@
 #include "gc/old/marking.h"
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
-#include "gc/young/chunks.h"
 #include "gc/young/minor.h"
 #include "gc/young/promote.h"
 #include "gc/young/young.h"
@@ -206,7 +205,7 @@ static bool make_room(crd_young *young) {
   team->helpers = calloc(all, sizeof *team->helpers);
   if (team->helpers == NULL) return false;
   team->wanted = threads;
-  team->guests = guests;
+  team->guests = team->places = guests;
   for (uint32_t i = all; i-- != 0;) {
     crd_helper *helper = &team->helpers[i];
     *helper = (crd_helper){.worker = {.next = old->leader.next, .run_words = TEAM_RUN_BYTES / 8}, .young = young};
@@ -281,13 +280,12 @@ void crd_team_judge(crd_minor *leader, uint64_t begun_ns) {
   *average = *average == 0 ? now : *average + (now - *average) / AVERAGED;
 }
 
-/* How many guests may come: so many others have allocated, and probably stand now. */
 static uint32_t guests_now(const crd_young *young) {
-  return young->team.guests == 0 ? 0 : at_most(young->space->chunks->users - 1, young->team.guests);
+  return at_most(young->space->standing, young->team.guests);
 }
 
 static const char *no_helpers(const crd_team *team) {
-  return team->guests == 0 ? "no room for helpers" : "no other mutator has allocated";
+  return team->guests == 0 ? "no room for helpers" : "no other mutator ran";
 }
 
 /* Why there can be no team, or why none is worth it; NULL: one may be. The promotion reserve may be too small for runs
@@ -437,25 +435,31 @@ void crd_team_help(crd_young *young) {
   if (__atomic_load_n(&team->count, __ATOMIC_ACQUIRE) != 0) help(&team->helpers[0]);
 }
 
-/* With the lock. NULL: all are taken. */
-static crd_helper *free_guest(const crd_team *team) {
-  for (uint32_t i = 0; i < team->guests; i++)
-    if (!team->helpers[team->wanted + i].taken) return &team->helpers[team->wanted + i];
-  return NULL;
+/* With the lock: the first free place for a guest, or NULL. */
+static crd_helper *find_place(crd_team *team) {
+  if (!team_has_place(team)) return NULL;
+  crd_helper *place = &team->helpers[team->wanted];
+  while (place->taken) place++;
+  return place;
+}
+
+static void take_place(crd_team *team, crd_helper *place, bool taken) {
+  place->taken = taken;
+  __atomic_store_n(&team->places, taken ? team->places - 1 : team->places + 1, __ATOMIC_RELAXED);
 }
 
 bool crd_team_visit(crd_young *young) {
   crd_team *team = &young->team;
   spinlock_take(&team->lock);
-  crd_helper *self = team->open ? free_guest(team) : NULL;
+  crd_helper *self = find_place(team);
   if (self == NULL) {
     spinlock_release(&team->lock);
     return false;
   }
-  self->taken = true;
+  take_place(team, self, true);
   join(self);
   spinlock_take(&team->lock);
-  self->taken = false;
+  take_place(team, self, false);
   spinlock_release(&team->lock);
   return true;
 }
@@ -463,7 +467,8 @@ bool crd_team_visit(crd_young *young) {
 void crd_team_forked(crd_young *young) {
   crd_team *team = &young->team;
   team->lock = (crd_spinlock){0};
-  for (uint32_t i = 0; i < team->guests; i++) team->helpers[team->wanted + i].taken = false;
+  for (uint32_t i = 0; i < team->guests; i++)
+    if (team->helpers[team->wanted + i].taken) take_place(team, &team->helpers[team->wanted + i], false);
 }
 
 static void run(crd_thread *self, void *data) {

@@ -51,10 +51,10 @@ typedef struct crd_team {
   uint32_t wanted;     /* helpers with a thread, for which there is room */
   uint32_t guests;     /* the same for guests */
   uint32_t count;      /* of those that have a thread */
-  uint32_t hired_for; /* marker.made + 1 when the helpers were hired; 0: never */
+  uint32_t hired_for;  /* marker.made + 1 when the helpers were hired; 0: never */
   /* Of a shared heap: wakes so many that stand. Otherwise NULL. */
   void (*call_guests)(crd_space *space, uint32_t count);
-  bool always;        /* for tests: there is a team whatever it brings */
+  bool always; /* for tests: there is a team whatever it brings */
   /* Nanoseconds an object, alone [0] and in a team [1]: averages of the last collections that were worth a team. */
   double object_ns[2];
   uint32_t worth; /* how many were */
@@ -74,6 +74,7 @@ typedef struct crd_team {
   /* Read without the lock, too. */
   cradle_word *mail; /* a list of bodies that was given away, or NULL */
   uint32_t hungry;   /* workers */
+  uint32_t places;   /* free ones for guests */
   bool open;         /* helpers may join */
   bool pieces;       /* others than the leader may claim pieces, and perhaps some are left */
   bool done;
@@ -112,15 +113,16 @@ void crd_team_fini(crd_young *young);
 
 /* On the marker's thread, which is the first helper: joins the team, if there is one, and returns when it is done. */
 void crd_team_help(crd_young *young);
-/* The same for a guest. false: there is no team, or it has guests enough. */
+/* The same for a guest. false: it may not join. */
 bool crd_team_visit(crd_young *young);
 /* After a fork, in the child: the threads of guests are not here, and one may have held the lock. */
 void crd_team_forked(crd_young *young);
 
 /* --- both --- */
 
-static inline bool team_is_open(const crd_team *team) {
-  return __atomic_load_n(&team->open, __ATOMIC_RELAXED);
+/* Whether a guest may join. */
+static inline bool team_has_place(const crd_team *team) {
+  return __atomic_load_n(&team->open, __ATOMIC_RELAXED) && __atomic_load_n(&team->places, __ATOMIC_RELAXED) != 0;
 }
 static inline bool team_is_hungry(const crd_team *team) {
   return __atomic_load_n(&team->hungry, __ATOMIC_RELAXED) != 0 &&

@@ -1,5 +1,6 @@
 /* Tests minor collections with a team (gc/young/team.h): graphs of every shape come out as they were, whoever promoted
- * what. Each test runs with one helper and with three, first as the machine lets them go. In test_team_small, which
+ * what. Each test runs with one helper and with three, first as the machine lets them go; these are the collector's
+ * threads, or guests: threads with mutators that stand. In test_team_small, which
  * has small limits, it also runs with delays and in turns (tests/model/turns.h). A test in which no helper promoted
  * anything has failed. */
 #include "tests/support/heap_fixture.h"
@@ -26,6 +27,15 @@ typedef struct array {
   void *item[];
 } array;
 
+/* How a test runs. */
+enum { AS_IT_COMES, DELAYED, IN_TURNS, ORDERS };
+typedef struct way {
+  uint32_t helpers;
+  int order;
+  uint64_t seed;
+  bool guests;
+} way;
+static way running;
 static fixture f;
 static pthread_t program;
 static uint32_t callbacks, callbacks_open;
@@ -33,7 +43,9 @@ static uint32_t callbacks, callbacks_open;
 static void trace_owner(void *user, void *object, cradle_visitor *visitor) {
   (void)user;
   node *owner = object;
-  if (!pthread_equal(pthread_self(), program)) fail_msg("[team.4] a helper calls a trace callback");
+  /* Under stress any mutator may lead. */
+  bool leads = running.guests ? crd_world_is_mine(&f.heap->space) : pthread_equal(pthread_self(), program);
+  if (!leads) fail_msg("[team.4] a helper calls a trace callback");
   if (callbacks_open++ != 0) fail_msg("a trace callback runs within another");
   for (int i = 0; i < SLOTS; i++) cradle_visit(visitor, &owner->slot[i], CRADLE_KIND_REFERENCE);
   /* A callback may ask for types, so what it has visited must be whole. */
@@ -76,14 +88,6 @@ static bool is_array(uint32_t type) {
   return type == T_ARRAY || type == T_PLAIN;
 }
 
-/* How a test runs. */
-enum { AS_IT_COMES, DELAYED, IN_TURNS, ORDERS };
-typedef struct way {
-  uint32_t helpers;
-  int order;
-  uint64_t seed;
-} way;
-static way running;
 static size_t nursery_bytes;
 static void (*change)(cradle_options *options);
 
@@ -92,8 +96,42 @@ static void set_order(void) {
   if (running.order == IN_TURNS) (void)turns_take(running.seed);
 }
 
+/* Guests: other mutators, which do nothing but stand. */
+static pthread_t guests[3];
+static bool guests_go;       /* atomic */
+static uint32_t guests_here; /* atomic */
+static const cradle_hardware machine = {
+    .page_bytes = 4096, .l2_bytes = 1 << 20, .memory_bytes = 1 << 30, .processors = 8};
+
+CRADLE_UNCHECKED_COLLECTION static void *be_guest(void *data) {
+  cradle_mutator *m = cradle_mutator_new(data);
+  assert_non_null(m);
+  __atomic_fetch_add(&guests_here, 1, __ATOMIC_RELAXED);
+  while (!__atomic_load_n(&guests_go, __ATOMIC_RELAXED)) {
+    cradle_safepoint(m);
+    crd_thread_relax();
+  }
+  cradle_mutator_free(m);
+  return NULL;
+}
+
+CRADLE_UNCHECKED_COLLECTION static void wait_for_guests(void) {
+  __atomic_store_n(&guests_go, false, __ATOMIC_RELAXED);
+  __atomic_store_n(&guests_here, 0, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < running.helpers; i++)
+    assert_int_equal(pthread_create(&guests[i], NULL, be_guest, f.heap), 0);
+  while (__atomic_load_n(&guests_here, __ATOMIC_RELAXED) != running.helpers) CRADLE_PARKED(f.m)(void) sched_yield();
+}
+
+CRADLE_UNCHECKED_COLLECTION static void end_guests(void) {
+  __atomic_store_n(&guests_go, true, __ATOMIC_RELAXED);
+  CRADLE_PARKED(f.m)
+  for (uint32_t i = 0; i < running.helpers; i++) assert_int_equal(pthread_join(guests[i], NULL), 0);
+}
+
 CRADLE_UNCHECKED_COLLECTION static void close_team(void) {
   turns_end();
+  if (running.guests) end_guests();
   cradle_mutator_free(f.m);
   cradle_heap_free(f.heap);
 }
@@ -105,6 +143,11 @@ CRADLE_UNCHECKED_COLLECTION static void open_team(void) {
   fixture_unstress(&options);
   options.gc_threads = running.helpers;
   options.nursery_bytes = nursery_bytes == 0 ? (size_t)4 << 20 : nursery_bytes;
+  if (running.guests) {
+    options.gc_threads = 0;
+    options.mutators = running.helpers + 1;
+    options.hardware = &machine;
+  }
   if (change != NULL) change(&options);
   fixture_open_with(&f, &options);
   for (size_t i = 0; i < T_ALL - T_COUNT; i++) assert_int_equal(cradle_type_add(f.heap, &own_types[i]), T_COUNT + i);
@@ -112,6 +155,7 @@ CRADLE_UNCHECKED_COLLECTION static void open_team(void) {
   program = pthread_self();
   callbacks = 0;
   set_order();
+  if (running.guests) wait_for_guests();
   while (!cradle_collect_step(f.m, 0)) continue;
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   if (f.heap->marking.marker.takes_turns) {
@@ -119,7 +163,8 @@ CRADLE_UNCHECKED_COLLECTION static void open_team(void) {
     print_message("the process has one processor: nobody helps\n");
     skip();
   }
-  assert_int_equal(f.heap->young.team.count, running.helpers);
+  const crd_team *team = &f.heap->young.team;
+  assert_int_equal(running.guests ? team->guests : team->count, running.helpers);
 }
 
 static uint64_t helped(void) {
@@ -254,9 +299,13 @@ static uint32_t below(uint64_t limit) {
 
 /* --- running a test every way --- */
 
-/* Objects that helpers promoted in all tests. In turns, the leader waits for them. Otherwise a helper may come too
+static void use_quarantine(cradle_options *options) {
+  options->quarantine = 3;
+}
+
+/* Objects that helpers promoted in all tests: the collector's threads, and guests. In turns, the leader waits for them. Otherwise a helper may come too
  * late, so a test is tried again a few times. */
-static uint64_t helped_in_all;
+static uint64_t helped_in_all[2];
 #define TRIES 5
 
 static void run_once(void (*body)(void)) {
@@ -267,7 +316,7 @@ static void run_once(void (*body)(void)) {
     uint64_t by_helpers = helped();
     end_graph();
     close_team();
-    helped_in_all += by_helpers;
+    helped_in_all[running.guests] += by_helpers;
     if (by_helpers != 0) return;
     if (running.order == IN_TURNS)
       fail_msg("no helper promoted an object (%u helpers, seed %llu)", running.helpers,
@@ -276,14 +325,17 @@ static void run_once(void (*body)(void)) {
 }
 
 static void every_way_with(size_t nursery, void (*options)(cradle_options *), void (*body)(void)) {
-  static const way ways[] = {{1, AS_IT_COMES, 0}, {3, AS_IT_COMES, 0}, {1, DELAYED, 1},  {3, DELAYED, 2},
-                             {1, IN_TURNS, 3},    {1, IN_TURNS, 4},    {3, IN_TURNS, 5}, {3, IN_TURNS, 6}};
+  static const way ways[] = {{1, AS_IT_COMES, 0, false}, {3, AS_IT_COMES, 0, false}, {1, DELAYED, 1, false},
+                             {3, DELAYED, 2, false},     {1, IN_TURNS, 3, false},    {3, IN_TURNS, 5, false},
+                             {3, IN_TURNS, 6, false},    {3, AS_IT_COMES, 0, true},  {3, DELAYED, 2, true},
+                             {1, IN_TURNS, 9, true},     {3, IN_TURNS, 5, true}};
   bool asks = turns_take(1);
   turns_end();
   nursery_bytes = nursery;
   change = options;
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
     if (ways[i].order != AS_IT_COMES && !asks) continue;
+    if (ways[i].guests && options == use_quarantine) continue;
     running = ways[i];
     random_state = 7;
     run_once(body);
@@ -611,9 +663,6 @@ static void nurseries_of_any_size(void **state) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) every_way_with(sizes[i], NULL, any_small);
 }
 
-static void use_quarantine(cradle_options *options) {
-  options->quarantine = 3;
-}
 static void use_stress(cradle_options *options) {
   options->stress_period = 40;
   options->stress_major = 5;
@@ -630,7 +679,7 @@ static void turns_replay(void **state) {
   if (!turns_take(1)) skip();
   uint64_t hash[4], switched[4];
   for (int i = 0; i < 4; i++) {
-    running = (way){3, IN_TURNS, i == 3 ? 12 : 11};
+    running = (way){3, IN_TURNS, i == 3 ? 12 : 11, false};
     nursery_bytes = 0;
     change = NULL;
     random_state = 7;
@@ -778,6 +827,7 @@ CRADLE_UNCHECKED_COLLECTION static void a_heap_with_a_small_maximum_has_no_helpe
   cradle_options options;
   fixture_options(&f, &options);
   fixture_unstress(&options);
+  running = (way){3, AS_IT_COMES, 0, false};
   options.gc_threads = 3;
   options.heap_max_bytes = (size_t)16 << 20;
   fixture_open_with(&f, &options);
@@ -819,7 +869,7 @@ CRADLE_UNCHECKED_COLLECTION static void heaps_end_at_any_time(void **state) {
   change = NULL;
   nursery_bytes = (size_t)1 << 20;
   for (int i = 0; i < 60; i++) {
-    running = (way){1 + (uint32_t)i % 5, AS_IT_COMES, 0};
+    running = (way){1 + (uint32_t)i % 5, AS_IT_COMES, 0, false};
     open_team();
     begin_graph();
     grow_tree(add(T_NODE), T_NODE, i % 2 == 0 ? 10 : 3000);
@@ -854,9 +904,9 @@ static void teams_follow_each_other(void **state) {
 }
 
 #if FORKS_ARE_TRIED
-CRADLE_UNCHECKED_COLLECTION static void work_on(void) {
+CRADLE_UNCHECKED_COLLECTION static void work_on(bool no_help) {
   uint64_t before = helped();
-  for (int tries = 0; tries < 100 && helped() == before; tries++) {
+  for (int tries = 0; tries < (no_help ? 3 : 100) && helped() == before; tries++) {
     uint32_t top = add(T_NODE);
     grow_tree(top, T_NODE, 15000);
     put(1, 0, top);
@@ -868,41 +918,47 @@ CRADLE_UNCHECKED_COLLECTION static void work_on(void) {
     count = 2;
     roots_top = objects + 2;
   }
-  assert_true(!CHILDREN_MAKE_THREADS || helped() > before);
+  assert_true(no_help || helped() > before);
 }
 
-/* Both processes go on with helpers. In the child nobody releases the lock that a helper may have held. */
+/* Both processes go on, with helpers, or in the child without guests. There nobody releases the lock that a helper may
+ * have held. */
 CRADLE_UNCHECKED_COLLECTION static void both_sides_of_a_fork_hire(void **state) {
   (void)state;
   skip_without_fork();
   change = NULL;
   nursery_bytes = 0;
-  for (uint32_t helpers = 1; helpers <= 3; helpers += 2)
-    for (int held = 0; held < 2; held++) {
-      running = (way){helpers, AS_IT_COMES, 0};
-      open_team();
-      begin_graph();
-      (void)add(T_NODE);
-      work_on();
-      assert_true(cradle_fork_prepare(f.heap, NULL));
-      pid_t child = fork();
-      assert_true(child >= 0);
-      if (child == 0 && held) f.heap->young.team.lock.held = 1;
-      cradle_fork_done(f.heap);
-      if (child == 0) alarm(60);
-      work_on();
-      if (child == 0) {
-        end_graph();
-        close_team();
-        _exit(0);
-      }
-      int status;
-      assert_int_equal(waitpid(child, &status, 0), child);
-      assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-      work_on();
+  for (int i = 0; i < 8; i++) {
+    bool held = (i & 1) != 0;
+    running = (way){i & 2 ? 3 : 1, AS_IT_COMES, 0, i >= 4};
+    open_team();
+    begin_graph();
+    (void)add(T_NODE);
+    work_on(false);
+    assert_true(cradle_fork_prepare(f.heap, NULL));
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0 && held) {
+      f.heap->young.team.lock.held = 1;
+      if (running.guests) f.heap->young.team.helpers[0].taken = true, f.heap->young.team.places--;
+    }
+    cradle_fork_done(f.heap);
+    if (child == 0) {
+      alarm(60);
+      work_on(running.guests || !CHILDREN_MAKE_THREADS);
+      if (running.guests) _exit(f.heap->young.team.places == running.helpers ? 0 : 1);
       end_graph();
       close_team();
+      _exit(0);
     }
+    work_on(false);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    work_on(false);
+    end_graph();
+    close_team();
+  }
 }
 #else
 static void both_sides_of_a_fork_hire(void **state) {
@@ -913,10 +969,11 @@ static void both_sides_of_a_fork_hire(void **state) {
 
 static void helpers_have_helped(void **state) {
   (void)state;
-  running = (way){1, AS_IT_COMES, 0};
+  running = (way){1, AS_IT_COMES, 0, false};
   open_team(); /* or skips */
   close_team();
-  if (helped_in_all == 0) fail_msg("no helper promoted an object in any test");
+  if (helped_in_all[false] == 0) fail_msg("no helper promoted an object in any test");
+  if (helped_in_all[true] == 0) fail_msg("no guest promoted an object in any test");
 }
 
 /* Argument: a pattern of the tests to run. */

@@ -393,7 +393,8 @@ static size_t at_most(size_t bytes, size_t most) {
 }
 
 /* The first size is for one mutator, and so is the bound that the L3 sets. So many that allocated since the last
- * collection have as many times that, as heaps of their own would, but not more often than there are processors. If they become fewer, the nursery shrinks like any other. */
+ * collection have as many times that, as heaps of their own would, but not more often than there are processors. If
+ * they become fewer, the nursery shrinks like any other. */
 static void share(crd_young *young) {
   crd_adapt *adapt = &young->adapt;
   const crd_chunks *chunks = young->space->chunks;

@@ -98,7 +98,8 @@ extern crd_turn_function *crd_team_turn;
 
 /* --- the leader --- */
 
-/* The heap has a thread, or may have guests. Calls the helpers, if that is probably worth it. Returns the time if it might have been, 0 if not. */
+/* The heap has a thread, or may have guests. Calls the helpers, if that is probably worth it. Returns the time if it
+ * might have been, 0 if not. */
 uint64_t crd_team_begin(crd_minor *leader);
 /* Promotes until nothing is left, and nobody works any more. */
 void crd_team_end(crd_minor *leader);

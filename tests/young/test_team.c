@@ -303,8 +303,8 @@ static void use_quarantine(cradle_options *options) {
   options->quarantine = 3;
 }
 
-/* Objects that helpers promoted in all tests: the collector's threads, and guests. In turns, the leader waits for them. Otherwise a helper may come too
- * late, so a test is tried again a few times. */
+/* Objects that helpers promoted in all tests: the collector's threads, and guests. In turns, the leader waits for them.
+ * Otherwise a helper may come too late, so a test is tried again a few times. */
 static uint64_t helped_in_all[2];
 #define TRIES 5
 

@@ -1,4 +1,4 @@
-/* threads [--threads=N] [--runs=N]: what several mutators on one heap bring and cost.
+/* threads [--threads=N] [--runs=N] [--work]: what several mutators on one heap bring and cost.
  *
  * Three kinds of work, done by one thread on a heap for one mutator, by one on a shared heap, by N on one shared heap
  * and by N on a heap each; a thread always does the same amount. Then how long a stop takes while N threads allocate,
@@ -19,7 +19,7 @@
 
 enum { T_UNUSED, T_NODE, T_ARRAY, T_COUNT };
 enum { THREADS_MOST = 64, RUNS_MOST = 99, STOPS = 2000, PARKED = 1000, PARKS = 1000000 };
-/* The amounts of one thread, each about half a second. */
+/* The amounts of one thread, each about a third of a second; bench/compare-threads has the same. */
 enum { ALLOCATIONS = 200000000, TREE_DEPTH = 14, TREES = 1500, CACHE_SLOTS = 1 << 16, CACHE_STORES = 20000000 };
 
 typedef struct node {
@@ -251,13 +251,14 @@ static void measure_parking(void) {
 
 /* --- the command line --- */
 
-static const char usage[] = "usage: threads [--threads=N] [--runs=N]\n"
+static const char usage[] = "usage: threads [--threads=N] [--runs=N] [--work]\n"
                             "\n"
                             "What several mutators on one heap bring and cost: three kinds of work on one heap and on\n"
                             "several, how long stops take, and what parking costs.\n"
                             "\n"
                             "  --threads=N   1 to 64; 2 unless told\n"
-                            "  --runs=N      medians of so many runs in turns, 1 to 99; 5 unless told\n";
+                            "  --runs=N      medians of so many runs in turns, 1 to 99; 5 unless told\n"
+                            "  --work        only the kinds of work, and not stops and parking\n";
 
 static unsigned number(const char *option, const char *text, unsigned most) {
   char *end;
@@ -271,12 +272,15 @@ static unsigned number(const char *option, const char *text, unsigned most) {
 int main(int argc, char **argv) {
   static const struct option options[] = {{"threads", required_argument, NULL, 't'},
                                           {"runs", required_argument, NULL, 'r'},
+                                          {"work", no_argument, NULL, 'w'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
   unsigned threads = 2, runs = 5;
+  bool only_work = false;
   for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
     if (option == 't') threads = number("threads", optarg, THREADS_MOST);
     if (option == 'r') runs = number("runs", optarg, RUNS_MOST);
+    if (option == 'w') only_work = true;
     if (option == 'h') return fputs(usage, stdout) < 0;
     if (option == '?') return 2;
   }
@@ -285,6 +289,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   compare(threads, runs);
+  if (only_work) return 0;
   measure_stops(threads, 0);
   measure_stops(threads, PARKED);
   measure_parking();

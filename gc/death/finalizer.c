@@ -306,13 +306,18 @@ CRD_ALWAYS_INLINE void *take(crd_queue *queue) {
   return object;
 }
 
+static CRADLE_NOINLINE void *take_locked(crd_space *space, crd_queue *queue) {
+  space_lock(space);
+  void *object = take(queue);
+  space_unlock(space);
+  return object;
+}
+
 void *cradle_finalizer_next(cradle_mutator *mutator, uint32_t number) {
   crd_queue *queue = queue_of(mutator, "cradle_finalizer_next", number);
   if (queue == NULL) return NULL;
-  space_lock(mutator_of(mutator)->space);
-  void *object = take(queue);
-  space_unlock(mutator_of(mutator)->space);
-  return object;
+  crd_space *space = mutator_of(mutator)->space;
+  return space_is_shared(space) ? take_locked(space, queue) : take(queue);
 }
 
 size_t crd_finalizer_waiting(const crd_services *services, uint32_t number) {

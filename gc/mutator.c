@@ -2,6 +2,7 @@
 #include "gc/mutator.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "gc/collect.h"
 #include "gc/death/services.h"
@@ -416,6 +417,29 @@ CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_parked_begin(cradle_mutator *
 
 CRADLE_UNCHECKED_COLLECTION void cradle_parked_end(cradle_mutator *const *mutator) {
   cradle_mutator_unpark(*mutator);
+}
+
+/* --- stops for the program, and names --- */
+
+CRADLE_UNCHECKED_COLLECTION void cradle_stopped_call(cradle_mutator *mutator, void (*function)(void *data),
+                                                     void *data) {
+  crd_mutator *m = mutator_of(mutator);
+  crd_mutator_check(mutator, "cradle_stopped_call");
+  crd_world_enter(m->space, m);
+  crd_world_stop(m->space);
+  mutator->no_collect_depth++; /* a collection would end the stop */
+  crd_nursery_set_top(m);
+  function(data);
+  mutator->no_collect_depth--;
+  crd_world_leave(m->space);
+  crd_nursery_set_top(m);
+}
+
+void cradle_mutator_name(cradle_mutator *mutator, const char *name) {
+  crd_mutator *m = mutator_of(mutator);
+  space_lock(m->space);
+  strncpy(m->name, name == NULL ? "" : name, MUTATOR_NAME_BYTES - 1);
+  space_unlock(m->space);
 }
 
 /* --- no-collection regions --- */

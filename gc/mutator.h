@@ -26,6 +26,7 @@
 
 /* gc/world.h says what they mean. */
 enum { MUTATOR_PARKED, MUTATOR_RUNNING, MUTATOR_STOPPED };
+#define MUTATOR_NAME_BYTES 32
 
 /* The calling thread, by the address of a variable of its own: that needs no call. A later thread may have a variable
  * at the same address, so the mutators of a thread forget it as the thread ends [mutator.5]. */
@@ -52,6 +53,7 @@ struct crd_mutator {
   char *parked_top;                  /* top as it was when it parked; NULL: a stop has changed it since */
   const void *parked_by;             /* the thread that has parked it; NULL: it is not parked, or has no thread */
   uint64_t thread_id;                /* for messages; 0: it never had a thread; atomic */
+  char name[MUTATOR_NAME_BYTES];     /* for messages, ends with a zero byte; under space_lock */
   bool orphaned;                     /* that thread has ended without detaching it */
   struct crd_mutator *next_attached, **attached_link; /* the other mutators of the thread */
   uint64_t open_scopes;                               /* of a freed mutator: scopes that have not ended */

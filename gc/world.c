@@ -204,9 +204,13 @@ static crd_mutator *first_running(const crd_space *space, crd_mutator *from) {
 static CRADLE_COLD void tell_late(crd_space *space, const crd_mutator *mutator, uint64_t ns) {
   crd_text text = {.length = 0};
   char activity[THREAD_ACTIVITY_BYTES];
+  char name[MUTATOR_NAME_BYTES];
+  space_lock(space);
+  memcpy(name, mutator->name, sizeof name);
+  space_unlock(space);
   uint64_t thread = __atomic_load_n(&mutator->thread_id, __ATOMIC_RELAXED);
-  crd_text_format(&text, "a collection waits for the mutator at %p, of thread %llu", (const void *)mutator,
-                  (unsigned long long)thread);
+  crd_text_format(&text, "a collection waits for the mutator %s%sat %p, of thread %llu", name,
+                  name[0] == '\0' ? "" : " ", (const void *)mutator, (unsigned long long)thread);
   if (crd_thread_activity(thread, activity))
     crd_text_format(&text, strcmp(activity, "running") == 0 ? ", which runs" : ", which is in system call %s",
                     activity);

@@ -358,9 +358,9 @@ void crd_registry_fini(crd_space *space) {
 #define ENTRY_OF_PAIR 2
 
 const cradle_word *crd_stored_item(const crd_space *space, const cradle_word *holder, const cradle_word *word) {
-  cradle_items kind = (cradle_items)space_type(space, holder[0])->weak_items;
+  cradle_items kind = (cradle_items)space_type(space, CRADLE_HEADER_(cradle_word, holder))->weak_items;
   if (kind == CRADLE_ITEMS_NONE) return NULL;
-  const crd_type *type = space_type(space, holder[0]);
+  const crd_type *type = space_type(space, CRADLE_HEADER_(cradle_word, holder));
   size_t words = kind == CRADLE_ITEMS_EPHEMERONS ? 2 : 1;
   /* Of a word before the items, or outside of the object, where a trace callback may visit slots: a large number. */
   size_t at = (address_of(word) - address_of(holder) - type->size) / 8;
@@ -373,11 +373,11 @@ bool crd_stored_record(crd_services *services, const cradle_word *holder, const 
                        uint32_t *left) {
   crd_word_stack *items = &services->items;
   const crd_space *space = services->space;
-  const crd_type *type = space_type(space, holder[0]);
+  const crd_type *type = space_type(space, CRADLE_HEADER_(cradle_word, holder));
   bool pairs = type->weak_items == CRADLE_ITEMS_EPHEMERONS, watches = pairs && services->marking->major.watching;
   if (crd_stored_item(space, holder, words) == NULL) return false;
   for (size_t i = 0; i < count; i++) {
-    uintptr_t address = space_address_in(space, type->weak_values, words[i]);
+    uintptr_t address = space_address_in(space, type->weak_values, word_now(&words[i]));
     if (!watches && (address == 0 || !space_holds_young(space, address))) continue;
     cradle_word entry =
         slot_entry(crd_stored_item(space, holder, &words[i]), type->weak_values) | (pairs ? ENTRY_OF_PAIR : 0);

@@ -253,15 +253,26 @@ static bool add(cradle_weak_set *set, uint64_t hash, void *object) {
   return true;
 }
 
-bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
-  static const char what[] = "cradle_weak_set_add";
+/* equal: NULL if nothing equal can be in the set. NULL: memory ran out. */
+static void *find_or_add(cradle_weak_set *set, uint64_t hash, cradle_weak_equal_function equal, const void *key,
+                         void *object, const char *what) {
   check(set, what);
   if (object == NULL) crd_misuse(heap_of(set->services->space->report), "%s: the object is NULL", what);
   lock(set);
-  bool added = add(set, hash, object);
+  void *known = equal == NULL ? NULL : find(set, hash, equal, key);
+  if (known == NULL && add(set, hash, object)) known = object;
   unlock(set);
-  if (!added) crd_out_of_room(set->services->space, what, "object of a weak set");
-  return added;
+  if (known == NULL) crd_out_of_room(set->services->space, what, "object of a weak set");
+  return known;
+}
+
+bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object) {
+  return find_or_add(set, hash, NULL, NULL, object, "cradle_weak_set_add") != NULL;
+}
+
+void *cradle_weak_set_find_or_add(cradle_weak_set *set, uint64_t hash, cradle_weak_equal_function equal,
+                                  const void *key, void *object) {
+  return find_or_add(set, hash, equal, key, object, "cradle_weak_set_find_or_add");
 }
 
 /* A freed place is not free: probes for other objects go on behind it. */

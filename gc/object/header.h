@@ -95,6 +95,10 @@ static inline cradle_word *object_at(uintptr_t address) {
 static inline cradle_word *words_of(void *memory) {
   return (cradle_word *)memory;
 }
+/* Reads a slot that other mutators may store into meanwhile (cradle_compare_exchange). */
+static inline cradle_word word_now(const cradle_word *slot) {
+  return __atomic_load_n(slot, __ATOMIC_RELAXED);
+}
 
 /* --- what a header says --- */
 

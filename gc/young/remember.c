@@ -136,7 +136,7 @@ CRD_ALWAYS_INLINE bool record_words(const crd_mutator *mutator, const cradle_wor
       if (kind == CRADLE_ITEMS_BYTES) continue;
       value = kind == CRADLE_ITEMS_VALUES;
     }
-    uintptr_t address = space_address_in(mutator->space, value, words[i]);
+    uintptr_t address = space_address_in(mutator->space, value, word_now(&words[i]));
     if (address == 0 || (!marking && !space_holds_young(mutator->space, address))) continue;
     uint32_t left = read_counter(most);
     if (!few || left == 0 || !word_stack_push(&mutator->local->recorded, slot_entry(&words[i], value))) return false;
@@ -160,7 +160,7 @@ static CRADLE_NOINLINE bool record_items(const crd_mutator *mutator, const cradl
   if (page->state < PAGE_LARGE || at >= (uint64_t)page->pages * PAGE_BYTES) return false;
   if (count == 1 && mutator->marking->major.phase != MAJOR_MARKING) {
     bool values = space_type(mutator->space, CRADLE_HEADER_(cradle_word, holder))->weak_values;
-    if (!space_holds_young(mutator->space, space_address_in(mutator->space, values, words[0]))) return true;
+    if (!space_holds_young(mutator->space, space_address_in(mutator->space, values, word_now(words)))) return true;
   }
   space_lock(mutator->space);
   bool recorded =
@@ -273,7 +273,7 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   PROBE2(barrier_slow, mutator->heap, object);
   ASSERT(header_has_barrier(header) || space_is_shared(m->space),
          "[remember.1] the barrier's slow path is for objects with the flag");
-  *words_of(slot) = word;
+  __atomic_store_n(words_of(slot), word, __ATOMIC_RELEASE); /* for cradle_store_release and CRADLE_RACY */
   if (CRADLE_UNLIKELY(!header_records_one_kind(header))) {
     if (header_records_structures(header))
       store_into_structures(m, object, slot, word);

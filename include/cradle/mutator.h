@@ -87,7 +87,9 @@ CRADLE_API void cradle_mutator_free(cradle_mutator *mutator) CRADLE_REVOKES_COLL
  * thread may attach or free them. The scoped roots of the mutator's own root stack, which lay on the thread's C stack,
  * are no roots any more, and its no-collection regions are over; the words of its shadow stack stay roots. Root stacks
  * of coroutines keep their roots. A thread that ends inside of a callback of the collector leaves a heap that refuses
- * every call. (Windows tells this of fibers, too: attach in a fiber that lives as long as its thread.) */
+ * every call. A thread must not end parked while scoped roots of its mutator are open: other threads may collect, and
+ * read its variables, after its C stack is gone. (Windows tells this of fibers, too: attach in a fiber that lives as
+ * long as its thread.) */
 CRADLE_API void cradle_mutator_detach(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 CRADLE_API void cradle_mutator_attach(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
 
@@ -104,6 +106,15 @@ CRADLE_API void cradle_mutator_unpark(cradle_mutator *mutator) CRADLE_GRANTS_COL
   for (cradle_mutator * crd_parked __attribute__((__cleanup__(cradle_parked_end))) = cradle_parked_begin(mutator), \
                                    *crd_once = crd_parked; \
        crd_once != NULL; crd_once = NULL)
+
+/* Stops all other mutators of the heap, calls function with data on this thread, and has them go on: for a VM that
+ * patches code that all run, or looks at their stacks. The function runs as in a no-collection region: it may read and
+ * store, and must not leave by longjmp. Waits for the others as a collection does; may collect before the call. */
+CRADLE_API void cradle_stopped_call(cradle_mutator *mutator, void (*function)(void *data), void *data)
+    CRADLE_MAY_COLLECT;
+/* Gives the mutator a name for messages, of which at most 31 bytes are kept; NULL or "": none. Any thread may call it;
+ * the mutator must not be freed meanwhile. Does not collect. */
+CRADLE_API void cradle_mutator_name(cradle_mutator *mutator, const char *name);
 
 /* A poll for loops that do not allocate: if another thread asked for a safepoint, it is served here. May collect. */
 CRADLE_INLINE void cradle_safepoint(cradle_mutator *mutator) CRADLE_MAY_COLLECT {

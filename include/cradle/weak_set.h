@@ -37,6 +37,11 @@ CRADLE_API void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradl
                                       const void *key);
 /* Adds an object that is not in the set. false: memory ran out. */
 CRADLE_API bool cradle_weak_set_add(cradle_weak_set *set, uint64_t hash, void *object);
+/* Returns the object with this hash for which equal returns true; if there is none, adds object, which key describes,
+ * and returns it. With several mutators both are one step: no other thread can add an equal object in between. NULL:
+ * memory ran out. */
+CRADLE_API void *cradle_weak_set_find_or_add(cradle_weak_set *set, uint64_t hash, cradle_weak_equal_function equal,
+                                             const void *key, void *object);
 /* Removes the object. false: it is not in the set. */
 CRADLE_API bool cradle_weak_set_remove(cradle_weak_set *set, uint64_t hash, const void *object);
 

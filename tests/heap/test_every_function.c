@@ -37,6 +37,9 @@ static bool take_bytes(void *data, const void *bytes, size_t count) {
   (void)data, (void)bytes, (void)count;
   return true;
 }
+static void do_nothing(void *data) {
+  (void)data;
+}
 static cradle_reservation reservation(void) {
   return (cradle_reservation){f.m->free, f.m->free, f.m};
 }
@@ -74,6 +77,7 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_mutator_park", COLLECTS, cradle_parked_begin, (void)cradle_parked_begin(f.m)) \
   ROW("cradle_mutator_unpark", CHECKS | OWN, cradle_mutator_unpark, cradle_mutator_unpark(f.m)) \
   ROW("cradle_mutator_unpark", CHECKS | OWN, cradle_parked_end, cradle_parked_end(&f.m)) \
+  ROW("cradle_stopped_call", COLLECTS, cradle_stopped_call, cradle_stopped_call(f.m, do_nothing, NULL)) \
   ROW("cradle_no_collect_begin", CHECKS, cradle_no_collect_begin, cradle_no_collect_begin(f.m)) \
   ROW("cradle_no_collect_end", CHECKS, cradle_no_collect_end, cradle_no_collect_end(f.m)) \
   ROW("cradle_checkpoint_restore", CHECKS, cradle_checkpoint_restore, cradle_checkpoint before = checkpoint(); \
@@ -111,6 +115,8 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_weak_set_free", CHECKS, cradle_weak_set_free, cradle_weak_set_free(set)) \
   ROW("cradle_weak_set_find", CHECKS, cradle_weak_set_find, (void)cradle_weak_set_find(set, 1, NULL, NULL)) \
   ROW("cradle_weak_set_add", CHECKS, cradle_weak_set_add, cradle_weak_set_add(set, 1, kept)) \
+  ROW("cradle_weak_set_find_or_add", CHECKS, cradle_weak_set_find_or_add, \
+      (void)cradle_weak_set_find_or_add(set, 1, NULL, NULL, kept)) \
   ROW("cradle_weak_set_remove", CHECKS, cradle_weak_set_remove, (void)cradle_weak_set_remove(set, 1, kept)) \
   ROW("cradle_weak_set_next", CHECKS, cradle_weak_set_next, cradle_weak_cursor cursor = {0, 0}; \
       (void)cradle_weak_set_next(set, &cursor)) \
@@ -154,7 +160,7 @@ static const struct {
     {"reads what may be read at any moment, and its header says so",
      "cradle_checkpoint_save cradle_heap_encoding cradle_heap_statistics cradle_memory_report "
      "cradle_describe_address cradle_explain_address"},
-    {"is for any thread", "cradle_safepoint_request"},
+    {"is for any thread", "cradle_safepoint_request cradle_mutator_name"},
     {"is for callbacks alone", "cradle_visit"},
     {"uses no heap, or makes one",
      "cradle_heap_new cradle_heap_new_from_environment cradle_options_init_sized cradle_options_check "

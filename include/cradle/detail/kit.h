@@ -46,8 +46,7 @@ CRADLE_INLINE bool cradle_kit_may_refer(const cradle_kit *kit, cradle_value valu
 /* As cradle_store_value, but quicker for immediates in old objects: the collector need not know of them. */
 CRADLE_INLINE void cradle_kit_store(const cradle_kit *kit, void *object, cradle_word *slot, cradle_value value) {
   if (CRADLE_CHECKED) cradle_check_slot(kit->mutator, object, slot, value);
-  if (CRADLE_UNLIKELY((((const unsigned char *)object)[CRADLE_BARRIER_OFFSET] & CRADLE_BARRIER_MASK) &&
-                      cradle_kit_may_refer(kit, value)))
+  if (CRADLE_UNLIKELY(CRADLE_HAS_BARRIER_(object) && cradle_kit_may_refer(kit, value)))
     cradle_store_slow(kit->mutator, object, slot, value);
   else
     *slot = value;

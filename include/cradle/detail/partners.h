@@ -44,6 +44,15 @@ CRADLE_API void cradle_check_slot(cradle_mutator *mutator, const void *object, c
 CRADLE_API void cradle_check_slots(cradle_mutator *mutator, const void *object, const void *to, const void *from,
                                    size_t count);
 
+/* memmove of words, of which each is published (CRADLE_RACY). */
+CRADLE_INLINE void cradle_publish_words(cradle_word *to, const cradle_word *from, size_t count) {
+  bool upward = (uintptr_t)to <= (uintptr_t)from;
+  for (size_t i = 0; i < count; i++) {
+    size_t at = upward ? i : count - 1 - i;
+    __atomic_store_n(&to[at], __atomic_load_n(&from[at], __ATOMIC_RELAXED), __ATOMIC_RELEASE);
+  }
+}
+
 /* --- parking --- */
 
 /* What CRADLE_PARKED expands to. */

@@ -25,6 +25,12 @@
 #define cradle_store_value(...) CRADLE_PLACED(cradle_store_value(__VA_ARGS__))
 #define cradle_store(...) CRADLE_PLACED(cradle_store(__VA_ARGS__))
 #define cradle_copy_slots(...) CRADLE_PLACED(cradle_copy_slots(__VA_ARGS__))
+#define cradle_store_release_value(...) CRADLE_PLACED(cradle_store_release_value(__VA_ARGS__))
+#define cradle_store_release(...) CRADLE_PLACED(cradle_store_release(__VA_ARGS__))
+#define cradle_exchange_value(...) CRADLE_PLACED(cradle_exchange_value(__VA_ARGS__))
+#define cradle_exchange(...) CRADLE_PLACED(cradle_exchange(__VA_ARGS__))
+#define cradle_compare_exchange_value(...) CRADLE_PLACED(cradle_compare_exchange_value(__VA_ARGS__))
+#define cradle_compare_exchange(...) CRADLE_PLACED(cradle_compare_exchange(__VA_ARGS__))
 
 #define cradle_push_word(...) CRADLE_PLACED(cradle_push_word(__VA_ARGS__))
 #define cradle_push(...) CRADLE_PLACED(cradle_push(__VA_ARGS__))
@@ -48,6 +54,7 @@
 #define cradle_parked_begin(...) CRADLE_PLACED(cradle_parked_begin(__VA_ARGS__))
 #define cradle_no_collect_begin(...) CRADLE_PLACED(cradle_no_collect_begin(__VA_ARGS__))
 #define cradle_no_collect_end(...) CRADLE_PLACED(cradle_no_collect_end(__VA_ARGS__))
+#define cradle_stopped_call(...) CRADLE_PLACED(cradle_stopped_call(__VA_ARGS__))
 #define cradle_safepoint(...) CRADLE_PLACED(cradle_safepoint(__VA_ARGS__))
 
 #define cradle_collect(...) CRADLE_PLACED(cradle_collect(__VA_ARGS__))
@@ -76,6 +83,7 @@
 #define cradle_weak_set_free(...) CRADLE_PLACED(cradle_weak_set_free(__VA_ARGS__))
 #define cradle_weak_set_find(...) CRADLE_PLACED(cradle_weak_set_find(__VA_ARGS__))
 #define cradle_weak_set_add(...) CRADLE_PLACED(cradle_weak_set_add(__VA_ARGS__))
+#define cradle_weak_set_find_or_add(...) CRADLE_PLACED(cradle_weak_set_find_or_add(__VA_ARGS__))
 #define cradle_weak_set_remove(...) CRADLE_PLACED(cradle_weak_set_remove(__VA_ARGS__))
 #define cradle_weak_set_next(...) CRADLE_PLACED(cradle_weak_set_next(__VA_ARGS__))
 

@@ -223,6 +223,8 @@ static void a_collection_does_not_wait_for_the_parked(void **state) {
 static void *run_deaf(void *data) {
   other *o = data;
   o->m = cradle_mutator_new(o->heap);
+  cradle_mutator_name(o->m, "the deaf one, whose name has more bytes than are kept");
+  cradle_mutator_name(o->m, "deaf");
   reach(o, 1);
   while (atomic_load(&o->goal) == 0) continue;
   while (atomic_load(&o->goal) == 1) cradle_safepoint(o->m);
@@ -233,7 +235,7 @@ static void *run_deaf(void *data) {
 /* The note comes while the collection waits: it is what lets the other go on. Figures may be read then. */
 static void hear_late(void *data, const cradle_event *event) {
   other *o = data;
-  if (strstr(event->u.note.text, "waits for the mutator at") == NULL) return;
+  if (strstr(event->u.note.text, "waits for the mutator deaf at") == NULL) return;
   o->kept = NULL;
   cradle_statistics stats;
   cradle_heap_statistics(o->heap, &stats, sizeof stats);
@@ -263,7 +265,7 @@ static void a_mutator_that_does_not_come_is_named(void **state) {
 /* A listener that is told of it must not collect: the other mutator runs. */
 static void collect_late(void *data, const cradle_event *event) {
   other *o = data;
-  if (atomic_load(&o->goal) == 0 && strstr(event->u.note.text, "waits for the mutator at") != NULL)
+  if (atomic_load(&o->goal) == 0 && strstr(event->u.note.text, "waits for the mutator deaf at") != NULL)
     cradle_collect(o->leader, CRADLE_COLLECT_MINOR);
 }
 
@@ -311,6 +313,97 @@ static void a_mutator_is_asked_by_another_thread(void **state) {
   atomic_store(&o.goal, 1);
   CRADLE_PARKED(f.m) join(&o);
   fixture_close(&f);
+}
+
+/* --- the program's own stops --- */
+
+static void *count_polls(void *data) {
+  other *o = data;
+  o->m = cradle_mutator_new(o->heap);
+  while (atomic_load(&o->goal) == 0) {
+    (void)new_pair(o->m, NULL);
+    atomic_fetch_add(&o->at, 1);
+  }
+  cradle_mutator_free(o->m);
+  return NULL;
+}
+
+typedef struct stopped {
+  fixture *f;
+  other *o;
+  pair *kept;
+  uint64_t objects;
+  int calls;
+} stopped;
+
+static bool count_walked(void *data, const cradle_object_info *object) {
+  (void)object;
+  ++*(uint64_t *)data;
+  return true;
+}
+
+static void look_around(void *data) {
+  stopped *s = data;
+  struct timespec moment = {.tv_nsec = 2000000};
+  int before = s->o == NULL ? 0 : atomic_load(&s->o->at);
+  cradle_store(s->f->m, s->kept, &s->kept->rest, s->kept);
+  (void)cradle_heap_walk(s->f->heap, count_walked, &s->objects);
+  (void)fixture_stats(s->f);
+  if (s->o != NULL) {
+    (void)nanosleep(&moment, NULL);
+    assert_int_equal(atomic_load(&s->o->at), before);
+  }
+  s->calls++;
+}
+
+static void a_program_stops_all_others(void **state) {
+  (void)state;
+  fixture f;
+  other o;
+  open_shared(&f, 2);
+  start(&o, f.heap, count_polls);
+  pair *kept = new_pair(f.m, NULL);
+  CRADLE_ROOT(f.m, kept);
+  stopped s = {.f = &f, .o = &o};
+  for (int i = 1; i <= 10; i++) {
+    CRADLE_PARKED(f.m) await(&o.at, i * 100);
+    s.kept = kept;
+    cradle_stopped_call(f.m, look_around, &s);
+    kept = new_pair(f.m, kept);
+  }
+  assert_int_equal(s.calls, 10);
+  assert_true(s.objects >= 10);
+  atomic_store(&o.goal, 1);
+  CRADLE_PARKED(f.m) join(&o);
+  fixture_close(&f);
+}
+
+static void allocate_in_stop(void *data) {
+  (void)new_pair(data, NULL);
+}
+static void stop_in_stop(void *data) {
+  cradle_stopped_call(data, allocate_in_stop, data);
+}
+
+static void nothing_collects_in_a_stop(void **state) {
+  (void)state;
+  for (uint64_t mutators = 1; mutators <= 2; mutators++) {
+    fixture f;
+    open_shared(&f, mutators);
+    pair *kept = new_pair(f.m, NULL);
+    CRADLE_ROOT(f.m, kept);
+    f.checkpoint = cradle_checkpoint_save(f.m);
+    EXPECT_MISUSE(&f, cradle_stopped_call(f.m, allocate_in_stop, f.m), "no-collection region");
+    cradle_checkpoint_restore(f.m, &f.checkpoint);
+    EXPECT_MISUSE(&f, cradle_stopped_call(f.m, stop_in_stop, f.m), "cradle_stopped_call: may collect");
+    cradle_checkpoint_restore(f.m, &f.checkpoint);
+    stopped s = {.f = &f, .kept = kept};
+    cradle_stopped_call(f.m, look_around, &s);
+    assert_int_equal(s.calls, 1);
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
+    assert_ptr_equal(kept->rest, kept);
+    fixture_close(&f);
+  }
 }
 
 /* Leaves the mutator attached, with a word on its shadow stack and an open scope. */
@@ -425,6 +518,8 @@ int main(void) {
       cmocka_unit_test(a_mutator_that_does_not_come_is_named),
       cmocka_unit_test(a_listener_that_is_told_of_it_does_not_collect),
       cmocka_unit_test(a_mutator_is_asked_by_another_thread),
+      cmocka_unit_test(a_program_stops_all_others),
+      cmocka_unit_test(nothing_collects_in_a_stop),
       cmocka_unit_test(a_thread_may_end_without_a_word),
       cmocka_unit_test(a_prebuilt_object_that_another_thread_wrote_goes),
       cmocka_unit_test(a_child_of_a_fork_has_one_mutator),

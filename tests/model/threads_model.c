@@ -315,7 +315,7 @@ static bool read_arguments(int argc, char **argv, settings *to) {
     if (at == sizeof names / sizeof *names || i + 1 == argc || !isdigit((unsigned char)*argv[i + 1])) return false;
     *names[at].value = strtoull(argv[i + 1], NULL, 0);
   }
-  return to->threads >= 1 && to->threads <= 100;
+  return to->threads >= 1 && to->threads <= WORKERS_MOST;
 }
 
 int main(int argc, char **argv) {

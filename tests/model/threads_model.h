@@ -1,7 +1,7 @@
 /* Several mutators on one heap, compared with a model of it, through random operations from a seed.
  *
  * Each worker has a private graph (threads_private.c), whose shadow lies in malloc memory. What workers share has
- * shadows behind locks (threads_shared.c). A worker is a row of threads: each thread ends after some operations, and
+ * shadows behind locks (threads_shared.c), or needs no lock (threads_slots.c). A worker is a row of threads: each thread ends after some operations, and
  * leaves its mutator to the next, or frees it. threads_model.c has the life of a worker, and the turns.
  *
  * Objects of the shared part are chains: a chain is told by one number, which says how many nodes it has. Every object
@@ -66,6 +66,8 @@ typedef struct named {
 
 enum { VARIABLES = 20, STACK_WORDS = 40, PINS = 10, HANDLES = 10, LARGE_ITEMS = 5120, LARGE_BYTES = 40 << 10 };
 
+enum { WORKERS_MOST = 100 };
+
 struct shared;
 typedef struct worker {
   struct shared *s;
@@ -83,10 +85,12 @@ typedef struct worker {
   void **roots; /* the variables, of the running thread's frame */
 
   cradle_mutator *m;
-  cradle_mutator *shown; /* the same, for the other workers; changes under workers_lock */
-  cradle_mutator *left;  /* what the last thread left behind */
-  bool left_by_end;      /* it ended attached: its scoped roots are gone */
-  uint64_t *lanes[3];    /* numbers of the chains in its lanes */
+  cradle_mutator *shown;            /* the same, for the other workers; changes under workers_lock */
+  cradle_mutator *left;             /* what the last thread left behind */
+  bool left_by_end;                 /* it ended attached: its scoped roots are gone */
+  uint64_t *lanes[3];               /* numbers of the chains in its lanes */
+  uint64_t queued;                  /* chains that it has put into the queue */
+  uint64_t last_from[WORKERS_MOST]; /* the number of the last chain of each worker that it has taken out */
   /* counted for the last line */
   uint64_t walks, births, drained;
 } worker;
@@ -106,6 +110,15 @@ typedef struct letter {
   uint64_t number; /* 0: no letter */
 } letter;
 
+/* Slots that all use without a lock. */
+enum { SLOT_ARRAYS = 4 };
+typedef struct slots {
+  array *arrays[SLOT_ARRAYS], *board;
+  node *stack, *queue;
+  cradle_weak_set *set;
+  _Atomic uint64_t inside; /* the sum of the numbers of all chains in arrays, stack and queue */
+} slots;
+
 typedef struct shared {
   cradle_heap *heap;
   uint64_t seed, ops;
@@ -121,6 +134,7 @@ typedef struct shared {
   array *lanes[LANES];
   pthread_mutex_t set_lock;
   cradle_weak_set *set;
+  slots slots;
   /* Of each finalizable object how often it will still come back. */
   _Atomic unsigned char *due;
   uint64_t due_limit;
@@ -162,5 +176,17 @@ void shared_step(worker *w);
 void shared_compare(worker *w);
 void shared_close(shared *s, worker *w);
 bool drain(worker *w, uint32_t queue);
+
+uint64_t number_of_chain(worker *w);
+void *new_chain(worker *w, uint64_t number);
+/* Ends the program unless the chain has the number. */
+void check_chain(const worker *w, const void *real, uint64_t number);
+
+/* --- threads_slots.c --- */
+
+void slots_open(worker *w);
+void slots_step(worker *w);
+/* Empties them, and compares what was in them with what was put in. */
+void slots_close(worker *w);
 
 #endif

@@ -11,7 +11,7 @@ static uint64_t chain_length(uint64_t number) {
   return 1 + number % 7;
 }
 
-static void *new_chain(worker *w, uint64_t number) {
+void *new_chain(worker *w, uint64_t number) {
   node *chain = NULL;
   CRADLE_ROOT(w->m, chain);
   for (uint64_t i = 0; i < chain_length(number); i++) {
@@ -23,7 +23,7 @@ static void *new_chain(worker *w, uint64_t number) {
   return chain;
 }
 
-static void check_chain(const worker *w, const void *real, uint64_t number) {
+void check_chain(const worker *w, const void *real, uint64_t number) {
   if (number == 0) {
     require(w, real == NULL, "where no chain is, there is something");
     return;
@@ -37,7 +37,7 @@ static void check_chain(const worker *w, const void *real, uint64_t number) {
   require(w, length == chain_length(number), "a chain has another length");
 }
 
-static uint64_t number_of_chain(worker *w) {
+uint64_t number_of_chain(worker *w) {
   return 1 + below(w, 1000000);
 }
 
@@ -324,6 +324,7 @@ void shared_step(worker *w) {
       {ask_other, "ask_other", 6},
       {report_external, "external", 10},
       {rest, "rest", 6},
+      {slots_step, "slots", 150},
   };
   uint64_t all = 0, at = 0;
   for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) all += operations[i].weight;
@@ -369,6 +370,7 @@ void shared_open(shared *s, worker *w) {
   }
   s->public = cradle_new_array(w->m, T_ARRAY, PUBLIC);
   require(w, cradle_global_root_add(s->heap, &s->public, CRADLE_KIND_REFERENCE), "no memory for a global root");
+  slots_open(w);
   s->set = cradle_weak_set_new(w->m, NULL, NULL);
   require(w, s->set != NULL, "no memory for a weak set");
   s->due_limit = s->ops * s->threads / 50 + 100;
@@ -394,6 +396,7 @@ static void drain_all(worker *w) {
 void shared_close(shared *s, worker *w) {
   for (int i = 0; i < MAILBOX; i++)
     if (s->mail[i].number != 0) cradle_handle_free(w->m, s->mail[i].handle);
+  slots_close(w);
   drain_all(w);
   cradle_weak_set_free(s->set);
   for (int a = 0; a < SHARED_ARRAYS; a++) {

@@ -38,7 +38,8 @@ uint32_t cradle_identity_hash_slow(cradle_mutator *mutator, void *object) {
   crd_tables *tables = mutator_of(mutator)->tables;
   cradle_word *header = object;
   ASSERT(space_is_shared(tables->space) || !header_has_hash(*header), "the object has its hash already");
-  ASSERT(type_table_has(&tables->space->types, header_type(*header)), "the identity hash of what is no object");
+  ASSERT(type_table_has(&tables->space->types, header_type(CRADLE_HEADER_(cradle_word, header))),
+         "the identity hash of what is no object");
   uint32_t hash;
   do hash = mix((uint32_t)__atomic_add_fetch(&tables->ids.hashes, 1, __ATOMIC_RELAXED) & CRADLE_HASH_MASK);
   while (hash == 0);

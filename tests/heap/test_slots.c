@@ -236,10 +236,13 @@ typedef struct table {
 
 enum { KEYS = 60 };
 
-/* Takes its time, so that a set without a lock would get the same key twice. */
+/* Takes its time, and is called by one thread at a time, as it runs under the set's lock. */
 static bool has_byte(const void *object, const void *key) {
+  static atomic_uint callers;
   struct timespec moment = {.tv_nsec = 1000};
+  assert_int_equal(atomic_fetch_add(&callers, 1), 0);
   (void)nanosleep(&moment, NULL);
+  atomic_fetch_sub(&callers, 1);
   return ((const string *)object)->byte[0] == *(const char *)key;
 }
 
@@ -303,12 +306,9 @@ static void one_mutator_finds_or_adds(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_is_stored_is_found),
-      cmocka_unit_test(marking_sees_what_moves),
-      cmocka_unit_test(a_copy_of_words_may_overlap),
-      cmocka_unit_test(a_reader_without_a_lock_sees_whole_objects),
-      cmocka_unit_test(all_threads_find_one_object),
-      cmocka_unit_test(one_mutator_finds_or_adds),
+      cmocka_unit_test(what_is_stored_is_found),     cmocka_unit_test(marking_sees_what_moves),
+      cmocka_unit_test(a_copy_of_words_may_overlap), cmocka_unit_test(a_reader_without_a_lock_sees_whole_objects),
+      cmocka_unit_test(all_threads_find_one_object), cmocka_unit_test(one_mutator_finds_or_adds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

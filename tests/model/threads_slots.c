@@ -4,6 +4,8 @@
 #include "tests/model/threads_model.h"
 
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 /* A chain has its number in each node; what is put in or taken out is counted. */
 static void *put_in(worker *w, uint64_t number) {
@@ -128,9 +130,13 @@ static void use_queue(worker *w) {
 
 /* --- a weak set, from which nothing is removed but by its death --- */
 
-/* Gives the processor away: others must wait for the set. */
+/* Gives the processor away; others must wait for the set's lock. */
 static bool has_number(const void *real, const void *key) {
+  static _Atomic uint32_t callers;
+  if (atomic_fetch_add(&callers, 1) != 0)
+    fprintf(stderr, "threads_model: equal is called by two threads at once\n"), abort();
   (void)sched_yield();
+  atomic_fetch_sub(&callers, 1);
   return ((const object *)real)->number == *(const uint64_t *)key;
 }
 

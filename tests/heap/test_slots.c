@@ -246,16 +246,21 @@ static bool has_byte(const void *object, const void *key) {
   return ((const string *)object)->byte[0] == *(const char *)key;
 }
 
+static vector *new_strings(cradle_mutator *m) CRADLE_MAY_COLLECT {
+  vector *strings = cradle_new_array(m, T_VECTOR, KEYS);
+  CRADLE_ROOT(m, strings);
+  for (char key = 1; key <= KEYS; key++) {
+    string *fresh = new_string(m, key);
+    cradle_store(m, strings, &strings->item[key - 1], fresh);
+  }
+  return strings;
+}
+
 static void *intern_all(void *data) {
   table *t = data;
   cradle_mutator *m = cradle_mutator_new(t->heap);
-  vector *mine = cradle_new_array(m, T_VECTOR, KEYS);
+  vector *mine = new_strings(m);
   cradle_push(m, mine);
-  for (char key = 1; key <= KEYS; key++) {
-    string *fresh = new_string(m, key);
-    mine = cradle_peek(m, 0);
-    cradle_store(m, mine, &mine->item[key - 1], fresh);
-  }
   atomic_fetch_add(&t->ready, 1);
   while (atomic_load(&t->ready) < THREADS) cradle_safepoint(m);
   mine = cradle_pop(m);

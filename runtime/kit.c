@@ -45,7 +45,7 @@ uint64_t cradle_kit_hash_identity(const cradle_kit *kit, cradle_value value) {
   if (object == NULL) return cradle_kit_hash_word(value);
   uint32_t type = cradle_type_of(object);
   if (type == kit->first_type + CRADLE_KIT_STRING) {
-    uint64_t known = ((const cradle_kit_string *)object)->hash;
+    uint64_t known = __atomic_load_n(&((const cradle_kit_string *)object)->hash, __ATOMIC_RELAXED);
     return CRADLE_LIKELY(known != 0) ? known : cradle_kit_string_hash(object);
   }
   if (type == kit->first_type + CRADLE_KIT_SYMBOL) return ((const cradle_kit_symbol *)object)->hash;

@@ -22,9 +22,13 @@ uint64_t cradle_kit_hash_bytes(const void *bytes, size_t length) {
   return hash != 0 ? hash : 1;
 }
 
+/* Several threads may compute it at once: all store the same. */
 uint64_t cradle_kit_string_hash(cradle_kit_string *string) {
-  if (string->hash == 0) string->hash = cradle_kit_hash_bytes(string->bytes, string->length);
-  return string->hash;
+  uint64_t hash = __atomic_load_n(&string->hash, __ATOMIC_RELAXED);
+  if (hash != 0) return hash;
+  hash = cradle_kit_hash_bytes(string->bytes, string->length);
+  __atomic_store_n(&string->hash, hash, __ATOMIC_RELAXED);
+  return hash;
 }
 
 /* --- making strings --- */

@@ -16,7 +16,7 @@ static cradle_kit_symbol *find(cradle_weak_set *symbols, uint64_t hash, const ch
   return cradle_weak_set_find(symbols, hash, is_named, &(name_bytes){bytes, length});
 }
 
-/* Makes the symbol of a name that is not in the table. NULL: memory ran out. */
+/* Makes the symbol of a name that was not in the table; another thread may have added it since. NULL: memory ran out. */
 static cradle_kit_symbol *add(const cradle_kit *kit, cradle_weak_set *symbols, cradle_kit_string *name)
     CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, name);
@@ -24,7 +24,7 @@ static cradle_kit_symbol *add(const cradle_kit *kit, cradle_weak_set *symbols, c
   if (CRADLE_UNLIKELY(symbol == NULL)) return NULL;
   symbol->name = name;
   symbol->hash = cradle_kit_string_hash(name);
-  return cradle_weak_set_add(symbols, symbol->hash, symbol) ? symbol : NULL;
+  return cradle_weak_set_find_or_add(symbols, symbol->hash, is_named, &(name_bytes){name->bytes, name->length}, symbol);
 }
 
 cradle_kit_symbol *cradle_kit_intern(const cradle_kit *kit, cradle_weak_set *symbols, const char *bytes,

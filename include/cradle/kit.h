@@ -6,6 +6,10 @@
  * inline. Write to them only through the functions; a symbol's value and an array's items are stored with
  * cradle_store_value.
  *
+ * With several mutators each thread has a kit of its own, made with its mutator; the objects are everybody's. Strings
+ * and interning need no lock. Lists, maps, arrays and the values of symbols are the program's data: what one thread
+ * changes and others use at the same time needs a lock of the program.
+ *
  *   [kit.1] A function that may collect says so, and roots its own arguments. Nothing else here collects, or needs
  *           anything rooted.
  *   [kit.2] A function that may collect gets all the memory it needs before it changes an object. When memory runs out,

@@ -421,7 +421,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_parked_end(cradle_mutator *const *mutato
 
 /* --- stops for the program, and names --- */
 
-CRADLE_UNCHECKED_COLLECTION void cradle_stopped_call(cradle_mutator *mutator, void (*function)(void *data),
+CRADLE_UNCHECKED_COLLECTION void cradle_stopped_call(cradle_mutator *mutator, cradle_stopped_function function,
                                                      void *data) {
   crd_mutator *m = mutator_of(mutator);
   crd_mutator_check(mutator, "cradle_stopped_call");

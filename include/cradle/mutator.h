@@ -101,16 +101,18 @@ CRADLE_API void cradle_mutator_attach(cradle_mutator *mutator) CRADLE_GRANTS_COL
  * they only check the program. Parking what is parked is misuse. */
 CRADLE_API void cradle_mutator_park(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 CRADLE_API void cradle_mutator_unpark(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
-/* CRADLE_PARKED(mutator) { read(...); } parks for a block, however it is left, but for longjmp. */
+/* CRADLE_PARKED(mutator) { read(...); } parks for a block, however it is left, but for longjmp. clang's -Wthread-safety
+ * refuses a call that may collect in the block; before clang 18 it also warns if the block is not left at its end. */
 #define CRADLE_PARKED(mutator) \
   for (cradle_mutator * crd_parked __attribute__((__cleanup__(cradle_parked_end))) = cradle_parked_begin(mutator), \
                                    *crd_once = crd_parked; \
-       crd_once != NULL; crd_once = NULL)
+       cradle_parked_goes_on(&crd_once);)
 
 /* Stops all other mutators of the heap, calls function with data on this thread, and has them go on: for a VM that
  * patches code that all run, or looks at their stacks. The function runs as in a no-collection region: it may read and
  * store, and must not leave by longjmp. Waits for the others as a collection does; may collect before the call. */
-CRADLE_API void cradle_stopped_call(cradle_mutator *mutator, void (*function)(void *data), void *data)
+typedef void (*cradle_stopped_function)(void *data);
+CRADLE_API void cradle_stopped_call(cradle_mutator *mutator, cradle_stopped_function function, void *data)
     CRADLE_MAY_COLLECT;
 /* Gives the mutator a name for messages, of which at most 31 bytes are kept; NULL or "": none. Any thread may call it;
  * the mutator must not be freed meanwhile. Does not collect. */

@@ -19,6 +19,9 @@ from .summary import summarize
 
 MARK = "cradle_may_collect"
 OPEN_SCOPE = "cradle_scope_open"
+# From these on other threads may collect; they end what the second ones begin again.
+PARKS = {"cradle_mutator_park", "cradle_mutator_detach", "cradle_parked_begin"}
+UNPARKS = {"cradle_mutator_unpark", "cradle_mutator_attach"}
 GLOBAL_ROOTS = {"cradle_global_root_add"}
 POPS = {"cradle_pop"}
 DEFAULT_VALUES = {"cradle_value"}
@@ -124,7 +127,8 @@ class Facts:
             return
         self.declared.add(place)
         name = cursor.get_usr()
-        if any(child.kind == CursorKind.ANNOTATE_ATTR and child.spelling == MARK for child in syntax.children_of(cursor)):
+        is_marked = any(child.kind == CursorKind.ANNOTATE_ATTR and child.spelling == MARK for child in syntax.children_of(cursor))
+        if is_marked or cursor.spelling in PARKS:
             self.marked.add(name)
         if not (has_body_read and cursor.is_definition()):
             return

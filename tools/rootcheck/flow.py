@@ -28,6 +28,10 @@ NULL, UNSET = "null", "unset"
 OTHER = "other"  # a local of unclear type (void *) was assigned something that is not a reference
 ROOTED_OR_NULL = "rooted or null"  # rooted until the end on one path, NULL on the other
 ROOTED_UNTIL_END = "rooted until the end"  # the state's key for the set of such locals
+PARKED = "parked"  # the state's key for the line where the thread has parked, or None
+PINNED = "pinned"  # the state's key for the set of locals that hold what the function has pinned
+OF_STATE = {ROOTED_UNTIL_END, FRESH, PARKED, PINNED}
+MAY_WHILE_PARKED = {*facts_module.UNPARKS, "cradle_safepoint_request", "cradle_mutator_name", "cradle_parked_goes_on"}
 
 
 @dataclass(frozen=True)
@@ -74,14 +78,15 @@ class Flow(Walk):
         self.rooted = []
         self.returned = set()
         keys = [(variable_key(parameter),) for parameter in self.function.parameters]
-        return {ROOTED_UNTIL_END: frozenset(), FRESH: {key: Parameter(index) for index, key in enumerate(keys) if key in self.paths}}
+        return {ROOTED_UNTIL_END: frozenset(), PARKED: None, PINNED: frozenset(), FRESH: {key: Parameter(index) for index, key in enumerate(keys) if key in self.paths}}
 
     def is_rooted(self, path):
         return path in self.rooted or path in self.state[ROOTED_UNTIL_END]
 
     def joined(self, a, b):
-        result = {ROOTED_UNTIL_END: a[ROOTED_UNTIL_END] & b[ROOTED_UNTIL_END], FRESH: joined_freshness(a, b)}
-        for path in (a.keys() | b.keys()) - {ROOTED_UNTIL_END, FRESH}:
+        result = {ROOTED_UNTIL_END: a[ROOTED_UNTIL_END] & b[ROOTED_UNTIL_END], FRESH: joined_freshness(a, b),
+                  PARKED: a[PARKED] and b[PARKED], PINNED: a[PINNED] & b[PINNED]}
+        for path in (a.keys() | b.keys()) - OF_STATE:
             both = (a.get(path), b.get(path))
             stale = next((known for known in both if isinstance(known, Stale)), None)
             if stale is not None:
@@ -114,11 +119,19 @@ class Flow(Walk):
             self.report(node, "stale", f"'{spell(path)}' is used after {known.call}, line {{after}}, which may collect, but it is {what}",
                         path, after=known.line)
             del self.state[path]
+        elif known not in (NULL, UNSET, OTHER):
+            self.use_parked(node, path, f"'{spell(path)}' is used")
+
+    def use_parked(self, node, path, what):
+        """A reference, or a local that is a root, while other threads may collect."""
+        if self.state is not None and self.state[PARKED] and path not in self.state[PINNED]:
+            self.report(node, "parked", f"{what} while the thread is parked, line {{after}}: another thread may collect, and move it",
+                        path, after=self.state[PARKED])
 
     def collect(self, call):
         name = spell_call(call)
         self.state[FRESH] = after_collecting(self.state[FRESH])
-        for path in self.paths:
+        for path in self.paths - self.state[PINNED]:
             if not self.is_rooted(path) and self.state.get(path) is None:
                 self.state[path] = Stale(name, call.line)
 
@@ -139,7 +152,10 @@ class Flow(Walk):
 
     def assign(self, path, given):
         """given: the assigned expression, or None without an initializer."""
+        if self.is_rooted(path) and given is not None:
+            self.use_parked(given, path, f"'{spell(path)}', which is a root, is assigned to")
         self.state.pop(path, None)
+        self.note_pinned(path, given)
         freshness = self.freshness(given) if given is not None and path[1:] != ("[]",) else None
         if freshness is not None or path in self.state[FRESH]:
             self.state[FRESH] = {**self.state[FRESH], path: freshness}
@@ -150,6 +166,14 @@ class Flow(Walk):
             self.state[path] = NULL
         elif len(path) == 1 and not self.references.is_reference(given):
             self.state[path] = OTHER
+
+    def note_pinned(self, path, given):
+        """A pinned object stays where it is, and is alive, until the function unpins something."""
+        call = given.without_casts() if given is not None else None
+        if call is not None and call.kind == CursorKind.CALL_EXPR and call.name == "cradle_pin":
+            self.state[PINNED] |= {path}
+        else:
+            self.state[PINNED] -= {path}
 
     # --- expressions ---
 
@@ -188,6 +212,8 @@ class Flow(Walk):
         elif kind == CursorKind.UNARY_OPERATOR and node.operator == syntax.NOT:
             self.tested(node.children[0])
         else:
+            if self.state[PARKED] and kind in (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR) and self.references.is_reference(node):
+                self.use_parked(node, None, f"'{node.name}' is used")
             self.in_any_order(node, node.children)
 
     def tested(self, node):
@@ -253,11 +279,18 @@ class Flow(Walk):
             self.root(arguments[1], until_end=True)
             return
         collects = self.facts.collects(node)
+        self.check_parked_call(node, arguments, collects)
         self.hand_over(node, arguments, collects)
         handed = self.handed_out(node, arguments, collects)
         before = dict(self.state)
         if collects:
             self.collect(node)
+        if node.name in facts_module.PARKS:
+            self.state[PARKED] = node.line
+        elif node.name in facts_module.UNPARKS:
+            self.state[PARKED] = None
+        elif node.name == "cradle_unpin":
+            self.state[PINNED] = frozenset()
         if self.facts.lands(node):
             self.ways[node] = {False: before, True: dict(self.state)}  # result 0: setjmp's first return
         for path in handed:
@@ -266,6 +299,23 @@ class Flow(Walk):
                 self.state[path] = OTHER  # memcpy or the like
         if not self.facts.comes_back(node):
             self.state = None
+
+    def check_parked_call(self, call, arguments, collects):
+        """A parked thread calls nothing that may collect, and nothing with its mutator."""
+        if self.state[PARKED] is None or syntax.callee(call) is None or call.name in MAY_WHILE_PARKED:
+            return
+        takes_mutator = call.name.startswith("cradle_") and arguments and is_mutator(arguments[0].type)
+        if collects or takes_mutator:
+            self.report(call, "parked", f"{spell_call(call)} {'may collect' if collects else 'uses the mutator'}, but the thread is "
+                                        "parked, line {after}", after=self.state[PARKED])
+
+    def _for_stmt(self, node):
+        """CRADLE_PARKED is a for statement; the block unparks however it is left."""
+        first = node.for_parts()[0]
+        parks = first is not None and any(inner.name == "cradle_parked_begin" for inner in first.walk())
+        super()._for_stmt(node)
+        if parks and self.state is not None:
+            self.state[PARKED] = None
 
     def hand_over(self, call, arguments, collects):
         """Checks the call's arguments: addresses inside of objects, and objects that the function stores into."""
@@ -486,6 +536,10 @@ class Flow(Walk):
         return state
 
 
+def is_mutator(kind):
+    return syntax.is_pointer(kind) and "cradle_mutator" in syntax.pointee(kind).spelling
+
+
 def is_rooted_or_null(state, path):
     known = state.get(path)
     return known in (NULL, OTHER, ROOTED_OR_NULL) or (known is None and path in state[ROOTED_UNTIL_END])
@@ -510,7 +564,8 @@ def names_header(given):
 
 
 def spell_call(call):
-    return f"'{call.name}'" if call.name else "a call through a pointer"
+    name = "CRADLE_PARKED" if call.name == "cradle_parked_begin" else call.name
+    return f"'{name}'" if name else "a call through a pointer"
 
 
 def is_call_in(operand, inner, facts):

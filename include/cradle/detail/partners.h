@@ -55,9 +55,21 @@ CRADLE_INLINE void cradle_publish_words(cradle_word *to, const cradle_word *from
 
 /* --- parking --- */
 
-/* What CRADLE_PARKED expands to. */
-CRADLE_API cradle_mutator *cradle_parked_begin(cradle_mutator *mutator);
-CRADLE_API void cradle_parked_end(cradle_mutator *const *mutator);
+/* What CRADLE_PARKED expands to: parks, and unparks as the block ends. */
+CRADLE_API cradle_mutator *cradle_parked_begin(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
+CRADLE_API void cradle_parked_end(cradle_mutator *const *mutator) CRADLE_GRANTS_COLLECTION;
+/* Whether the block begins. If it has ended, the permission to collect is back: clang before 18 does not see that
+ * cradle_parked_end is called, so the analysis takes it from here. */
+#if defined(__clang__) && __clang_major__ < (defined(__apple_build_version__) ? 17 : 18)
+#define CRADLE_PARKED_ENDS_ CRADLE_ATTRIBUTE(try_acquire_capability(false, cradle_collection))
+#else
+#define CRADLE_PARKED_ENDS_
+#endif
+CRADLE_INLINE bool cradle_parked_goes_on(cradle_mutator **begins) CRADLE_PARKED_ENDS_ CRADLE_UNCHECKED_COLLECTION {
+  bool goes_on = *begins != NULL;
+  *begins = NULL;
+  return goes_on;
+}
 
 /* --- options --- */
 

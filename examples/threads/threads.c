@@ -1,11 +1,13 @@
-/* Threads: workers on one heap, which run programs of a small stack machine and share what they make.
+/* Threads: a small virtual machine whose green threads run on several system threads, in one heap.
  *
  *   threads [WORKERS [TASKS]]
  *
- * A feeder sends the numbers 1 to TASKS into a channel. Each worker takes numbers out of it and runs a program on each,
- * which makes a list: the Collatz sequence of the number. The worker counts the list's numbers in a map that all
- * workers share, and sends the list into a second channel. main takes the lists out of that and adds them up. What is
- * printed does not depend on which thread did what. docs/threads.md explains each step.
+ * A green thread is an object: its code, and two registers. WORKERS system threads take green threads from a queue, run
+ * each for a while, and put it back. A green thread that must wait for a channel waits in the channel, and its worker
+ * takes another; a worker without green threads parks. The program: a feeder sends the numbers 1 to TASKS into a
+ * channel. Many green threads take numbers out, make a list of each (its Collatz sequence), count the list's numbers in
+ * a map that needs no lock, and send the list into a second channel. The last green thread adds the lists up. What is
+ * printed does not depend on who did what. docs/threads.md and docs/memory-model.md explain each step.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +16,7 @@
 #include <cradle/cradle.h>
 #include <cradle/runtime.h>
 
-enum { WORKERS_MOST = 64, CHANNEL_ITEMS = 16, BUCKETS = 1024, STACK_WORDS = 2 };
+enum { WORKERS_MOST = 64, CHANNEL_ITEMS = 16, BUCKETS = 1024, GREEN_EACH = 4, SLICE = 200 };
 
 typedef struct number {
   uint64_t header, value;
@@ -33,8 +35,15 @@ typedef struct array {
   uint64_t header, length;
   void *item[];
 } array;
+/* A green thread. While it runs, only its worker uses it; else it is in the queue, or waits in a channel. */
+typedef struct green {
+  uint64_t header;
+  struct green *next;
+  void *a, *b; /* its registers */
+  const unsigned char *at;
+} green;
 
-enum { NUMBER, LIST, ENTRY, ARRAY, TYPES };
+enum { NUMBER, LIST, ENTRY, ARRAY, GREEN, TYPES };
 static const cradle_type types[TYPES] = {
     [NUMBER] = {.name = "number", .size = sizeof(number)},
     [LIST] = {.name = "list", .size = sizeof(list), .references = CRADLE_SLOT(list, first) | CRADLE_SLOT(list, rest)},
@@ -44,6 +53,9 @@ static const cradle_type types[TYPES] = {
                .items = CRADLE_ITEMS_REFERENCES,
                .item_size = 8,
                .length_offset = offsetof(array, length)},
+    [GREEN] = {.name = "green thread",
+               .size = sizeof(green),
+               .references = CRADLE_SLOT(green, next) | CRADLE_SLOT(green, a) | CRADLE_SLOT(green, b)},
 };
 
 static cradle_heap *heap;
@@ -53,24 +65,16 @@ static _Noreturn void fail(const char *why) {
   exit(1);
 }
 
-static cradle_mutator *new_mutator(void) CRADLE_GRANTS_COLLECTION CRADLE_UNCHECKED_COLLECTION {
+static cradle_mutator *new_mutator(const char *name) CRADLE_GRANTS_COLLECTION CRADLE_UNCHECKED_COLLECTION {
   cradle_mutator *m = cradle_mutator_new(heap);
   if (m == NULL) fail("no memory for a mutator");
+  cradle_mutator_name(m, name); /* for the message about a thread that keeps a collection waiting */
   return m;
 }
 
-static number *new_number(cradle_mutator *m, uint64_t value) CRADLE_MAY_COLLECT {
-  number *n = CRADLE_NEW(m, number, NUMBER);
-  n->value = value;
-  return n;
-}
-
-static void new_global_array(cradle_mutator *m, array **variable, uint64_t length) CRADLE_MAY_COLLECT {
+static void add_root(void *variable) {
   if (!cradle_global_root_add(heap, variable, CRADLE_KIND_REFERENCE)) fail("no memory for a root");
-  *variable = CRADLE_NEW_ARRAY(m, array, ARRAY, item, length, length);
 }
-
-/* --- channels: the lock and what it guards lie outside of the heap, the items in it --- */
 
 /* Whoever waits for a lock is parked, so a thread may allocate while it has one. */
 static void lock(cradle_mutator *m, pthread_mutex_t *wanted) CRADLE_MAY_COLLECT {
@@ -78,171 +82,321 @@ static void lock(cradle_mutator *m, pthread_mutex_t *wanted) CRADLE_MAY_COLLECT 
   CRADLE_PARKED(m) pthread_mutex_lock(wanted);
 }
 
-typedef struct channel {
+/* --- the queue of green threads that can run: objects in a list, under a lock --- */
+
+static struct {
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  array *items; /* a ring; a global root */
+  green *first, *last; /* global roots */
+  unsigned alive;      /* green threads that have not ended */
+} queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* Puts green threads, linked by next, at the end. */
+static void let_run(cradle_mutator *m, green *chain) CRADLE_MAY_COLLECT {
+  if (chain == NULL) return;
+  CRADLE_ROOT(m, chain);
+  lock(m, &queue.lock);
+  if (queue.first == NULL)
+    queue.first = chain;
+  else
+    cradle_store(m, queue.last, &queue.last->next, chain);
+  for (queue.last = chain; queue.last->next != NULL;) queue.last = queue.last->next;
+  pthread_cond_broadcast(&queue.changed);
+  pthread_mutex_unlock(&queue.lock);
+}
+
+/* NULL: all have ended. */
+static green *take_next(cradle_mutator *m) CRADLE_MAY_COLLECT {
+  lock(m, &queue.lock);
+  while (queue.first == NULL && queue.alive > 0)
+    CRADLE_PARKED(m) pthread_cond_wait(&queue.changed, &queue.lock); /* may collect */
+  green *g = queue.first;
+  if (g != NULL) {
+    queue.first = g->next;
+    cradle_store(m, g, &g->next, NULL);
+  }
+  pthread_mutex_unlock(&queue.lock);
+  return g;
+}
+
+static void end_green(cradle_mutator *m) CRADLE_MAY_COLLECT {
+  lock(m, &queue.lock);
+  if (--queue.alive == 0) pthread_cond_broadcast(&queue.changed);
+  pthread_mutex_unlock(&queue.lock);
+}
+
+/* --- channels: a green thread that cannot go on waits in the channel, and repeats its instruction later --- */
+
+typedef struct channel {
+  pthread_mutex_t lock;
+  array *items;   /* a ring; a global root */
+  green *waiting; /* a global root */
   uint64_t first, count;
-  unsigned senders; /* that have not left; when none is left, receive returns NULL */
+  unsigned senders; /* that have not left */
 } channel;
 
-static channel tasks = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-static channel lists = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+enum { TASKS, LISTS, CHANNELS };
+static channel channels[CHANNELS] = {
+    [TASKS] = {.lock = PTHREAD_MUTEX_INITIALIZER}, [LISTS] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
 
-static void end_change(channel *c) {
-  pthread_cond_broadcast(&c->changed);
+/* Under the lock. Once that is let go, another worker may run the green thread. */
+static void wait_in(cradle_mutator *m, channel *c, green *g) {
+  cradle_store(m, g, &g->next, c->waiting);
+  c->waiting = g;
+}
+/* The channel has changed: lets go of it, and all that wait in it try again. */
+static void end_change(cradle_mutator *m, channel *c) CRADLE_MAY_COLLECT {
+  green *woken = c->waiting;
+  c->waiting = NULL;
   pthread_mutex_unlock(&c->lock);
+  let_run(m, woken);
 }
 
-static void send(cradle_mutator *m, channel *c, void *object) CRADLE_MAY_COLLECT {
+/* false: g waits. */
+static bool send(cradle_mutator *m, channel *c, green *g, void *object) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(m, g);
   CRADLE_ROOT(m, object);
   lock(m, &c->lock);
-  while (c->count == CHANNEL_ITEMS) CRADLE_PARKED(m) pthread_cond_wait(&c->changed, &c->lock); /* may collect */
+  if (c->count == CHANNEL_ITEMS) {
+    wait_in(m, c, g);
+    pthread_mutex_unlock(&c->lock);
+    return false;
+  }
   cradle_store(m, c->items, &c->items->item[(c->first + c->count) % CHANNEL_ITEMS], object);
   c->count++;
-  end_change(c);
+  end_change(m, c);
+  return true;
 }
 
-static void *receive(cradle_mutator *m, channel *c) CRADLE_MAY_COLLECT {
-  void *object = NULL;
+/* Receives into register b; NULL: no sender is left. false: g waits. */
+static bool receive(cradle_mutator *m, channel *c, green *g) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(m, g);
   lock(m, &c->lock);
-  while (c->count == 0 && c->senders > 0) CRADLE_PARKED(m) pthread_cond_wait(&c->changed, &c->lock);
+  if (c->count == 0 && c->senders > 0) {
+    wait_in(m, c, g);
+    pthread_mutex_unlock(&c->lock);
+    return false;
+  }
+  cradle_store(m, g, &g->b, c->count == 0 ? NULL : c->items->item[c->first]);
   if (c->count > 0) {
-    object = c->items->item[c->first];
     cradle_store(m, c->items, &c->items->item[c->first], NULL);
     c->first = (c->first + 1) % CHANNEL_ITEMS;
     c->count--;
   }
-  end_change(c);
-  return object;
+  end_change(m, c);
+  return true;
 }
 
 static void leave_channel(cradle_mutator *m, channel *c) CRADLE_MAY_COLLECT {
   lock(m, &c->lock);
   c->senders--;
-  end_change(c);
+  end_change(m, c);
 }
 
-/* --- the map --- */
+/* --- numbers: equal ones are one object, found in a weak set that all threads use --- */
+
+static cradle_weak_set *numbers;
+
+static bool has_value(const void *object, const void *key) {
+  return ((const number *)object)->value == *(const uint64_t *)key;
+}
+
+static number *number_of(cradle_mutator *m, uint64_t value) CRADLE_MAY_COLLECT {
+  uint64_t hash = value * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+  number *known = cradle_weak_set_find(numbers, hash, has_value, &value);
+  if (known != NULL) return known;
+  number *mine = CRADLE_NEW(m, number, NUMBER);
+  mine->value = value;
+  return cradle_weak_set_find_or_add(numbers, hash, has_value, &value, mine); /* another's, if it was quicker */
+}
+
+/* --- the map: entries are only added, at the head of a bucket, so a compare-exchange is enough --- */
 
 static array *buckets; /* a global root */
-static pthread_mutex_t map_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static entry *find_entry(entry *at, uint64_t key) {
+  while (at != NULL && at->key != key) at = at->next;
+  return at;
+}
 
 static void count_number(cradle_mutator *m, uint64_t key) CRADLE_MAY_COLLECT {
-  lock(m, &map_lock);
-  entry *e = buckets->item[key % BUCKETS];
-  while (e != NULL && e->key != key) e = e->next;
-  if (e == NULL) {
-    e = CRADLE_NEW(m, entry, ENTRY);
-    e->key = key;
-    e->next = buckets->item[key % BUCKETS]; /* read after the allocation, which may have moved it */
-    cradle_store(m, buckets, &buckets->item[key % BUCKETS], e);
+  entry *found = find_entry(cradle_load_acquire(&buckets->item[key % BUCKETS]), key);
+  if (found == NULL) {
+    entry *fresh = CRADLE_NEW(m, entry, ENTRY);
+    fresh->key = key;
+    void *slot = &buckets->item[key % BUCKETS]; /* after the allocation, which may have moved the buckets */
+    do {
+      fresh->next = cradle_load_acquire(slot); /* plain: nobody else knows the entry */
+      found = find_entry(fresh->next, key);
+    } while (found == NULL && !cradle_compare_exchange(m, buckets, slot, fresh->next, fresh));
+    if (found == NULL) found = fresh;
   }
-  e->count++;
-  pthread_mutex_unlock(&map_lock);
+  __atomic_fetch_add(&found->count, 1, __ATOMIC_RELAXED); /* no reference: needs no barrier */
 }
 
-/* --- the machine: each thread has one, with a stack that is a root range --- */
+/* --- the machine --- */
 
-typedef struct machine {
-  cradle_mutator *m;
-  const unsigned char *code;
-  void *stack[STACK_WORDS], **base, **top;
-  cradle_root_range range;
-} machine;
+/* Registers: a is a list, or the feeder's last number; b is a number or what was received. A letter stands for a byte
+ * after the instruction: c is a channel, t the place in the code that is jumped to. */
+typedef enum instruction {
+  INCREMENT,     /* b += 1 */
+  HALVE,         /* b /= 2 */
+  TRIPLE,        /* b = 3 b + 1 */
+  CLEAR,         /* a = the empty list */
+  PREPEND,       /* a = b before a */
+  COUNT,         /* counts b in the map */
+  SUM,           /* adds up the list b */
+  SEND_A,        /* c */
+  SEND_B,        /* c */
+  RECEIVE,       /* c: into b */
+  LEAVE,         /* c */
+  JUMP,          /* t */
+  JUMP_IF_NULL,  /* t: b is NULL */
+  JUMP_IF_EQUAL, /* t: b is a */
+  JUMP_IF_ONE,   /* t: b is 1 */
+  JUMP_IF_ODD,   /* t */
+  END
+} instruction;
 
-/* The stack holds a list and a number. PREPEND makes the list longer by the number; RETURN_IF_ONE returns the list. */
-typedef enum instruction { PREPEND, RETURN_IF_ONE, HALVE, TRIPLE, JUMP, JUMP_IF_ODD } instruction;
-static unsigned char collatz[] = {PREPEND, RETURN_IF_ONE, JUMP_IF_ODD, 7, HALVE, JUMP, 0, TRIPLE, JUMP, 0};
+/* t: how far from the byte itself. */
+#define BACK(bytes) (unsigned char)(256 - (bytes))
+static const unsigned char feed[] = {INCREMENT, SEND_B, TASKS, JUMP_IF_EQUAL, 3, JUMP, BACK(6), LEAVE, TASKS, END};
+static const unsigned char collatz[] = {
+    RECEIVE, TASKS,   JUMP_IF_NULL, 18,   CLEAR,    PREPEND, COUNT, JUMP_IF_ONE, 9,        JUMP_IF_ODD, 4,     HALVE,
+    JUMP,    BACK(8), TRIPLE,       JUMP, BACK(11), SEND_A,  LISTS, JUMP,        BACK(20), LEAVE,       LISTS, END};
+static const unsigned char add_up[] = {RECEIVE, LISTS, JUMP_IF_NULL, 4, SUM, JUMP, BACK(6), END};
 
-static list *new_list(machine *v) CRADLE_MAY_COLLECT {
-  list *made = CRADLE_NEW(v->m, list, LIST); /* fresh, so plain stores do */
-  made->rest = v->top[-2];
-  made->first = v->top[-1];
-  return made;
+static uint64_t value_of(const void *object) {
+  return ((const number *)object)->value;
 }
 
-static list *run(machine *v, number *argument) CRADLE_MAY_COLLECT {
-  v->stack[0] = NULL;
-  v->stack[1] = argument;
-  for (const unsigned char *at = v->code;;) {
-    uint64_t value = ((number *)v->top[-1])->value;
-    switch ((instruction)*at++) {
-    case PREPEND: v->top[-2] = new_list(v); break;
-    case RETURN_IF_ONE:
-      if (value == 1) return v->top[-2];
+static void set_number(cradle_mutator *m, green *g, uint64_t value) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(m, g);
+  number *n = number_of(m, value);
+  cradle_store(m, g, &g->b, n);
+}
+
+static void prepend(cradle_mutator *m, green *g) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(m, g);
+  list *made = CRADLE_NEW(m, list, LIST);
+  made->first = g->b; /* fresh, so plain stores do */
+  made->rest = g->a;
+  cradle_store(m, g, &g->a, made);
+}
+
+static struct {
+  uintmax_t lists, numbers, sum;
+} sums; /* one green thread's; the queue's lock orders the workers that run it */
+
+static void add_list(const list *one) {
+  for (sums.lists++; one != NULL; one = one->rest, sums.numbers++) sums.sum += one->first->value;
+}
+
+static void jump(green *g, bool jumps) {
+  g->at += jumps ? 1 + (signed char)g->at[1] : 2;
+}
+
+/* Runs g for a while. */
+static void run(cradle_mutator *m, green *g) CRADLE_MAY_COLLECT {
+  CRADLE_ROOT(m, g);
+  for (int i = 0; i < SLICE; i++) {
+    const unsigned char *at = g->at;
+    switch ((instruction)*at) {
+    case INCREMENT: set_number(m, g, value_of(g->b) + 1), g->at++; break;
+    case HALVE: set_number(m, g, value_of(g->b) / 2), g->at++; break;
+    case TRIPLE: set_number(m, g, value_of(g->b) * 3 + 1), g->at++; break;
+    case CLEAR: cradle_store(m, g, &g->a, NULL), g->at++; break;
+    case PREPEND: prepend(m, g), g->at++; break;
+    case COUNT: count_number(m, value_of(g->b)), g->at++; break;
+    case SUM: add_list(g->b), g->at++; break;
+    case SEND_A:
+    case SEND_B:
+      if (!send(m, &channels[at[1]], g, *at == SEND_A ? g->a : g->b)) return;
+      g->at += 2;
       break;
-    case HALVE: v->top[-1] = new_number(v->m, value / 2); break;
-    case TRIPLE: v->top[-1] = new_number(v->m, value * 3 + 1); break;
-    case JUMP: at = v->code + *at; break;
-    case JUMP_IF_ODD: at = value % 2 == 1 ? v->code + *at : at + 1; break;
+    case RECEIVE:
+      if (!receive(m, &channels[at[1]], g)) return;
+      g->at += 2;
+      break;
+    case LEAVE: leave_channel(m, &channels[at[1]]), g->at += 2; break;
+    case JUMP: jump(g, true); break;
+    case JUMP_IF_NULL: jump(g, g->b == NULL); break;
+    case JUMP_IF_EQUAL: jump(g, g->b == g->a); break;
+    case JUMP_IF_ONE: jump(g, value_of(g->b) == 1); break;
+    case JUMP_IF_ODD: jump(g, value_of(g->b) % 2 == 1); break;
+    case END: end_green(m); return;
     }
   }
+  let_run(m, g);
 }
 
-/* --- the threads --- */
-
-static void work(machine *v) CRADLE_MAY_COLLECT {
-  for (number *task; (task = receive(v->m, &tasks)) != NULL;) {
-    list *made = run(v, task), *at = made;
-    CRADLE_ROOT(v->m, made);
-    CRADLE_ROOT(v->m, at);
-    for (; at != NULL; at = at->rest) count_number(v->m, at->first->value);
-    send(v->m, &lists, made);
-  }
-  leave_channel(v->m, &lists);
-}
-
-static void *be_worker(void *code) {
-  machine v = {.m = new_mutator(), .code = code};
-  v.base = v.stack, v.top = v.stack + STACK_WORDS;
-  v.range = CRADLE_ROOT_RANGE(v.base, v.top, CRADLE_KIND_REFERENCE, "machine");
-  cradle_root_range_add(v.m, &v.range);
-  work(&v);
-  cradle_root_range_remove(v.m, &v.range);
-  cradle_mutator_free(v.m);
-  return NULL;
-}
-
-static void *be_feeder(void *count) {
-  cradle_mutator *m = new_mutator();
-  for (uint64_t i = 1; i <= *(uint64_t *)count; i++) send(m, &tasks, new_number(m, i));
-  leave_channel(m, &tasks);
+static void *be_worker(void *nothing) {
+  (void)nothing;
+  cradle_mutator *m = new_mutator("worker");
+  for (green *g; (g = take_next(m)) != NULL;) run(m, g);
   cradle_mutator_free(m);
   return NULL;
 }
 
-static void print_sums(cradle_mutator *m) CRADLE_MAY_COLLECT {
-  uintmax_t received = 0, numbers = 0, sum = 0, different = 0, counted = 0;
-  for (list *one; (one = receive(m, &lists)) != NULL; received++)
-    for (; one != NULL; one = one->rest, numbers++) sum += one->first->value; /* nothing here collects */
+/* --- the program --- */
+
+static void start_green(cradle_mutator *m, const unsigned char *code, uint64_t last) CRADLE_MAY_COLLECT {
+  green *g = CRADLE_NEW(m, green, GREEN);
+  g->at = code;
+  CRADLE_ROOT(m, g);
+  number *n = number_of(m, last);
+  cradle_store(m, g, &g->a, n);
+  n = number_of(m, 0);
+  cradle_store(m, g, &g->b, n);
+  queue.alive++; /* no worker runs yet */
+  let_run(m, g);
+}
+
+static void open_channel(cradle_mutator *m, channel *c, unsigned senders) CRADLE_MAY_COLLECT {
+  add_root(&c->items), add_root(&c->waiting);
+  c->items = CRADLE_NEW_ARRAY(m, array, ARRAY, item, length, CHANNEL_ITEMS);
+  c->senders = senders;
+}
+
+static void start_all(cradle_mutator *m, unsigned greens, uint64_t count) CRADLE_MAY_COLLECT {
+  numbers = cradle_weak_set_new(m, NULL, NULL);
+  if (numbers == NULL) fail("no memory for a weak set");
+  add_root(&queue.first), add_root(&queue.last), add_root(&buckets);
+  buckets = CRADLE_NEW_ARRAY(m, array, ARRAY, item, length, BUCKETS);
+  open_channel(m, &channels[TASKS], 1);
+  open_channel(m, &channels[LISTS], greens);
+  start_green(m, feed, count);
+  for (unsigned i = 0; i < greens; i++) start_green(m, collatz, 0);
+  start_green(m, add_up, 0);
+}
+
+static void print_sums(void) {
+  uintmax_t different = 0, counted = 0;
   for (size_t i = 0; i < BUCKETS; i++)
     for (const entry *e = buckets->item[i]; e != NULL; e = e->next, different++) counted += e->key * e->count;
-  printf("%ju lists, %ju numbers, %ju different; sums %ju and %ju\n", received, numbers, different, sum, counted);
+  printf("%ju lists, %ju numbers, %ju different; sums %ju and %ju\n", sums.lists, sums.numbers, different, sums.sum,
+         counted);
 }
 
 int main(int argc, char **argv) {
   unsigned workers = argc > 1 ? (unsigned)atoi(argv[1]) : 4;
   uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 10000;
-  if (workers < 1 || workers > WORKERS_MOST) fail("1 to 64 workers");
+  if (workers < 1 || workers > WORKERS_MOST || count < 1) fail("1 to 64 workers, and at least one task");
   cradle_options options;
   cradle_error error;
   cradle_options_init(&options);
   options.types = types, options.type_count = TYPES;
-  options.mutators = workers + 2; /* the feeder's, and main's */
+  options.mutators = workers + 1; /* and main's */
   heap = cradle_heap_new_from_environment(&options, &error);
   if (heap == NULL) fail(error.message);
-  cradle_mutator *m = new_mutator();
-  tasks.senders = 1, lists.senders = workers;
-  new_global_array(m, &tasks.items, CHANNEL_ITEMS);
-  new_global_array(m, &lists.items, CHANNEL_ITEMS);
-  new_global_array(m, &buckets, BUCKETS);
-  pthread_t threads[WORKERS_MOST + 1];
-  if (pthread_create(&threads[workers], NULL, be_feeder, &count) != 0) fail("a thread was refused");
+  cradle_mutator *m = new_mutator("main");
+  start_all(m, workers * GREEN_EACH, count);
+  pthread_t threads[WORKERS_MOST];
   for (unsigned i = 0; i < workers; i++)
-    if (pthread_create(&threads[i], NULL, be_worker, collatz) != 0) fail("a thread was refused");
-  print_sums(m);
-  CRADLE_PARKED(m) for (unsigned i = 0; i <= workers; i++) pthread_join(threads[i], NULL);
+    if (pthread_create(&threads[i], NULL, be_worker, NULL) != 0) fail("a thread was refused");
+  CRADLE_PARKED(m) for (unsigned i = 0; i < workers; i++) pthread_join(threads[i], NULL);
+  print_sums();
+  cradle_weak_set_free(numbers);
   cradle_mutator_free(m);
   cradle_heap_free(heap);
   return 0;

@@ -93,7 +93,7 @@ static void end_collecting(cradle_heap *heap) {
   ASSERT(heap->space.old.young_large == PAGE_NONE, "a large object is still young after a minor collection");
   ASSERT(heap->marking.major.phase == MAJOR_MARKING || word_stack_is_empty(&heap->marking.mark_stack),
          "the mark stack outlives marking");
-  ASSERT(heap->marking.major.phase == MAJOR_MARKING || word_stack_is_empty(&heap->marking.marker.aside),
+  ASSERT(heap->marking.major.phase == MAJOR_MARKING || crd_marker_aside(&heap->marking.marker) == NULL,
          "[marker.6] what was put aside outlives marking");
   /* The nursery is empty, so its size may change. It is handed out here, at the end, so that this is done only once. */
   if (CRADLE_UNLIKELY(heap->young.adapt.cut_to != 0)) crd_adapt_cut(&heap->young);
@@ -335,7 +335,7 @@ static void step_if_due(cradle_heap *heap, cradle_cause cause, uint64_t begin, u
   crd_budget budget = crd_collect_budget(heap, begin, promoted);
   uint64_t marked = major->bytes;
   /* If the thread did enough, and nothing waits for the mutator, this pause marks nothing. */
-  bool enough = beside && budget.aside && word_stack_is_empty(&marking->marker.aside);
+  bool enough = beside && budget.aside && crd_marker_aside(&marking->marker) == NULL;
   if (!enough) increment(heap, budget, rare);
   if (beside) crd_pacing_marked(&marking->pacing, marking->marker.last.bytes + major->bytes - marked);
   /* A compaction is one long pause. With a pause target, it waits until it is asked for, memory runs out, or a small
@@ -423,6 +423,7 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_
   heap->last_cause = cause;
   finish(&heap->marking); /* a collection that runs may have marked objects that are dead by now */
   crd_major_start(&heap->marking, cause);
+  crd_marker_begin(&heap->marking);
   finish(&heap->marking);
   /* Compaction lets the pages go back, too. */
   if (kind == CRADLE_COLLECT_FULL && crd_compact_is_sparse(&heap->marking)) kind = CRADLE_COLLECT_COMPACTING;

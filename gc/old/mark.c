@@ -9,6 +9,8 @@
 #define CLOCK_OBJECTS LIMIT(128, 8)
 /* Handles, pinned and prebuilt objects that are marked at a time. */
 #define TABLE_PIECE LIMIT(256, 8)
+/* What the mutator marks before it has the collector's threads help. */
+#define ALONE_BYTES LIMIT((uint64_t)256 << 10, 256)
 /* How many objects an increment traces if its budget is 0 bytes. The stress mode makes such increments. */
 #define STEP_OBJECTS 12
 
@@ -74,7 +76,7 @@ static bool is_spent(const mark_context *context) {
   return context->bytes >= budget.bytes ||
          (budget.deadline_ns != UINT64_MAX && crd_platform_now_ns() >= budget.deadline_ns);
 }
-static int next_countdown(const mark_context *context) {
+static int next_countdown(mark_context *context) {
   return is_spent(context) ? 0 : CLOCK_OBJECTS;
 }
 
@@ -89,6 +91,17 @@ static bool drain(mark_context *context) {
   mark_take_again(context);
   return CRADLE_UNLIKELY(context->marking->major.watching) ? drain_watching(context)
                                                            : mark_drain(context, &calls, MARK_ALONE);
+}
+
+/* If all is to be marked now, the collector's threads help with what takes long. */
+static bool drain_all(mark_context *context) {
+  context->budget.bytes = context->bytes + ALONE_BYTES;
+  bool empty = drain(context);
+  context->budget.bytes = UINT64_MAX;
+  if (empty) return true;
+  crd_marker_lead(context->marking);
+  context->countdown = CLOCK_OBJECTS;
+  return drain(context);
 }
 
 /* --- other sources of grey objects --- */
@@ -179,8 +192,8 @@ static bool mark_tables(mark_context *context) {
 
 /* Traces some of the objects that the second core put aside. false: there are none. */
 static bool mark_aside(mark_context *context) {
-  crd_word_stack *aside = &context->marking->marker.aside;
-  if (CRADLE_LIKELY(word_stack_is_empty(aside))) return false;
+  crd_word_stack *aside = crd_marker_aside(&context->marking->marker);
+  if (CRADLE_LIKELY(aside == NULL)) return false;
   for (int i = 0; i < CLOCK_OBJECTS && !word_stack_is_empty(aside); i++)
     trace_again(context, object_at(word_stack_pop(aside)));
   mark_write_back(context);
@@ -239,12 +252,14 @@ bool crd_mark_some(crd_marking *marking, crd_budget budget) {
   context.budget = budget;
   ASSERT(!marking->marker.going, "[marker.1] an increment of marking while a round goes on");
   ASSERT(marking->old->born_marked, "[span.7] an increment of marking while nothing marks");
+  bool helped = CRADLE_UNLIKELY(marking->marker.thread != NULL) && budget.deadline_ns == UINT64_MAX &&
+                budget.bytes == UINT64_MAX;
   do {
     context.countdown = budget.bytes == 0 ? STEP_OBJECTS : CLOCK_OBJECTS;
     if (budget.aside) {
       if (!mark_aside(&context)) break;
-    } else if (drain(&context))
-      complete = !mark_aside(&context) && !mark_tables(&context) && !rescan_span(&context) &&
+    } else if (helped ? drain_all(&context) : drain(&context))
+      complete = !crd_marker_next_stack(marking) && !mark_aside(&context) && !mark_tables(&context) && !rescan_span(&context) &&
                  (marking->space->death == NULL ||
                   !marking->space->death->mark_more(marking->space->services, &context.bytes)) &&
                  !mark_unchanged_roots(&context);
@@ -252,7 +267,7 @@ bool crd_mark_some(crd_marking *marking, crd_budget budget) {
   ASSERT(!complete || (word_stack_is_empty(&marking->mark_stack) && !marking->major.overflowed &&
                        marking->major.rescan_page == PAGE_NONE),
          "[mark.2] marking is over while objects are grey");
-  ASSERT(!complete || word_stack_is_empty(&marking->marker.aside),
+  ASSERT(!complete || crd_marker_aside(&marking->marker) == NULL,
          "[marker.6] marking is over while objects are aside");
   marking->major.objects += context.objects;
   marking->major.bytes += context.bytes;

@@ -1,8 +1,8 @@
 /* The loop of marking: takes objects from the mark stack and marks what they refer to.
  *
- * The loop is written once and compiled three times, as each of the modes below, which are always constants. The
+ * The loop is written once and compiled four times, as each of the modes below, which are always constants. The
  * mutator's increments (gc/old/mark.c) run it in two of them, the second core's rounds (gc/old/mark_beside.c) in the
- * third. That one runs beside the program, which may write to an object while the loop reads it. So there nothing is
+ * others. Those run beside the program, which may write to an object while the loop reads it. So there nothing is
  * decided by two reads of one word; an address is followed only if the allocation bit says that an object begins there
  * [marker.4]; no more items are traced than the object's place has room for; and objects that need the program are put
  * aside [marker.6].
@@ -28,7 +28,11 @@ typedef enum mark_mode {
   MARK_ALONE,    /* nobody else works in the heap */
   MARK_WATCHING, /* the same, and the order of death wants to see watched and weak objects (gc/death/waiting.h) */
   MARK_BESIDE,   /* the program runs */
+  MARK_SHARED,   /* the same, and other markers set mark bits, too [marker.7] */
 } mark_mode;
+CRD_ALWAYS_INLINE bool mark_is_beside(mark_mode mode) {
+  return mode >= MARK_BESIDE;
+}
 
 /* The tag bit of an entry that is the rest of an array [mark.3]. */
 #define MARK_PIECE 1
@@ -49,6 +53,7 @@ typedef struct mark_context {
   crd_budget budget;      /* of an increment */
   crd_word_stack *aside;  /* beside: for the objects that are put aside */
   uint64_t objects_aside; /* beside: how many were */
+  crd_mark_pool *pool;    /* beside: what several markers share; NULL: one marks */
   uint64_t *random;       /* beside, under stress; NULL: none */
 } mark_context;
 
@@ -85,7 +90,7 @@ SANITIZE_RACY cradle_word word_beside(const cradle_word *word) {
 }
 
 CRD_ALWAYS_INLINE cradle_word mark_read(const cradle_word *word, mark_mode mode) {
-  return mode == MARK_BESIDE ? word_beside(word) : *word;
+  return mark_is_beside(mode) ? word_beside(word) : *word;
 }
 
 CRD_ALWAYS_INLINE uint64_t mark_read_length(const crd_type *type, const cradle_word *object, mark_mode mode) {
@@ -138,11 +143,15 @@ CRD_ALWAYS_INLINE void mark_address_in(mark_context *context, uintptr_t address,
   size_t index = arena_bit_word(address);
   uint64_t marks = __atomic_load_n(&arena->marks[index], __ATOMIC_RELAXED);
   if (marks >> (address >> 3 & 63) & 1) return;
-  if (mode == MARK_BESIDE && !is_unmarked_object(arena, index, arena_bit_mask(address), address)) return;
-  ASSERT(mode == MARK_BESIDE || old_is_allocated(&context->space->old, address),
+  if (mark_is_beside(mode) && !is_unmarked_object(arena, index, arena_bit_mask(address), address)) return;
+  ASSERT(mark_is_beside(mode) || old_is_allocated(&context->space->old, address),
          "[span.4] what is marked is no object");
-  /* Nobody else writes to this word [marker.1]. */
-  __atomic_store_n(&arena->marks[index], marks | arena_bit_mask(address), __ATOMIC_RELAXED);
+  if (mode == MARK_SHARED) {
+    uint64_t mask = arena_bit_mask(address);
+    if (__atomic_fetch_or(&arena->marks[index], mask, __ATOMIC_RELAXED) & mask) return; /* another marker was faster */
+  } else { /* nobody else writes to this word [marker.1] */
+    __atomic_store_n(&arena->marks[index], marks | arena_bit_mask(address), __ATOMIC_RELAXED);
+  }
   if (!mark_push(context, address)) *context->overflowed = true;
 }
 
@@ -157,17 +166,23 @@ CRD_ALWAYS_INLINE void mark_slot(void *context, bool value, cradle_word *slot) {
 CRD_ALWAYS_INLINE void mark_slot_beside(void *context, bool value, cradle_word *slot) {
   mark_slot_in(context, value, slot, MARK_BESIDE);
 }
+CRD_ALWAYS_INLINE void mark_slot_shared(void *context, bool value, cradle_word *slot) {
+  mark_slot_in(context, value, slot, MARK_SHARED);
+}
+CRD_ALWAYS_INLINE crd_slot_function mark_slot_as(mark_mode mode) {
+  return mode == MARK_SHARED ? mark_slot_shared : mode == MARK_BESIDE ? mark_slot_beside : mark_slot;
+}
 
 /* From the last slot to the first, because the stack gives them back in the opposite order. The function of the slot is
  * a constant, with which gcc needs two instructions less for each object than with a call of mark_slot_in. */
 CRD_ALWAYS_INLINE void mark_words(mark_context *context, cradle_word *from, cradle_word *to, bool value,
                                   mark_mode mode) {
-  const crd_slot_function visit = mode == MARK_BESIDE ? mark_slot_beside : mark_slot;
+  const crd_slot_function visit = mark_slot_as(mode);
   while (to > from) visit(context, value, --to);
 }
 CRD_ALWAYS_INLINE void mark_bits(mark_context *context, cradle_word *words, uint64_t bitmap, bool value,
                                  mark_mode mode) {
-  const crd_slot_function visit = mode == MARK_BESIDE ? mark_slot_beside : mark_slot;
+  const crd_slot_function visit = mark_slot_as(mode);
   while (bitmap != 0) {
     unsigned word = 63 - (unsigned)__builtin_clzll(bitmap);
     visit(context, value, words + word);
@@ -177,9 +192,10 @@ CRD_ALWAYS_INLINE void mark_bits(mark_context *context, cradle_word *words, uint
 
 /* --- arrays --- */
 
-/* Pushes the rest of an array, from item `first` on. false: the stack has no room for two words. */
+/* Pushes the rest of an array, from item `first` on. The index is kept as an even word [pool.4]. false: the stack has no
+ * room for two words. */
 CRD_ALWAYS_INLINE bool push_rest(mark_context *context, const cradle_word *object, uint64_t first) {
-  if (!mark_push(context, first)) return false;
+  if (!mark_push(context, first * 2)) return false;
   if (mark_push(context, address_of(object) | MARK_PIECE)) return true;
   context->top--;
   return false;
@@ -191,15 +207,15 @@ CRD_ALWAYS_INLINE bool push_rest(mark_context *context, const cradle_word *objec
 CRD_ALWAYS_INLINE uint64_t piece_end(mark_context *context, const crd_type *type, const cradle_word *object,
                                      uint64_t first, uint64_t words, mark_mode mode) {
   uint64_t last = mark_read_length(type, object, mode), piece = words < PIECE_WORDS ? PIECE_WORDS / words : 1;
-  if (mode == MARK_BESIDE) {
+  if (mark_is_beside(mode)) {
     uint64_t fit = items_that_fit(context, type, object);
     if (last > fit) last = fit;
   }
   if (last <= first) return first; /* the program made it shorter */
   if (last - first > piece) {
     bool rest_waits = push_rest(context, object, first + piece);
-    if (rest_waits || mode == MARK_BESIDE) last = first + piece;
-    if (!rest_waits && mode == MARK_BESIDE) *context->overflowed = true;
+    if (rest_waits || mark_is_beside(mode)) last = first + piece;
+    if (!rest_waits && mark_is_beside(mode)) *context->overflowed = true;
   }
   context->countdown -= (int)((last - first) * words / WORDS_AN_OBJECT);
   context->bytes += (last - first) * words * 8;
@@ -228,7 +244,7 @@ CRD_ALWAYS_INLINE void mark_items(mark_context *context, const crd_type *type, c
 CRD_ALWAYS_INLINE void mark_rest(mark_context *context, cradle_word *object, mark_mode mode) {
   ASSERT(context->top > context->stack->base && context->top[-1] > 0, "[mark.3] a piece has lost its index");
   ASSERT(old_is_marked(&context->space->old, address_of(object)), "[mark.1] a piece of an object that is not marked");
-  uint64_t first = *--context->top;
+  uint64_t first = *--context->top / 2;
   mark_items(context, &context->types[header_type(mark_read(object, mode))], object, first, mode);
 }
 
@@ -259,7 +275,7 @@ CRD_ALWAYS_INLINE void mark_trace(mark_context *context, cradle_word *object, ma
   bool flagged = header_kind(header) != header_type(header);
   check_traced(context, object);
   context->countdown--;
-  if (mode == MARK_BESIDE && (type->trace != NULL || flagged)) { /* it needs the program [marker.6] */
+  if (mark_is_beside(mode) && (type->trace != NULL || flagged)) { /* it needs the program [marker.6] */
     context->objects_aside++;
     if (!word_stack_push(context->aside, address_of(object))) *context->overflowed = true;
     return;
@@ -269,7 +285,7 @@ CRD_ALWAYS_INLINE void mark_trace(mark_context *context, cradle_word *object, ma
   context->bytes += fixed_or_all_bytes(type, object, mode);
   if (!type->has_slots) return;
   if (type->items >= CRADLE_ITEMS_REFERENCES) mark_items(context, type, object, 0, mode);
-  if (mode != MARK_BESIDE && type->trace != NULL) visit_by_callback(type, object, mark_slot, context);
+  if (!mark_is_beside(mode) && type->trace != NULL) visit_by_callback(type, object, mark_slot, context);
   mark_bits(context, object, type->values, true, mode);
   mark_bits(context, object, type->references, false, mode);
 }
@@ -315,7 +331,7 @@ typedef struct mark_calls {
   void (*trace)(mark_context *context, cradle_word *object);
   void (*rest)(mark_context *context, cradle_word *object);
   /* How many objects are traced until the next call. 0: the loop is to end. */
-  int (*next_countdown)(const mark_context *context);
+  int (*next_countdown)(mark_context *context);
 } mark_calls;
 
 CRD_ALWAYS_INLINE void end_run(mark_loop *loop) {
@@ -413,10 +429,13 @@ CRD_ALWAYS_INLINE void settle(mark_loop *loop, mark_context *context) {
   loop->local.objects = loop->local.bytes = 0;
 }
 
-/* Begins the next countdown. false: the loop is to end. */
-CRD_ALWAYS_INLINE bool go_on(mark_loop *loop, mark_context *context, const mark_calls *calls) {
+/* Begins the next countdown, for which one of several markers may give away a part of its stack. false: the loop is to
+ * end. */
+CRD_ALWAYS_INLINE bool go_on(mark_loop *loop, mark_context *context, const mark_calls *calls, mark_mode mode) {
   settle(loop, context);
+  if (mark_is_beside(mode)) context->top = loop->local.top;
   loop->local.countdown = calls->next_countdown(context);
+  if (mode == MARK_SHARED) loop->local.top = context->top;
   loop->floor = context->stack->base;
   return loop->local.countdown > 0;
 }
@@ -447,7 +466,7 @@ CRD_ALWAYS_INLINE bool mark_drain(mark_context *context, const mark_calls *calls
       waiting--;
       trace_inline(&loop, context, calls, object, mode);
     }
-  } while (!empty && go_on(&loop, context, calls));
+  } while (!empty && go_on(&loop, context, calls, mode));
   settle(&loop, context);
   for (; waiting > 0; waiting--, first = (first + 1) % QUEUE_LENGTH)
     if (!mark_push(&loop.local, queue[first])) *context->overflowed = true;

@@ -1,5 +1,7 @@
 #include "gc/old/marker.h"
 
+#include <stdlib.h>
+
 #include "gc/old/mark.h"
 #include "gc/old/marking.h"
 #include "gc/old/supply.h"
@@ -11,7 +13,10 @@
 /* With CRADLE_GC_THREADS_AUTO, so much of the CPUs, and at most so many. */
 #define AUTO_SHARE 4
 #define AUTO_MOST 8
+/* Between pauses so much of the processors that running mutators leave. */
+#define MARK_SHARE 4
 #define ASIDE_MAX_BYTES ((size_t)64 << 20)
+#define OTHER_STACK_MAX_BYTES ((size_t)64 << 20)
 #define SHADED_MAX_BYTES ((size_t)1 << 20)
 #define LATE_RUNS_MAX_BYTES ((size_t)1 << 20)
 /* A minor collection that promotes less, on average, is over before the thread would have begun. */
@@ -28,7 +33,7 @@ static void run(crd_thread *self, void *data) {
     uint32_t taken = rounds_take(&marker->word);
     if (taken == ROUND_END) return;
     if (taken == ROUND_TAKEN) {
-      crd_mark_beside(marking);
+      crd_marker_work_as(marking, 0);
       crd_thread_set(self, &marker->word, ROUND_IDLE);
     } else if (taken == ROUND_CALLED) {
       marker->help(marker->young);
@@ -57,13 +62,14 @@ static bool make(crd_marking *marking) {
   crd_marker *marker = &marking->marker;
   size_t page = marking->space->hardware->page_bytes;
   marker->word = ROUND_IDLE;
-  if ((marker->aside.base == NULL && !crd_word_stack_init(&marker->aside, ASIDE_MAX_BYTES, page, "cradle put aside")) ||
+  if ((marker->first.aside.base == NULL && !crd_word_stack_init(&marker->first.aside, ASIDE_MAX_BYTES, page, "cradle put aside")) ||
       (marker->shaded.base == NULL && !crd_word_stack_init(&marker->shaded, SHADED_MAX_BYTES, page, "cradle shaded")))
     return false;
   /* Without it, minor collections open new spans in a round, and are none the worse for it. */
   if (marking->old->late_runs.base == NULL)
     (void)crd_word_stack_init(&marking->old->late_runs, LATE_RUNS_MAX_BYTES, page, "cradle late runs");
   marker->takes_turns = processors(marking) == 1;
+  if (marker->others == NULL && !marker->takes_turns) marker->others = calloc(1, sizeof *marker->others);
   marker->made++;
   marker->thread = crd_thread_new("cradle-marker", run, marking);
   return marker->thread != NULL;
@@ -77,6 +83,17 @@ void crd_marker_begin(crd_marking *marking) {
                  "the collector's thread could not be made: marking is done by the program's thread alone", 1, 0);
 }
 
+static void end_others(crd_marker *marker) {
+  if (marker->others == NULL) return;
+  for (uint32_t i = 0; i < CRADLE_GC_THREADS_MAX; i++) {
+    crd_word_stack_fini(&marker->others->tracers[i].stack);
+    crd_word_stack_fini(&marker->others->tracers[i].aside);
+  }
+  crd_pool_fini(&marker->others->pool);
+  free(marker->others);
+  marker->others = NULL;
+}
+
 void crd_marker_end(crd_marking *marking) {
   crd_marker *marker = &marking->marker;
   (void)crd_marker_stop(marking);
@@ -88,7 +105,8 @@ void crd_marker_end(crd_marking *marking) {
   crd_supply_forget(&marking->old->arenas);
   crd_word_stack_fini(&marking->old->late_runs);
   crd_word_stack_fini(&marker->shaded);
-  crd_word_stack_fini(&marker->aside);
+  crd_word_stack_fini(&marker->first.aside);
+  end_others(marker);
 }
 
 uint32_t crd_marker_threads(const crd_marking *marking) {
@@ -104,43 +122,153 @@ bool crd_marker_helps(crd_marking *marking) {
   return marking->marker.thread != NULL || is_wanted(marking);
 }
 
+/* --- several markers --- */
+
+void crd_marker_enlist(crd_marking *marking, crd_thread *thread, uint32_t *word) {
+  crd_markers *others = marking->marker.others;
+  if (others == NULL || others->count == CRADLE_GC_THREADS_MAX - 1) return;
+  others->threads[others->count].thread = thread;
+  others->threads[others->count++].word = word;
+}
+
+void crd_marker_dismiss(crd_marking *marking) {
+  ASSERT(!marking->marker.going || marking->marker.in_round == 1, "[marker.8] a marker is dismissed in a round");
+  if (marking->marker.others != NULL) marking->marker.others->count = 0;
+}
+
+static uint32_t threads(const crd_marker *marker) {
+  return 1 + (marker->others != NULL ? marker->others->count : 0);
+}
+
+/* Threads of the round that goes on, or of the last one. */
+static uint32_t threads_in_round(const crd_marker *marker) {
+  return marker->in_round - marker->leads;
+}
+static uint32_t *word_of(crd_marker *marker, uint32_t thread) {
+  return thread == 0 ? &marker->word : marker->others->threads[thread - 1].word;
+}
+static crd_thread *thread_of(const crd_marker *marker, uint32_t thread) {
+  return thread == 0 ? marker->thread : marker->others->threads[thread - 1].thread;
+}
+
+/* What a marker takes from the pool has room on its stack from the beginning. */
+static bool make_stacks(crd_tracer *tracer, size_t page) {
+  crd_word_stack *stack = &tracer->stack, *aside = &tracer->aside;
+  return (stack->base != NULL || crd_word_stack_init(stack, OTHER_STACK_MAX_BYTES, page, "cradle mark stack")) &&
+         (stack->limit != stack->base || crd_word_stack_grow(stack)) &&
+         (aside->base != NULL || crd_word_stack_init(aside, ASIDE_MAX_BYTES, page, "cradle put aside"));
+}
+
+/* Gives stacks to as many markers as are wanted. Returns how many have some. */
+static uint32_t equip(crd_marking *marking, uint32_t wanted) {
+  crd_markers *others = marking->marker.others;
+  if (wanted == 1 || others == NULL) return 1;
+  while (others->equipped < wanted - 1) {
+    crd_tracer *tracer = &others->tracers[others->equipped];
+    if (!make_stacks(tracer, marking->space->hardware->page_bytes)) return 1 + others->equipped;
+    tracer->random = ++others->equipped;
+  }
+  return wanted;
+}
+
+void crd_marker_work_as(crd_marking *marking, uint32_t thread) {
+  crd_mark_beside(marking, marker_tracer(&marking->marker, thread + marking->marker.leads));
+}
+
+crd_word_stack *crd_marker_aside(crd_marker *marker) {
+  uint32_t tracers = 1 + (marker->others != NULL ? marker->others->equipped : 0);
+  for (uint32_t i = 0; i < tracers; i++)
+    if (!word_stack_is_empty(&marker_tracer(marker, i)->aside)) return &marker_tracer(marker, i)->aside;
+  return NULL;
+}
+
+bool crd_marker_next_stack(crd_marking *marking) {
+  crd_markers *others = marking->marker.others;
+  ASSERT(word_stack_is_empty(&marking->mark_stack), "[marker.9] the mark stack is exchanged before it is empty");
+  for (uint32_t i = 0; others != NULL && i < others->equipped; i++) {
+    crd_word_stack *stack = &others->tracers[i].stack, emptied = marking->mark_stack;
+    if (word_stack_is_empty(stack)) continue;
+    marking->mark_stack = *stack;
+    *stack = emptied;
+    return true;
+  }
+  return false;
+}
+
 /* --- stopping --- */
 
-/* The thread did not survive a fork. What was on its stacks is lost, but marked: a rescan traces it [mark.4]. */
+/* The threads did not survive a fork. What was on their stacks is lost, but marked: a rescan traces it [mark.4]. */
 static void forget(crd_marking *marking) {
   crd_marker *marker = &marking->marker;
   crd_thread_forget(marker->thread);
   marker->thread = NULL;
   marker->word = ROUND_IDLE;
   crd_supply_forget(&marking->old->arenas);
+  if (marker->others != NULL) marker->others->count = marker->others->pool.count = 0;
   if (!marker->going) return;
   marking->mark_stack.top = marking->mark_stack.base;
-  marker->aside.top = marker->aside.base;
+  for (uint32_t i = 0; i < marker->in_round; i++) {
+    crd_tracer *tracer = marker_tracer(marker, i);
+    if (i > 0) tracer->stack.top = tracer->stack.base;
+    tracer->aside.top = tracer->aside.base;
+  }
   marking->major.overflowed = true;
 }
 
-/* Waits for the end of the round, a few microseconds, at first awake; if the two take turns, only asleep. */
-static void end_round(crd_marker *marker) {
-  if (rounds_stop(&marker->word)) return;
-  uint64_t begin = crd_platform_now_ns();
+/* Waits for the end of a thread's part, a few microseconds, at first awake; if the two take turns, only asleep. */
+static void wait_for(crd_marker *marker, uint32_t thread) {
+  const uint32_t *word = word_of(marker, thread);
   int spins = marker->takes_turns ? 0 : STOP_SPINS;
-  for (; spins > 0 && !rounds_is_idle(&marker->word); spins--) crd_thread_relax();
-  if (!rounds_is_idle(&marker->word)) crd_thread_wait(marker->thread, &marker->word, ROUND_ASKED);
+  for (; spins > 0 && !rounds_is_idle(word); spins--) crd_thread_relax();
+  if (!rounds_is_idle(word)) crd_thread_wait(thread_of(marker, thread), word, ROUND_ASKED);
+}
+
+/* [marker.8] */
+static void end_round(crd_marker *marker) {
+  uint32_t count = threads_in_round(marker), asked = 0;
+  if (marker->in_round > 1) crd_pool_close(&marker->others->pool);
+  for (uint32_t i = 0; i < count; i++) asked += !rounds_stop(word_of(marker, i));
+  if (asked == 0) return;
+  uint64_t begin = crd_platform_now_ns();
+  for (uint32_t i = 0; i < count; i++) wait_for(marker, i);
   marker->since.stop_ns += crd_platform_now_ns() - begin;
 }
 
-static void take_work(crd_marking *marking) {
-  marking->mark_stack = marking->marker.stack;
-  if (marking->marker.overflowed) marking->major.overflowed = true;
-  crd_marker_work *work = &marking->marker.work, *since = &marking->marker.since;
+/* is_thread: it was a thread's work, and not the mutator's. */
+static void add_work(crd_marking *marking, crd_tracer *tracer, bool is_thread) {
+  crd_marker_work *work = &tracer->work, *since = &marking->marker.since;
+  if (tracer->overflowed) marking->major.overflowed = true;
   marking->major.objects += work->objects;
   marking->major.bytes += work->bytes;
-  since->objects += work->objects;
-  since->bytes += work->bytes;
-  since->put_aside += work->put_aside;
-  since->run_ns += work->run_ns;
+  if (is_thread) {
+    since->objects += work->objects;
+    since->bytes += work->bytes;
+    since->put_aside += work->put_aside;
+    since->run_ns += work->run_ns;
+  }
   *work = (crd_marker_work){0};
-  marking->marker.overflowed = false;
+  tracer->overflowed = false;
+}
+
+static void take_pool(crd_marking *marking) {
+  crd_mark_pool *pool = &marking->marker.others->pool;
+  for (uint32_t i = 0; i < pool->count; i++)
+    if (!word_stack_push(&marking->mark_stack, pool->entries[i])) marking->major.overflowed = true;
+  pool->count = 0;
+}
+
+static void take_work(crd_marking *marking) {
+  crd_marker *marker = &marking->marker;
+  uint32_t traced = 0;
+  marking->mark_stack = marker->first.stack;
+  for (uint32_t i = 0; i < marker->in_round; i++) {
+    traced += marker_tracer(marker, i)->work.objects != 0;
+    add_work(marking, marker_tracer(marker, i), i >= marker->leads);
+  }
+  if (traced > marker->since.markers) marker->since.markers = traced;
+  if (marker->in_round == 1) return;
+  take_pool(marking); /* [pool.3] */
+  if (word_stack_is_empty(&marking->mark_stack)) (void)crd_marker_next_stack(marking);
 }
 
 /* The shaded objects are marked last, when the mark stack is the mutator's again: marking pushes on it. */
@@ -154,7 +282,7 @@ bool crd_marker_stop(crd_marking *marking) {
     end_round(marker);
     take_work(marking);
   }
-  marker->going = marking->old->marked_beside = false;
+  marker->going = marker->leads = marking->old->marked_beside = false;
   ASSERT(rounds_is_idle(&marker->word), "[marker.1] a round goes on after it was stopped");
   crd_old_write_late_runs(marking->old);
   while (!word_stack_is_empty(&marker->shaded)) crd_mark_address(marking, word_stack_pop(&marker->shaded));
@@ -180,11 +308,18 @@ void crd_marker_tell(crd_marking *marking) {
   marker->since = (crd_marker_work){0};
 }
 
+/* The words of a piece keep their order. */
+static void move_stack(crd_marking *marking, crd_word_stack *stack) {
+  for (const cradle_word *word = stack->base; word < stack->top; word++)
+    if (!word_stack_push(&marking->mark_stack, *word)) marking->major.overflowed = true;
+  stack->top = stack->base;
+}
+
 void crd_marker_gather(crd_marking *marking) {
-  crd_word_stack *aside = &marking->marker.aside;
+  crd_markers *others = marking->marker.others;
   ASSERT(!marking->marker.going, "[marker.1] what is put aside is taken while a round goes on");
-  while (!word_stack_is_empty(aside))
-    if (!word_stack_push(&marking->mark_stack, word_stack_pop(aside))) marking->major.overflowed = true;
+  for (crd_word_stack *aside; (aside = crd_marker_aside(&marking->marker)) != NULL;) move_stack(marking, aside);
+  for (uint32_t i = 0; others != NULL && i < others->equipped; i++) move_stack(marking, &others->tracers[i].stack);
 }
 
 void crd_marker_supply(crd_marking *marking, uint32_t keep, uint32_t ahead) {
@@ -195,29 +330,64 @@ void crd_marker_supply(crd_marking *marking, uint32_t keep, uint32_t ahead) {
 
 /* --- going on --- */
 
-static void go_on(crd_marking *marking) {
+/* How many threads may mark while the program runs. */
+static uint32_t markers_between_pauses(const crd_marking *marking) {
+  if (marking->space->options->gc_threads != CRADLE_GC_THREADS_AUTO) return CRADLE_GC_THREADS_MAX;
+  uint32_t left = processors(marking), markers;
+  for (EACH_MUTATOR(mutator, marking->space)) left -= left != 0 && __atomic_load_n(&mutator->state, __ATOMIC_RELAXED) != MUTATOR_PARKED;
+  markers = left / MARK_SHARE;
+  return markers == 0 ? 1 : markers;
+}
+
+/* Offers a round of at most so many markers, the mutator among them if it leads. */
+static void open_round(crd_marking *marking, uint32_t most, bool leads) {
   crd_marker *marker = &marking->marker;
-  if (marking->major.phase != MAJOR_MARKING || word_stack_is_empty(&marking->mark_stack) ||
-      !crd_thread_is_here(marker->thread))
-    return;
-  ASSERT(word_stack_is_empty(&marker->shaded), "[marker.3] what was to be marked waits for another round");
+  uint32_t can = threads(marker) + leads, markers = equip(marking, most < can ? most : can);
+  if (markers > 1 && !crd_pool_init(&marker->others->pool)) markers = 1;
+  if (markers > 1) crd_pool_open(&marker->others->pool, markers);
+  marker->in_round = markers;
+  marker->leads = leads;
+  marker->begins_shared = false;
+  for (uint32_t i = 1; i < markers; i++)
+    if (!word_stack_is_empty(&marker_tracer(marker, i)->stack)) marker->begins_shared = true;
   marker->arenas_bytes = marking->old->arenas.committed_end * ARENA_BYTES;
-  marker->stack = marking->mark_stack;
+  marker->first.stack = marking->mark_stack;
   marker->going = marking->old->marked_beside = true;
-  crd_thread_set(marker->thread, &marker->word, ROUND_OFFERED);
+  for (uint32_t i = 0; i < threads_in_round(marker); i++)
+    crd_thread_set(thread_of(marker, i), word_of(marker, i), ROUND_OFFERED);
+}
+
+static bool may_go_on(const crd_marking *marking) {
+  return marking->major.phase == MAJOR_MARKING && !word_stack_is_empty(&marking->mark_stack) &&
+         crd_thread_is_here(marking->marker.thread);
+}
+
+static void go_on(crd_marking *marking, uint32_t most) {
+  crd_marker *marker = &marking->marker;
+  if (!may_go_on(marking)) return;
+  ASSERT(word_stack_is_empty(&marker->shaded), "[marker.3] what was to be marked waits for another round");
+  open_round(marking, most, false);
 }
 
 void crd_marker_go_on(crd_marking *marking) {
   if (CRADLE_UNLIKELY(marking->marker.thread != NULL) && !marking->marker.going &&
       marking->space->report->state == HEAP_MUTATING)
-    go_on(marking);
+    go_on(marking, markers_between_pauses(marking));
 }
 
 void crd_marker_go_on_in_minor(crd_marking *marking) {
   ASSERT(marking->space->report->state == HEAP_COLLECTING && !marking->marker.going,
          "[marker.2] a minor collection begins in a round");
   bool is_worth_it = !marking->marker.takes_turns && marking->pacing.promoted_average >= WORTH_A_ROUND_BYTES;
-  if (is_worth_it || marking->space->options->stress_period != 0) go_on(marking);
+  if (is_worth_it || marking->space->options->stress_period != 0) go_on(marking, 1);
+}
+
+void crd_marker_lead(crd_marking *marking) {
+  crd_marker *marker = &marking->marker;
+  if (marker->takes_turns || marker->others == NULL || !may_go_on(marking)) return;
+  open_round(marking, CRADLE_GC_THREADS_MAX, true);
+  crd_mark_beside(marking, &marker->first);
+  (void)crd_marker_stop(marking);
 }
 
 /* Called for each old object that a minor collection meets, so it asks nothing of the system. */

@@ -1,4 +1,4 @@
-/* The second core: a thread that marks while the program runs.
+/* The second core: threads that mark while the program runs.
  *
  * The thread traces what is on the mark stack, in rounds, while the program runs and while a minor collection promotes.
  * Everything else of a major collection is done in pauses, on the program's thread:
@@ -38,12 +38,24 @@
  *   [marker.6] Objects that need the program or the order of death (trace callbacks, weak slots, ephemerons, watched
  *              objects) are marked and put aside. The mutator traces them in its next increment.
  *
+ * If the heap has more threads, several mark in a round. These *markers* are the thread and helpers that the team of
+ * minor collections has hired (gc/young/team.h), each with such a word of its own. What one of them has left to trace
+ * is on its own stack; they share through a pool (gc/old/mark_pool.h). Where all that is to be marked is marked in a
+ * pause, the mutator leads a round: it marks, too, and needs no word, as the round ends when nothing is left to trace.
+ * Beside a minor collection one thread marks, because the helpers promote.
+ *
+ *   [marker.7] In a round of several, bits are set by an atomic or. The first marker has the mark stack. While it alone
+ *              has something to trace, it sets them by plain stores: the others have none to set.
+ *   [marker.8] A round belongs to all. A pause closes the pool, asks all markers, and then waits for each.
+ *   [marker.9] Between rounds the mark stack is empty only if all stacks of markers are.
+ *
  * docs/design/second-core.md gives the reasons, and shows that each access is ordered strongly enough.
  */
 #ifndef CRADLE_GC_OLD_MARKER_H
 #define CRADLE_GC_OLD_MARKER_H
 
-#include "gc/base/word_stack.h"
+#include "cradle/options.h"
+#include "gc/old/mark_pool.h"
 #include "gc/parts.h"
 #include "gc/platform/thread.h"
 
@@ -87,7 +99,29 @@ typedef struct crd_marker_work {
   uint64_t put_aside;      /* objects */
   uint64_t run_ns;
   uint64_t stop_ns; /* how long the mutator waited for rounds to end; written by the mutator */
+  uint32_t markers; /* the most that marked in a round */
 } crd_marker_work;
+
+/* What one marker works with in a round [marker.1]. */
+typedef struct crd_tracer {
+  crd_word_stack stack; /* the first one's is the mark stack, while a round goes on */
+  crd_word_stack aside; /* [marker.6] */
+  bool overflowed;      /* an object was marked and no stack had room for it */
+  crd_marker_work work; /* of the round */
+  uint64_t random;      /* under stress it decides where rounds end */
+} crd_tracer;
+
+/* What a heap needs for more than one marker. Threads have numbers: the heap's first thread has 0. */
+typedef struct crd_markers {
+  uint32_t count;    /* threads but the first */
+  uint32_t equipped; /* tracers that have stacks */
+  struct {
+    crd_thread *thread;
+    uint32_t *word;
+  } threads[CRADLE_GC_THREADS_MAX]; /* number n is at n - 1 */
+  crd_tracer tracers[CRADLE_GC_THREADS_MAX]; /* all but the first */
+  crd_mark_pool pool;
+} crd_markers;
 
 typedef struct crd_marker {
   crd_thread *thread;             /* NULL: the heap has no thread now */
@@ -99,16 +133,20 @@ typedef struct crd_marker {
   bool takes_turns;      /* the process has one processor: either the thread or the mutator works */
   bool going;            /* a round was offered and not stopped since */
   bool resumes;          /* crd_state_leave offers a round again */
-  crd_word_stack stack;  /* the mark stack, while a round goes on [marker.1] */
-  crd_word_stack aside;  /* [marker.6] */
-  bool overflowed;       /* in the round, an object was marked and no stack had room for it */
+  bool leads;            /* the mutator is the first marker of the round */
+  bool begins_shared;    /* more than the first marker have something to trace as the round begins [marker.7] */
+  uint32_t in_round;     /* markers of the round that goes on, or the last one */
+  crd_tracer first;      /* the first marker of a round */
+  crd_markers *others;   /* NULL: no memory, or no thread was made */
   crd_word_stack shaded; /* addresses that the mutator wants marked; used by the mutator only */
-  crd_marker_work work;  /* of the round [marker.1] */
   crd_marker_work since; /* of the rounds since the last pause began */
   crd_marker_work last;  /* of the rounds between the last two pauses */
   size_t arenas_bytes;   /* of the arenas that were committed when the round was offered */
-  uint64_t random;       /* under stress it decides where rounds end; used by the thread only */
 } crd_marker;
+
+static inline crd_tracer *marker_tracer(crd_marker *marker, uint32_t number) {
+  return number == 0 ? &marker->first : &marker->others->tracers[number - 1];
+}
 
 /* When marking begins: makes the thread, if there is none and the options and the heap want one. */
 void crd_marker_begin(crd_marking *marking);
@@ -132,9 +170,20 @@ void crd_marker_shade(crd_marking *marking, uintptr_t address);
 void crd_marker_tell(crd_marking *marking);
 /* Has the thread, which must exist, populate `keep` FREE arenas and, while the heap grows, `ahead` more. */
 void crd_marker_supply(crd_marking *marking, uint32_t keep, uint32_t ahead);
-/* Moves the objects that rounds put aside to the mark stack. */
+/* Moves what rounds put aside, and what markers have on their stacks, to the mark stack. */
 void crd_marker_gather(crd_marking *marking);
-/* On the thread (gc/old/mark_beside.c): does a round, until nothing is left to trace or a pause asks for its end. */
-void crd_mark_beside(crd_marking *marking);
+/* Objects that rounds put aside: a stack that is not empty, or NULL. */
+crd_word_stack *crd_marker_aside(crd_marker *marker);
+/* The mark stack is empty: takes the stack of another marker that is not. false: all are empty. */
+bool crd_marker_next_stack(crd_marking *marking);
+/* A helper's thread can mark from now on; or none can, because the helpers are dismissed. */
+void crd_marker_enlist(crd_marking *marking, crd_thread *thread, uint32_t *word);
+void crd_marker_dismiss(crd_marking *marking);
+/* Has all threads and the mutator trace what is on the mark stack, in a pause. Nothing, if there is no thread. */
+void crd_marker_lead(crd_marking *marking);
+/* On a thread, which has taken a round: does its part. */
+void crd_marker_work_as(crd_marking *marking, uint32_t thread);
+/* A marker's part of a round (gc/old/mark_beside.c), until nothing is left to trace or a pause asks for the end. */
+void crd_mark_beside(crd_marking *marking, crd_tracer *tracer);
 
 #endif

@@ -236,6 +236,7 @@ static void dismiss(crd_team *team) {
 /* Fewer helpers than wanted if the system makes no more threads; none without memory. */
 static void hire(crd_young *young) {
   crd_team *team = &young->team;
+  crd_marker_dismiss(young->marking);
   dismiss(team);
   const crd_marker *marker = &young->marking->marker;
   __atomic_store_n(&team->hired_for, marker->made + 1, __ATOMIC_RELEASE);
@@ -244,6 +245,8 @@ static void hire(crd_young *young) {
   while (count < team->wanted &&
          (team->helpers[count].thread = crd_thread_new("cradle-helper", run, &team->helpers[count])) != NULL)
     count++;
+  for (uint32_t i = 1; i < count; i++)
+    crd_marker_enlist(young->marking, team->helpers[i].thread, &team->helpers[i].word);
   if (count < team->wanted)
     crd_event_note(young->space->report, "not all of the collector's threads could be made", team->wanted, count);
   __atomic_store_n(&team->count, count, __ATOMIC_RELEASE);
@@ -479,6 +482,9 @@ static void run(crd_thread *self, void *data) {
     if (taken == ROUND_CALLED) {
       call_after(&helper->young->team, helper->index);
       help(helper);
+    } else if (taken == ROUND_TAKEN) {
+      crd_marker_work_as(helper->young->marking, helper->index);
+      crd_thread_set(self, &helper->word, ROUND_IDLE);
     } else {
       crd_thread_wait(self, &helper->word, ROUND_IDLE);
     }

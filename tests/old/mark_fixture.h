@@ -123,7 +123,7 @@ static inline int open_heap(void **state) {
 static inline int close_heap(void **state) {
   (void)state;
   root = dead = spare = NULL;
-  crd_word_stack_fini(&inside_marker(heap)->aside); /* what a heap with a thread does */
+  crd_word_stack_fini(&inside_marker(heap)->first.aside); /* what a heap with a thread does */
   cradle_mutator_free(m);
   cradle_heap_free(heap);
   return 0;
@@ -277,22 +277,22 @@ static inline void shorten_stack(void) {
 }
 
 static inline void make_aside(void) {
-  assert_true(crd_word_stack_init(&inside_marker(heap)->aside, 65536, 4096, "test"));
+  assert_true(crd_word_stack_init(&inside_marker(heap)->first.aside, 65536, 4096, "test"));
 }
 
 /* One round, as gc/old/marker.c does it. */
 static inline crd_marker_work run_round(uint32_t word) {
   crd_marker *marker = inside_marker(heap);
-  marker->stack = *inside_mark_stack(heap);
+  marker->first.stack = *inside_mark_stack(heap);
   marker->arenas_bytes = inside_old(heap)->arenas.committed_end * ARENA_BYTES;
   marker->word = word;
-  marker->work = (crd_marker_work){0};
-  crd_mark_beside(&heap->marking);
+  marker->first.work = (crd_marker_work){0};
+  crd_mark_beside(&heap->marking, &inside_marker(heap)->first);
   assert_int_equal(marker->word, word); /* it is the caller who gives the round back */
   marker->word = ROUND_IDLE;
-  *inside_mark_stack(heap) = marker->stack;
-  if (marker->overflowed) inside_major(heap)->overflowed = true;
-  return marker->work;
+  *inside_mark_stack(heap) = marker->first.stack;
+  if (marker->first.overflowed) inside_major(heap)->overflowed = true;
+  return marker->first.work;
 }
 
 /* --- what is hard to mark --- */

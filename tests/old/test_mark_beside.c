@@ -18,7 +18,7 @@ static void a_round_marks_all_that_lives_and_counts_it(void **state) {
   assert_in_range(work.run_ns, 1, crd_platform_now_ns() - before);
   assert_marked(were);
   assert_true(word_stack_is_empty(inside_mark_stack(heap)));
-  assert_false(inside_marker(heap)->overflowed);
+  assert_false(inside_marker(heap)->first.overflowed);
   assert_int_equal(work.objects, live);
   assert_int_equal(work.bytes, live_bytes);
   assert_int_equal(work.put_aside, 0);
@@ -130,7 +130,7 @@ static void half_an_entry_is_none(void **state) {
   assert_false(word_stack_push(stack, 0));
   crd_marker_work work = run_round(ROUND_TAKEN);
   assert_true(word_stack_is_empty(inside_mark_stack(heap)));
-  assert_true(inside_marker(heap)->overflowed);
+  assert_true(inside_marker(heap)->first.overflowed);
   assert_int_equal(work.objects, FILL + 6 + 2 + FEW);
   assert_false(old_is_marked(inside_old(heap), ((array *)at(root->item[1]))->item[LONG - 1]));
   assert_true(crd_mark_some(&heap->marking, everything));
@@ -151,7 +151,7 @@ static void what_cannot_go_back_is_found(void **state) {
   for (int i = 0; i < LEAVES; i++) ((array *)at(root->item[1]))->item[i] = new_leaf();
   cradle_collect(m, CRADLE_COLLECT_FULL);
   shorten_stack();
-  inside_marker(heap)->random = 1;
+  inside_marker(heap)->first.random = 1;
   for (int tries = 0; tries < 1000; tries++) {
     (void)begin_marking();
     crd_word_stack *stack = inside_mark_stack(heap);
@@ -167,7 +167,7 @@ static void what_cannot_go_back_is_found(void **state) {
     crd_marker_work work = run_round(ROUND_TAKEN);
     heap->options.stress_period = 0;
     bool has_room = work.objects == 0 || work.objects > 7;
-    assert_int_equal(inside_marker(heap)->overflowed, !has_room);
+    assert_int_equal(inside_marker(heap)->first.overflowed, !has_room);
     with_room += has_room;
     without += work.objects == 1;
     assert_true(crd_mark_some(&heap->marking, everything));
@@ -183,7 +183,7 @@ static void rounds_look_often_whether_they_are_to_end(void **state) {
     live = live_bytes = 0;
     make_long(sort);
     (void)begin_marking();
-    inside_marker(heap)->random = 0;
+    inside_marker(heap)->first.random = 0;
     heap->options.stress_period = 1000000;
     for (; !word_stack_is_empty(inside_mark_stack(heap)); rounds++) {
       crd_marker_work work = run_round(ROUND_TAKEN);
@@ -206,7 +206,7 @@ static void the_stack_of_a_round_grows_with_the_depth(void **state) {
     crd_marker_work work = run_round(ROUND_TAKEN);
     assert_true(word_stack_is_empty(inside_mark_stack(heap)));
     assert_true(word_stack_committed(inside_mark_stack(heap)) > 32768 * 8);
-    assert_false(inside_marker(heap)->overflowed);
+    assert_false(inside_marker(heap)->first.overflowed);
     assert_int_equal(work.objects, live);
     assert_int_equal(work.bytes, live_bytes);
     end_collection(0);
@@ -290,12 +290,12 @@ static void a_round_keeps_to_the_arenas_that_were_there(void **state) {
   assert_true(low < high);
   (void)begin_marking();
   crd_marker *marker = inside_marker(heap);
-  marker->stack = *inside_mark_stack(heap);
+  marker->first.stack = *inside_mark_stack(heap);
   marker->arenas_bytes = high - inside_old(heap)->arenas.base;
   marker->word = ROUND_TAKEN;
-  crd_mark_beside(&heap->marking);
+  crd_mark_beside(&heap->marking, &inside_marker(heap)->first);
   marker->word = ROUND_IDLE;
-  *inside_mark_stack(heap) = marker->stack;
+  *inside_mark_stack(heap) = marker->first.stack;
   assert_true(old_is_marked(inside_old(heap), low));
   assert_false(old_is_marked(inside_old(heap), high));
   old_mark(inside_old(heap), high);
@@ -324,15 +324,15 @@ static void what_needs_the_program_is_put_aside(void **state) {
   assert_int_equal(work.put_aside, ASIDE);
   assert_int_equal(work.objects, 1);
   assert_int_equal(work.bytes, sizeof(array) + ASIDE * 8);
-  assert_int_equal(word_stack_count(&inside_marker(heap)->aside), ASIDE);
-  assert_false(inside_marker(heap)->overflowed);
+  assert_int_equal(word_stack_count(&inside_marker(heap)->first.aside), ASIDE);
+  assert_false(inside_marker(heap)->first.overflowed);
   assert_true(word_stack_is_empty(inside_mark_stack(heap)));
   for (int i = 0; i < ASIDE; i++) assert_true(old_is_marked(inside_old(heap), root->item[i]));
   assert_false(old_is_marked(inside_old(heap), only));
   /* An increment of its own for what was put aside. It leaves the stack alone. */
   assert_true(word_stack_push(inside_mark_stack(heap), root->item[0]));
   assert_false(crd_mark_some(&heap->marking, (crd_budget){UINT64_MAX, UINT64_MAX, true}));
-  assert_true(word_stack_is_empty(&inside_marker(heap)->aside));
+  assert_true(word_stack_is_empty(&inside_marker(heap)->first.aside));
   assert_int_equal(inside_major(heap)->objects, ASIDE);
   assert_int_equal(word_stack_count(inside_mark_stack(heap)), 2);
   assert_true(old_is_marked(inside_old(heap), only));
@@ -348,7 +348,7 @@ static void what_was_put_aside_is_traced_to_the_last(void **state) {
   (void)begin_marking();
   (void)run_round(ROUND_TAKEN);
   assert_true(crd_mark_some(&heap->marking, everything));
-  assert_true(word_stack_is_empty(&inside_marker(heap)->aside));
+  assert_true(word_stack_is_empty(&inside_marker(heap)->first.aside));
   assert_int_equal(inside_major(heap)->objects, ASIDE + 1);
   assert_true(old_is_marked(inside_old(heap), only));
   end_collection(DECOYS + 1);
@@ -360,7 +360,7 @@ static void what_finds_no_room_aside_is_found(void **state) {
   (void)begin_marking();
   crd_marker_work work = run_round(ROUND_TAKEN); /* there is no stack at all */
   assert_int_equal(work.put_aside, ASIDE);
-  assert_true(inside_marker(heap)->overflowed);
+  assert_true(inside_marker(heap)->first.overflowed);
   assert_true(crd_mark_some(&heap->marking, everything));
   assert_true(old_is_marked(inside_old(heap), only));
   end_collection(DECOYS + 1);
@@ -377,7 +377,7 @@ static void watched_objects_are_put_aside(void **state) {
     object_set_flags(object_at(root->item[i]), HEADER_WATCHED_FLAG);
   crd_marker_work work = run_round(ROUND_TAKEN);
   assert_int_equal(work.put_aside, watched);
-  assert_int_equal(word_stack_count(&inside_marker(heap)->aside), watched);
+  assert_int_equal(word_stack_count(&inside_marker(heap)->first.aside), watched);
   for (uint64_t i = 0; i < root->length; i += 3) object_clear_flags(object_at(root->item[i]), HEADER_WATCHED_FLAG);
   assert_true(crd_mark_some(&heap->marking, everything));
   assert_int_equal(work.objects + inside_major(heap)->objects, live);

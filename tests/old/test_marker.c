@@ -112,7 +112,7 @@ static void thread_takes(void) {
 static void thread_ends_round(void) {
   runs = true;
   if (is_diligent) marker_of_thread()->word = ROUND_TAKEN;
-  crd_mark_beside(thread.data);
+  crd_marker_work_as(thread.data, 0);
   crd_thread_set(&thread, &marker_of_thread()->word, ROUND_IDLE);
   runs = false;
 }
@@ -311,7 +311,7 @@ static void what_the_thread_did_is_counted_at_the_next_pause(void **state) {
   thread_goes();
   assert_int_equal(marker()->word, ROUND_IDLE);
   assert_true(marker()->going);
-  uint64_t did = marker()->work.objects, did_bytes = marker()->work.bytes;
+  uint64_t did = marker()->first.work.objects, did_bytes = marker()->first.work.bytes;
   assert_int_equal(did, CHAIN - objects);
   assert_int_equal(did_bytes, did * sizeof(cell));
   assert_int_equal(figures().beside_objects, 0);
@@ -360,7 +360,7 @@ static void rounds_between_pauses_add_up(void **state) {
   assert_int_equal(marker()->since.bytes, did * sizeof(cell));
   uint64_t run_ns = marker()->since.run_ns;
   thread_goes();
-  uint64_t last_ns = marker()->work.run_ns;
+  uint64_t last_ns = marker()->first.work.run_ns;
   crd_collect_minor(heap, CRADLE_CAUSE_REQUEST);
   assert_int_equal(figures().beside_objects, CHAIN - objects);
   assert_int_equal(figures().beside_ns, run_ns + last_ns);
@@ -417,7 +417,7 @@ static void an_overflow_is_taken_over(void **state) {
   assert_true(crd_marker_stop(&heap->marking));
   crd_marker_go_on(&heap->marking);
   assert_false(inside_major(heap)->overflowed);
-  marker()->overflowed = true;
+  marker()->first.overflowed = true;
   assert_true(crd_marker_stop(&heap->marking));
   assert_true(inside_major(heap)->overflowed);
   inside_major(heap)->overflowed = false;
@@ -632,21 +632,21 @@ static void what_was_put_aside_is_gathered(void **state) {
   cradle_store(m, last, &last->next, traced);
   (void)begin();
   thread_goes();
-  assert_int_equal(marker()->work.put_aside, 1);
+  assert_int_equal(marker()->first.work.put_aside, 1);
   assert_true(crd_marker_stop(&heap->marking));
   assert_int_equal(marker()->since.put_aside, 1);
-  assert_int_equal(word_stack_count(&marker()->aside), 1);
+  assert_int_equal(word_stack_count(&marker()->first.aside), 1);
   crd_marker_gather(&heap->marking);
-  assert_true(word_stack_is_empty(&marker()->aside));
+  assert_true(word_stack_is_empty(&marker()->first.aside));
   assert_int_equal(word_stack_count(inside_mark_stack(heap)), 1);
   assert_false(inside_major(heap)->overflowed);
   /* Where the stack has no room, the object is not forgotten. */
   crd_word_stack usual = *inside_mark_stack(heap);
   usual.top = usual.base;
   *inside_mark_stack(heap) = (crd_word_stack){NULL, NULL, NULL, NULL};
-  assert_true(word_stack_push(&marker()->aside, address_of(traced)));
+  assert_true(word_stack_push(&marker()->first.aside, address_of(traced)));
   crd_marker_gather(&heap->marking);
-  assert_true(word_stack_is_empty(&marker()->aside));
+  assert_true(word_stack_is_empty(&marker()->first.aside));
   assert_true(inside_major(heap)->overflowed);
   *inside_mark_stack(heap) = usual;
   assert_false(is_marked(only));
@@ -661,7 +661,7 @@ static void a_thread_that_is_lost_is_forgotten(void **state) {
   (void)begin();
   thread_takes();
   inside_old(heap)->arenas.supply.count = 1;
-  assert_true(word_stack_push(&marker()->aside, address_of(chain)));
+  assert_true(word_stack_push(&marker()->first.aside, address_of(chain)));
   elsewhere = true;
   crd_marker_go_on(&heap->marking);
   assert_true(crd_marker_stop(&heap->marking));
@@ -669,7 +669,7 @@ static void a_thread_that_is_lost_is_forgotten(void **state) {
   assert_null(marker()->thread);
   assert_false(marker()->going || inside_old(heap)->marked_beside);
   assert_int_equal(marker()->word, ROUND_IDLE);
-  assert_true(word_stack_is_empty(inside_mark_stack(heap)) && word_stack_is_empty(&marker()->aside));
+  assert_true(word_stack_is_empty(inside_mark_stack(heap)) && word_stack_is_empty(&marker()->first.aside));
   assert_true(inside_major(heap)->overflowed); /* all that is marked is traced once more */
   assert_int_equal(inside_old(heap)->arenas.supply.count, 0);
   end_collection(2);
@@ -763,7 +763,7 @@ static void rounds_come_first(void **state) {
   assert_int_equal(calls, 0);
   assert_int_equal(marker()->word, ROUND_OFFERED);
   thread_goes();
-  assert_true(marker()->work.objects > 0);
+  assert_true(marker()->first.work.objects > 0);
   assert_int_equal(supply->done, supply->asked);
   end_collection(2);
 }
@@ -774,7 +774,7 @@ static void the_end_frees_what_only_the_thread_needed(void **state) {
   (void)state;
   (void)begin();
   thread_takes();
-  assert_non_null(marker()->aside.base);
+  assert_non_null(marker()->first.aside.base);
   assert_non_null(marker()->shaded.base);
   assert_non_null(inside_old(heap)->late_runs.base);
   inside_old(heap)->arenas.supply.count = 1;
@@ -782,7 +782,7 @@ static void the_end_frees_what_only_the_thread_needed(void **state) {
   assert_int_equal(waits, 1);
   assert_int_equal(joined, 1);
   assert_null(marker()->thread);
-  assert_null(marker()->aside.base);
+  assert_null(marker()->first.aside.base);
   assert_null(marker()->shaded.base);
   assert_null(inside_old(heap)->late_runs.base);
   assert_int_equal(inside_old(heap)->arenas.supply.count, 0);
@@ -793,7 +793,7 @@ static void the_end_frees_what_only_the_thread_needed(void **state) {
 static void there_is_one_thread(void **state) {
   (void)state;
   (void)begin();
-  const cradle_word *aside = marker()->aside.base, *shaded = marker()->shaded.base,
+  const cradle_word *aside = marker()->first.aside.base, *shaded = marker()->shaded.base,
                     *late = inside_old(heap)->late_runs.base;
   end_collection(2);
   for (int i = 0; i < 2; i++) {
@@ -807,7 +807,7 @@ static void there_is_one_thread(void **state) {
   elsewhere = false;
   (void)cradle_collect_step(m, 0);
   assert_int_equal(made, 2);
-  assert_ptr_equal(marker()->aside.base, aside);
+  assert_ptr_equal(marker()->first.aside.base, aside);
   assert_ptr_equal(marker()->shaded.base, shaded);
   assert_ptr_equal(inside_old(heap)->late_runs.base, late);
   end_collection(0);

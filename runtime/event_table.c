@@ -221,6 +221,7 @@ static const crd_field beside_fields[] = {
     {FIELD("marked_objects", "marked beside the program, objects: ", NUMBER, AT(beside.objects))},
     {FIELD("marked_bytes", ", bytes: ", BYTES, AT(beside.bytes))},
     {FIELD("put_aside", "put aside: ", NUMBER, AT(beside.put_aside)), .only_with = AT(beside.put_aside)},
+    {FIELD("markers", "marked at once: ", NUMBER, AT(beside.markers)), .only_with = AT(beside.markers)},
     {FIELD("run_ns", "the second core ran: ", NS, AT(beside.run_ns))},
     {FIELD("stop_ns", "waited for it to stop: ", NS, AT(beside.stop_ns))},
 };

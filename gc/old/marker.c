@@ -304,7 +304,7 @@ void crd_marker_tell(crd_marking *marking) {
   if (since->run_ns != 0 && event_wanted(marking->space->report))
     crd_event_send(marking->space->report, &(cradle_event){.kind = CRADLE_EVENT_BESIDE,
                                                            .u.beside = {since->objects, since->bytes, since->put_aside,
-                                                                        since->run_ns, since->stop_ns}});
+                                                                        since->run_ns, since->stop_ns, since->markers}});
   marker->last = marker->since;
   marker->since = (crd_marker_work){0};
 }

@@ -172,8 +172,9 @@ typedef struct cradle_event {
     struct {
       uint64_t objects, bytes; /* traced */
       uint64_t put_aside;      /* objects left to the mutator's next increment */
-      uint64_t run_ns;         /* for which the thread worked */
-      uint64_t stop_ns;        /* for which the pause waited for the thread to stop; 0: it had stopped by itself */
+      uint64_t run_ns;         /* for which the threads worked, in all */
+      uint64_t stop_ns;        /* for which the pause waited for the threads to stop; 0: they had stopped */
+      uint64_t markers;        /* the most that marked at once; in a long pause, the program's thread is one of them */
     } beside;
   } u;
 } cradle_event;

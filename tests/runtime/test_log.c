@@ -152,7 +152,7 @@ static void spans_and_the_second_core_have_sections(void **state) {
   crd_link *log = open_log("gc-spans,gc-beside:", path);
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_SPANS, .u.spans = {16, 4096, 255, 3, 8000, 12288, 35}});
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {7, 224, 0, 5000, 1000}});
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {8, 256, 2, 1000000000, 2000}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {8, 256, 2, 1000000000, 2000, 3}});
   close_log(log);
   char *text = must_read(path);
   assert_int_equal(read_sections(text), 4);
@@ -161,7 +161,7 @@ static void spans_and_the_second_core_have_sections(void **state) {
   assert_has(text, "\nmarked beside the program, objects: 7, bytes: 224\nthe second core ran: 0.000005000\n"
                    "waited for it to stop: 0.000001000\n[");
   assert_has(text, "\nmarked beside the program, objects: 8, bytes: 256\nput aside: 2\n"
-                   "the second core ran: 1.000000000\nwaited for it to stop: 0.000002000\n[");
+                   "marked at once: 3\nthe second core ran: 1.000000000\nwaited for it to stop: 0.000002000\n[");
   free(text);
 }
 

@@ -119,6 +119,7 @@ KEYS = {
     "resident in arenas": "resident_bytes",
     "of that on huge pages": "huge_bytes",
     "put aside": "put_aside",
+    "marked at once": "markers",
     "the second core ran": "run_ns",
     "waited for it to stop": "stop_ns",
     "time of the second core": "beside_ns",

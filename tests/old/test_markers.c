@@ -1,0 +1,420 @@
+/* Several markers: the pool, and rounds of two to four threads, also led by the program's thread. Each object must be
+ * traced exactly once, and what lives must stay. In the library with small limits, markers wait at random between two
+ * steps. tests/old/test_marker.c says who gets a thread and when it goes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cradle/cradle.h>
+
+#include "tests/support/forks.h"
+
+#include "tests/inside.h"
+
+/* --- delays --- */
+
+#if CRADLE_SMALL_LIMITS
+static uint32_t seed;
+
+static void wait_at_random(void) {
+  uint32_t number = __atomic_add_fetch(&seed, 1, __ATOMIC_RELAXED) * UINT32_C(2654435761) >> 16;
+  if (number % 16 == 0) sched_yield();
+  for (uint32_t i = number % 8 == 0 ? number % 200 : 0; i > 0; i--) crd_thread_relax();
+}
+
+static void set_delays(bool on) {
+  __atomic_store_n(&crd_pool_turn, on ? wait_at_random : NULL, __ATOMIC_RELEASE);
+}
+#else
+static void set_delays(bool on) {
+  (void)on;
+}
+#endif
+
+/* --- the pool --- */
+
+static crd_mark_pool pool;
+
+static void open_pool(uint32_t markers) {
+  assert_true(crd_pool_init(&pool));
+  crd_pool_open(&pool, markers);
+}
+
+static void *be_hungry(void *stack) {
+  return crd_pool_take(&pool, stack) ? stack : NULL;
+}
+
+static void await_hunger(void) {
+  while (__atomic_load_n(&pool.hungry, __ATOMIC_RELAXED) == 0) sched_yield();
+}
+
+static crd_word_stack new_stack(void) {
+  crd_word_stack stack;
+  assert_true(crd_word_stack_init(&stack, 1 << 20, 4096, "test"));
+  assert_true(crd_word_stack_grow(&stack));
+  return stack;
+}
+
+static crd_word_stack full_stack(uint64_t *random, size_t entries) {
+  crd_word_stack stack = new_stack();
+  for (uint64_t number = 1; word_stack_count(&stack) < entries; number++) {
+    bool piece = random_next(random) % 3 == 0;
+    if (piece) assert_true(word_stack_push(&stack, number * 16));
+    assert_true(word_stack_push(&stack, number * 16 + (piece ? 1 : 8)));
+  }
+  return stack;
+}
+
+/* Reads a stack from its top, as marking does: each piece must have its own index. */
+static size_t count_found(const crd_word_stack *stack, uint8_t *found) {
+  size_t count = 0;
+  for (const cradle_word *at = stack->top; at > stack->base; count++) {
+    cradle_word word = *--at;
+    if (word % 2 != 0) assert_true(at > stack->base && *--at == word - 1);
+    assert_int_equal(found[word / 16]++, 0);
+  }
+  return count;
+}
+
+static size_t numbers_of(const crd_word_stack *stack) {
+  size_t pieces = 0;
+  for (const cradle_word *at = stack->base; at < stack->top; at++) pieces += *at % 2;
+  return word_stack_count(stack) - pieces;
+}
+
+/* What one marker has and what another has been given are what there was, and no piece is cut. */
+static void nothing_is_lost_and_no_piece_is_cut(void **state) {
+  (void)state;
+  static uint8_t found[4096];
+  uint64_t random = 7;
+  size_t given = 0;
+  for (int i = 0; i < 300; i++) {
+    crd_word_stack stack = full_stack(&random, random_next(&random) % 1500), taken = new_stack();
+    size_t numbers = numbers_of(&stack), before = word_stack_count(&stack);
+    pthread_t thread;
+    void *result;
+    memset(found, 0, sizeof found);
+    open_pool(2);
+    assert_int_equal(pthread_create(&thread, NULL, be_hungry, &taken), 0);
+    await_hunger();
+    crd_pool_give(&pool, &stack);
+    size_t left = word_stack_count(&stack);
+    assert_true(before - left <= POOL_ENTRIES && left >= before / 2);
+    if (left == before) crd_pool_close(&pool);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_true((result != NULL) == (left != before));
+    assert_int_equal(count_found(&stack, found) + count_found(&taken, found), numbers);
+    given += before - left;
+    crd_pool_close(&pool);
+    crd_word_stack_fini(&stack);
+    crd_word_stack_fini(&taken);
+  }
+  assert_true(given > 0);
+  crd_pool_fini(&pool);
+}
+
+static void nobody_is_given_what_nobody_wants(void **state) {
+  (void)state;
+  uint64_t random = 7;
+  crd_word_stack stack = full_stack(&random, 100);
+  size_t count = word_stack_count(&stack);
+  open_pool(2);
+  crd_pool_give(&pool, &stack);
+  assert_int_equal(word_stack_count(&stack), count);
+  assert_int_equal(pool.count, 0);
+  crd_pool_fini(&pool);
+  crd_word_stack_fini(&stack);
+}
+
+/* The last marker that has nothing ends the round; a close ends it before. */
+static void all_are_hungry_at_the_end(void **state) {
+  (void)state;
+  crd_word_stack stack = new_stack(), other = new_stack();
+  void *result;
+  pthread_t thread;
+  open_pool(1);
+  assert_false(crd_pool_take(&pool, &stack));
+  for (int closed = 0; closed < 2; closed++) {
+    open_pool(closed ? 3 : 2);
+    assert_int_equal(pthread_create(&thread, NULL, be_hungry, &other), 0);
+    await_hunger();
+    assert_false(pool_is_over(&pool));
+    if (closed) crd_pool_close(&pool);
+    assert_false(crd_pool_take(&pool, &stack));
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_null(result);
+    assert_true(pool_is_over(&pool));
+  }
+  crd_pool_fini(&pool);
+  crd_word_stack_fini(&stack);
+  crd_word_stack_fini(&other);
+}
+
+/* --- rounds --- */
+
+enum { T_NODE, T_ARRAY, T_TRACED, T_COUNT };
+typedef struct node {
+  uint64_t header;
+  struct node *slot[3];
+  uint64_t number;
+} node;
+typedef struct array {
+  uint64_t header, length;
+  void *item[];
+} array;
+
+static pthread_t program;
+
+static void trace_node(void *user, void *object, cradle_visitor *visitor) {
+  (void)user;
+  if (!pthread_equal(pthread_self(), program)) fail_msg("a trace callback runs on the collector's thread [marker.6]");
+  for (int i = 0; i < 3; i++) cradle_visit(visitor, &((node *)object)->slot[i], CRADLE_KIND_REFERENCE);
+}
+
+static const cradle_type types[T_COUNT] = {
+    [T_NODE] = {.name = "node",
+                .size = sizeof(node),
+                .references = CRADLE_SLOT(node, slot[0]) | CRADLE_SLOT(node, slot[1]) | CRADLE_SLOT(node, slot[2])},
+    [T_ARRAY] = {.name = "array",
+                 .size = sizeof(array),
+                 .items = CRADLE_ITEMS_REFERENCES,
+                 .item_size = 8,
+                 .length_offset = offsetof(array, length)},
+    [T_TRACED] = {.name = "traced", .size = sizeof(node), .trace = trace_node},
+};
+
+#define OBJECTS ((uint64_t)LIMIT(60000, 6000))
+#define ARRAYS 40
+#define TRIES 400
+
+static cradle_heap *heap;
+static cradle_mutator *m;
+static array *all; /* what lives: half of the objects */
+static uint64_t threads, live, random_state, in_rounds, several;
+
+static void on_event(void *user, const cradle_event *event) {
+  (void)user;
+  if (event->kind != CRADLE_EVENT_BESIDE) return;
+  in_rounds += event->u.beside.objects;
+  several += event->u.beside.markers > 1;
+}
+
+static uint64_t below(uint64_t limit) {
+  return random_next(&random_state) % limit;
+}
+
+static node *node_at(uint64_t i) {
+  return ((array *)all->item[i % ARRAYS])->item[i / ARRAYS];
+}
+
+/* Random slots among what lives, so that the graph is a wide one with many ways to each object. */
+CRADLE_UNCHECKED_COLLECTION static void fill(bool callbacks) {
+  cradle_global_root_add(heap, &all, CRADLE_KIND_REFERENCE);
+  all = cradle_new_array(m, T_ARRAY, ARRAYS);
+  for (int i = 0; i < ARRAYS; i++) {
+    array *part = cradle_new_array(m, T_ARRAY, OBJECTS / ARRAYS);
+    cradle_store(m, all, &all->item[i], part);
+  }
+  for (uint64_t i = 0; i < OBJECTS; i++) {
+    node *next = cradle_new(m, callbacks && i % 50 == 0 ? T_TRACED : T_NODE, sizeof(node));
+    next->number = i;
+    array *part = all->item[i % ARRAYS];
+    cradle_store(m, part, &part->item[i / ARRAYS], next);
+    for (int k = 0; k < 3 && i > 0; k++) cradle_store(m, next, &next->slot[k], node_at(below(i)));
+    if (i % 2 == 0) (void)cradle_new(m, T_NODE, sizeof(node));
+  }
+  live = 1 + ARRAYS + OBJECTS;
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+}
+
+static void check_all(void) {
+  cradle_error error;
+  for (uint64_t i = 0; i < OBJECTS; i++) assert_int_equal(node_at(i)->number, i);
+  if (!cradle_heap_verify(heap, &error)) fail_msg("%s", error.message);
+}
+
+CRADLE_UNCHECKED_COLLECTION static void open_world(uint64_t stress, bool callbacks) {
+  cradle_error error;
+  cradle_options options;
+  cradle_options_init(&options);
+  options.types = types, options.type_count = T_COUNT;
+  options.nursery_bytes = (size_t)64 << 10;
+  options.gc_threads = (uint32_t)threads;
+  options.stress_period = stress;
+  options.listener = (cradle_listener){on_event, NULL};
+  options.major_min_bytes = (size_t)1 << 30; /* collections begin when the test says so */
+  program = pthread_self();
+  random_state = 11, in_rounds = several = 0;
+  heap = cradle_heap_new(&options, &error);
+  if (heap == NULL) fail_msg("%s", error.message);
+  m = cradle_mutator_new(heap);
+  set_delays(true);
+  fill(callbacks);
+}
+
+static void close_world(void) {
+  check_all();
+  set_delays(false);
+  cradle_global_root_remove(heap, &all);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
+/* Makes the thread, and has the helpers hired. */
+static void begin_marking(void) {
+  if (inside_major(heap)->phase != MAJOR_IDLE) cradle_collect(m, CRADLE_COLLECT_MAJOR);
+  (void)cradle_collect_step(m, 0);
+  assert_int_equal(inside_major(heap)->phase, MAJOR_MARKING);
+  cradle_collect(m, CRADLE_COLLECT_MINOR);
+  assert_int_equal(inside_marker(heap)->others->count, threads - 1);
+}
+
+static void wait_a_bit(uint64_t most) {
+  for (uint64_t i = below(most); i > 0; i--) sched_yield();
+}
+
+/* Full collections, of which the program's thread leads the marking: all objects are traced, and each once. */
+CRADLE_UNCHECKED_COLLECTION static void each_object_is_traced_once_in_a_pause(void **state) {
+  (void)state;
+  open_world(0, false);
+  begin_marking();
+  for (int i = 0; i < TRIES && (i < 20 || several == 0); i++) {
+    cradle_collect(m, CRADLE_COLLECT_MAJOR);
+    assert_int_equal(inside_major(heap)->objects, live);
+  }
+  assert_true(several > 0 && in_rounds > 0);
+  close_world();
+}
+
+/* Rounds beside the program, which ends each after a while. Nothing is stored meanwhile. */
+CRADLE_UNCHECKED_COLLECTION static void each_object_is_traced_once_beside(void **state) {
+  (void)state;
+  open_world(0, false);
+  for (int i = 0; i < TRIES && (i < 20 || (several == 0 && threads > 1)); i++) {
+    begin_marking();
+    while (inside_major(heap)->phase == MAJOR_MARKING) {
+      wait_a_bit(30);
+      if (below(2) == 0)
+        cradle_collect(m, CRADLE_COLLECT_MINOR);
+      else
+        (void)cradle_collect_step(m, 1000);
+    }
+    assert_int_equal(inside_major(heap)->objects, live);
+    check_all();
+  }
+  assert_true((several > 0) == (threads > 1));
+  close_world();
+}
+
+/* The program stores, allocates and is verified while rounds go on; under stress markers leave them at random. */
+static void churn(uint64_t stress, bool callbacks) CRADLE_MAY_COLLECT {
+  open_world(stress, callbacks);
+  for (uint64_t i = 0; i < (uint64_t)LIMIT(60000, 6000); i++) {
+    node *next = cradle_new(m, callbacks && i % 20 == 0 ? T_TRACED : T_NODE, sizeof(node));
+    uint64_t at = below(OBJECTS);
+    next->number = at;
+    for (int k = 0; k < 3; k++) cradle_store(m, next, &next->slot[k], node_at(below(OBJECTS)));
+    array *part = all->item[at % ARRAYS];
+    cradle_store(m, part, &part->item[at / ARRAYS], next);
+    if (i % 1000 == 0) (void)cradle_collect_step(m, 10000);
+    if (i % 5000 == 0) check_all();
+    if (i % 20000 == 0) cradle_collect(m, CRADLE_COLLECT_MAJOR);
+  }
+  assert_true(inside_marker(heap)->thread != NULL && in_rounds > 0);
+  close_world();
+}
+
+CRADLE_UNCHECKED_COLLECTION static void beside_a_program_that_stores(void **state) {
+  (void)state;
+  churn(0, false);
+}
+CRADLE_UNCHECKED_COLLECTION static void callbacks_stay_with_the_program(void **state) {
+  (void)state;
+  churn(0, true);
+}
+CRADLE_UNCHECKED_COLLECTION static void under_stress(void **state) {
+  (void)state;
+  churn(101, true);
+}
+
+/* A stack without room for more than the pool gives: what does not fit is found by a rescan. */
+CRADLE_UNCHECKED_COLLECTION static void stacks_overflow(void **state) {
+  (void)state;
+  open_world(0, false);
+  begin_marking();
+  cradle_collect(m, CRADLE_COLLECT_MAJOR);
+  crd_markers *others = inside_marker(heap)->others;
+  cradle_word *ends[CRADLE_GC_THREADS_MAX], *limits[CRADLE_GC_THREADS_MAX];
+  for (uint32_t i = 0; i < others->equipped; i++) {
+    crd_word_stack *stack = &others->tracers[i].stack;
+    ends[i] = stack->end;
+    limits[i] = stack->limit;
+    stack->end = stack->limit = stack->base + POOL_ENTRIES;
+  }
+  for (int i = 0; i < 10; i++) {
+    cradle_collect(m, CRADLE_COLLECT_MAJOR);
+    assert_true(inside_major(heap)->objects >= live);
+    check_all();
+  }
+  for (uint32_t i = 0; i < others->equipped; i++) {
+    others->tracers[i].stack.end = ends[i];
+    others->tracers[i].stack.limit = limits[i];
+  }
+  close_world();
+}
+
+/* After a plain fork in a round of several, the child marks alone until it has threads of its own. */
+CRADLE_UNCHECKED_COLLECTION static void a_child_goes_on(void **state) {
+  (void)state;
+  open_world(0, false);
+  for (int i = 0; i < 10; i++) {
+    begin_marking();
+    wait_a_bit(20);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+      cradle_collect(m, CRADLE_COLLECT_MAJOR);
+      begin_marking();
+      cradle_collect(m, CRADLE_COLLECT_MAJOR);
+      check_all();
+      _exit(0);
+    }
+    cradle_collect(m, CRADLE_COLLECT_MAJOR);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  close_world();
+}
+
+int main(void) {
+  const struct CMUnitTest of_the_pool[] = {
+      cmocka_unit_test(nothing_is_lost_and_no_piece_is_cut),
+      cmocka_unit_test(nobody_is_given_what_nobody_wants),
+      cmocka_unit_test(all_are_hungry_at_the_end),
+  };
+  const struct CMUnitTest of_rounds[] = {
+      cmocka_unit_test(each_object_is_traced_once_in_a_pause),
+      cmocka_unit_test(each_object_is_traced_once_beside),
+      cmocka_unit_test(beside_a_program_that_stores),
+      cmocka_unit_test(callbacks_stay_with_the_program),
+      cmocka_unit_test(under_stress),
+      cmocka_unit_test(stacks_overflow),
+      cmocka_unit_test(a_child_goes_on),
+  };
+  int failed = cmocka_run_group_tests(of_the_pool, NULL, NULL);
+  for (threads = 1; threads <= 4; threads++) {
+    printf("threads: %u\n", (unsigned)threads);
+    failed += cmocka_run_group_tests(of_rounds, NULL, NULL);
+  }
+  return failed;
+}

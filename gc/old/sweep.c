@@ -2,6 +2,7 @@
 
 #include "gc/base/bits.h"
 #include "gc/object/poison.h"
+#include "gc/old/mark_pool.h"
 #include "gc/platform/pages.h"
 
 /* Spans between two looks at the clock. */
@@ -19,12 +20,19 @@ static bool has_waiting(const crd_old *old) {
   return false;
 }
 
-static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swept *swept) {
+/* What sweeping has found in a small span. */
+typedef struct found {
+  uint32_t page, gone, live; /* the span's first page; objects */
+} found;
+
+static found sweep_bits(const crd_old *old, uint32_t page, cradle_word poison) {
   crd_page *entry = arenas_page(&old->arenas, page);
   const crd_size_class *class = &old->classes.of[entry->size_class];
   span_bits bits = old_bits_of(old, page, entry->pages);
   uint32_t before = 0, live = 0;
   ASSERT(old->spans[entry->size_class].open != page, "[span.6] the open span of a class waits to be swept");
+  ASSERT((uint8_t)(entry->epoch + 1) == old->epoch, "[span.6] a span missed a sweep");
+  entry->epoch = old->epoch;
   if (poison != 0) poison_dead(old, page, bits, class->words, poison);
   for (uint32_t i = 0; i < bits.words; i++) {
     ASSERT((bits.marks[i] & ~bits.allocated[i]) == 0, "[span.4] a mark bit is set where no object is");
@@ -34,15 +42,22 @@ static void sweep_small(crd_old *old, uint32_t page, cradle_word poison, crd_swe
     bits.marks[i] = 0;
   }
   ASSERT(live <= before && before <= class->objects, "[span.2] a span has more objects than places");
-  swept->freed_objects += before - live;
-  swept->freed_bytes += (uint64_t)(before - live) * class->bytes;
-  swept->freed_spans += crd_old_settle_span(old, page, before - live, live);
+  return (found){page, before - live, live};
+}
+
+static void settle(crd_old *old, found span, crd_swept *swept) {
+  size_t bytes = old->classes.of[arenas_page(&old->arenas, span.page)->size_class].bytes;
+  swept->freed_objects += span.gone;
+  swept->freed_bytes += (uint64_t)span.gone * bytes;
+  swept->freed_spans += crd_old_settle_span(old, span.page, span.gone, span.live);
 }
 
 static void sweep_large(crd_old *old, uint32_t page, crd_remains remains, crd_swept *swept) {
   uintptr_t address = arenas_page_address(&old->arenas, page);
-  const crd_page *entry = arenas_page(&old->arenas, page);
+  crd_page *entry = arenas_page(&old->arenas, page);
   ASSERT(entry->state == PAGE_LARGE, "[sweep.1] a young large object is swept");
+  ASSERT((uint8_t)(entry->epoch + 1) == old->epoch, "[span.6] a span missed a sweep");
+  entry->epoch = old->epoch;
   if (old_is_marked(old, address)) {
     old_unmark(old, address);
     return;
@@ -74,10 +89,8 @@ bool crd_sweep_some(crd_old *old, uint32_t *page, crd_remains remains, uint64_t 
     crd_page *entry = arenas_page(&old->arenas, *page);
     uint32_t pages = entry->pages;
     if (old_is_unswept(old, entry)) {
-      ASSERT((uint8_t)(entry->epoch + 1) == old->epoch, "[span.6] a span missed a sweep");
-      entry->epoch = old->epoch;
       if (entry->state == PAGE_SMALL)
-        sweep_small(old, *page, remains.poison, swept);
+        settle(old, sweep_bits(old, *page, remains.poison), swept);
       else
         sweep_large(old, *page, remains, swept);
     }
@@ -85,5 +98,36 @@ bool crd_sweep_some(crd_old *old, uint32_t *page, crd_remains remains, uint64_t 
     if (--countdown > 0) continue;
     countdown = CLOCK_SPANS;
     if (deadline_ns != UINT64_MAX && crd_platform_now_ns() >= deadline_ns) return false;
+  }
+}
+
+/* --- several threads --- */
+
+/* The pages of a large object have no entries but the first: they are passed one by one in the arenas after its first. */
+static uint32_t sweep_arena(const crd_old *old, uint32_t arena, found spans[ARENA_PAGES]) {
+  uint32_t count = 0, end = (arena + 1) * ARENA_PAGES;
+  for (uint32_t page = arena * ARENA_PAGES; page < end;) {
+    const crd_page *entry = arenas_page(&old->arenas, page);
+    uint32_t pages = entry->pages;
+    if (entry->state == PAGE_SMALL && old_is_unswept(old, entry)) spans[count++] = sweep_bits(old, page, 0);
+    page = entry->state == PAGE_FREE ? crd_arenas_skip_free(&old->arenas, page) : page + pages;
+  }
+  return count;
+}
+
+static bool claim(crd_sweep *sweep, uint32_t *arena) {
+  POOL_TURN();
+  *arena = __atomic_fetch_add(&sweep->next, 1, __ATOMIC_RELAXED);
+  return *arena < sweep->end;
+}
+
+void crd_sweep_together(crd_sweep *sweep) {
+  found spans[ARENA_PAGES];
+  for (uint32_t arena; claim(sweep, &arena);) {
+    if (sweep->old->arenas.states[arena] != ARENA_USED) continue;
+    uint32_t count = sweep_arena(sweep->old, arena, spans);
+    spinlock_take(&sweep->lock);
+    for (uint32_t i = 0; i < count; i++) settle(sweep->old, spans[i], &sweep->swept);
+    spinlock_release(&sweep->lock);
   }
 }

@@ -1,4 +1,4 @@
-/* A heap with a second core: what the program does while a round goes on, and forks. The heap is verified in the middle
+/* A heap with a second core, of one thread, two and four: what the program does while a round goes on, and forks. The heap is verified in the middle
  * of marking. tests/old/test_marker.c says who gets a thread and when it goes, tests/old/test_second_core.c has what is
  * harder on it. */
 #include <setjmp.h>
@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,7 +67,9 @@ typedef struct world {
   cell *chain;
 } world;
 
-static cradle_options options_of(uint32_t threads) {
+static uint32_t threads; /* of the collector */
+
+static cradle_options options_of_heap(void) {
   cradle_options options;
   cradle_options_init(&options);
   options.types = types;
@@ -139,7 +142,7 @@ static cradle_statistics figures(const world *w) {
 static void test_marks_beside(void **state) {
   (void)state;
   world w;
-  cradle_options options = options_of(1);
+  cradle_options options = options_of_heap();
   open_with(&w, &options);
   begin_round(&w);
   usleep(100000);
@@ -155,7 +158,7 @@ static void test_marks_beside(void **state) {
 CRADLE_UNCHECKED_COLLECTION static void test_grows_beyond_the_threshold(void **state) {
   (void)state;
   world w;
-  cradle_options options = options_of(1);
+  cradle_options options = options_of_heap();
   options.pause_ns = 1000000000; /* more than enough to mark everything in the pause */
   open_with(&w, &options);
   for (int i = 0; i < 5; i++) {
@@ -174,7 +177,7 @@ CRADLE_UNCHECKED_COLLECTION static void test_grows_beyond_the_threshold(void **s
 CRADLE_UNCHECKED_COLLECTION static void test_large_objects(void **state) {
   (void)state;
   world w;
-  cradle_options options = options_of(1);
+  cradle_options options = options_of_heap();
   open_with(&w, &options);
   array *holder = cradle_new_array(w.m, T_ARRAY, 1000);
   CRADLE_ROOT(w.m, holder);
@@ -199,7 +202,7 @@ CRADLE_UNCHECKED_COLLECTION static void test_large_objects(void **state) {
 CRADLE_UNCHECKED_COLLECTION static void test_pins_and_handles(void **state) {
   (void)state;
   world w;
-  cradle_options options = options_of(1);
+  cradle_options options = options_of_heap();
   open_with(&w, &options);
   for (int round = 0; round < 10; round++) {
     cell *last = w.chain;
@@ -227,7 +230,7 @@ CRADLE_UNCHECKED_COLLECTION static void test_pins_and_handles(void **state) {
 static void test_types_are_added(void **state) {
   (void)state;
   world w;
-  cradle_options options = options_of(1);
+  cradle_options options = options_of_heap();
   open_with(&w, &options);
   begin_round(&w);
   for (int i = 0; i < 3000; i++) (void)cradle_type_add(w.heap, &types[T_CELL]);
@@ -239,7 +242,7 @@ static void test_types_are_added(void **state) {
 CRADLE_UNCHECKED_COLLECTION static void test_moves_under_the_thread(void **state) {
   (void)state;
   world w;
-  cradle_options options = options_of(1);
+  cradle_options options = options_of_heap();
   open_with(&w, &options);
   array *large = cradle_new_array(w.m, T_ARRAY, LARGE_ITEMS), *small = NULL;
   CRADLE_ROOT(w.m, large);
@@ -270,7 +273,7 @@ CRADLE_UNCHECKED_COLLECTION static void test_moves_under_the_thread(void **state
 CRADLE_UNCHECKED_COLLECTION static void test_callbacks_stay(void **state) {
   (void)state;
   world w;
-  cradle_options options = options_of(1);
+  cradle_options options = options_of_heap();
   open_with(&w, &options);
   array *holder = cradle_new_array(w.m, T_ARRAY, 2000);
   CRADLE_ROOT(w.m, holder);
@@ -320,7 +323,7 @@ static void test_forks(void **state) {
   (void)state;
   if (!FORKS_ARE_TRIED) skip();
   world w;
-  cradle_options options = options_of(1);
+  cradle_options options = options_of_heap();
   open_with(&w, &options);
   for (int round = 0; round < 10; round++) {
     bool prepared = round % 5 == 4;
@@ -350,5 +353,10 @@ int main(void) {
       cmocka_unit_test(test_types_are_added), cmocka_unit_test(test_moves_under_the_thread),
       cmocka_unit_test(test_callbacks_stay),  cmocka_unit_test(test_forks),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  int failed = 0;
+  for (threads = 1; threads <= 4; threads *= 2) {
+    printf("threads: %u\n", (unsigned)threads);
+    failed += cmocka_run_group_tests(tests, NULL, NULL);
+  }
+  return failed;
 }

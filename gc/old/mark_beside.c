@@ -56,7 +56,9 @@ static const mark_calls calls = {trace, trace_rest, next_countdown};
 static const mark_calls shared_calls = {trace_shared, trace_rest_shared, next_shared};
 
 static bool take(mark_context *context) {
+  uint64_t begin = crd_platform_now_ns();
   bool taken = crd_pool_take(context->pool, context->stack);
+  context->hungry_ns += crd_platform_now_ns() - begin;
   mark_take_again(context);
   return taken;
 }
@@ -91,5 +93,5 @@ void crd_mark_beside(crd_marking *marking, crd_tracer *tracer) {
   tracer->work = (crd_marker_work){.objects = context.objects,
                                    .bytes = context.bytes,
                                    .put_aside = context.objects_aside,
-                                   .run_ns = crd_platform_now_ns() - begin};
+                                   .run_ns = crd_platform_now_ns() - begin - context.hungry_ns};
 }

@@ -88,11 +88,12 @@ typedef enum cradle_gc {
   CRADLE_GC_OFF,
 } cradle_gc;
 
-/* Threads of the collector's own, beside the program's. One marks while the program runs. While the program is stopped
- * for a minor collection, all help to promote. They are made by the first marking. */
+/* Threads of the collector's own, beside the program's. While the program runs, they mark. While the program is stopped
+ * for a minor collection, they help to promote, though one may mark. They are made by the first marking. */
 #define CRADLE_GC_THREADS_MAX 16
 /* As many as a quarter of the CPUs that the process may use, but at least one if it may use two, and at most 8; from
- * the first marking on that finds a heap of 8 MiB. None under stress, or if the process has as many collector threads
+ * the first marking on that finds a heap of 8 MiB. Of these, a quarter of the CPUs that running mutators leave, but at
+ * least one, mark while the program runs. None under stress, or if the process has as many collector threads
  * as CPUs. */
 #define CRADLE_GC_THREADS_AUTO (CRADLE_GC_THREADS_MAX + 1)
 

@@ -69,10 +69,10 @@ typedef struct cradle_statistics {
    * the kernel now. */
   uint64_t resident_bytes, huge_bytes;
 
-  /* --- the collector's own thread (options.gc_threads) --- */
-  uint64_t beside_objects, beside_bytes; /* traced beside the program */
-  uint64_t beside_ns;                    /* for which the thread worked; not part of pauses or major_ns */
-  /* pauses that had to wait for the thread to stop: how many, their sum, the longest; part of pauses */
+  /* --- the collector's own threads (options.gc_threads) --- */
+  uint64_t beside_objects, beside_bytes; /* traced by them, beside the program or with it in a full collection */
+  uint64_t beside_ns;                    /* for which they marked, in all; not part of pauses or major_ns */
+  /* pauses that had to wait for them to stop: how many, their sum, the longest; part of pauses */
   uint64_t beside_stops, beside_stop_ns, beside_stop_max_ns;
   uint64_t beside_arenas; /* arenas that the thread populated ahead of their use */
   /* minor collections in which the collector's threads helped to promote; what of promoted_objects and promoted_bytes

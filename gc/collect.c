@@ -410,6 +410,7 @@ static void release_memory(cradle_heap *heap, cradle_collection_kind kind) {
     crd_word_stack_discard(&local->recorded, heap->hardware.page_bytes);
   }
   crd_word_stack_discard(&heap->marking.mark_stack, heap->hardware.page_bytes);
+  crd_marker_discard(&heap->marking);
   crd_services_discard(heap->space.services);
   crd_arenas_discard_free(&heap->space.old.arenas);
   crd_nursery_discard(&heap->young, true);

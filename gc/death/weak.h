@@ -26,7 +26,6 @@
 #include <cradle/weak_set.h>
 
 #include "gc/base/ring.h"
-#include "gc/base/spinlock.h"
 #include "gc/death/registry.h"
 
 typedef struct crd_weak_sets {

@@ -323,7 +323,7 @@ static void what_is_put_aside_is_not_traced_yet(void **state) {
   pair *unmarked = list;
   while (unmarked != NULL && old_is_marked(inside_old(f.heap), ADDRESS(unmarked))) unmarked = unmarked->first;
   assert_non_null(unmarked);
-  crd_word_stack *stack = &inside_marker(f.heap)->aside, before = *stack;
+  crd_word_stack *stack = &inside_marker(f.heap)->first.aside, before = *stack;
   size_t page = f.heap->hardware.page_bytes;
   assert_true(crd_word_stack_init(stack, page, page, "aside"));
   assert_true(word_stack_push(stack, ADDRESS(aside)));

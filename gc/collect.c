@@ -434,12 +434,7 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_
   crd_stress_spend(&heap->stress, entered);
 }
 
-void cradle_collect(cradle_mutator *mutator, cradle_collection_kind kind) {
-  crd_mutator_check(mutator, "cradle_collect");
-  if ((unsigned)kind > CRADLE_COLLECT_COMPACTING)
-    crd_misuse(mutator->heap,
-               "cradle_collect: %u is no kind of collection: give CRADLE_COLLECT_MINOR, _MAJOR, _FULL or _COMPACTING",
-               (unsigned)kind);
+static CRADLE_NOINLINE void collect_in_world(cradle_mutator *mutator, cradle_collection_kind kind) CRADLE_MAY_COLLECT {
   crd_space *space = &mutator->heap->space;
   crd_world_enter(space, mutator_of(mutator));
   if (kind == CRADLE_COLLECT_MINOR)
@@ -447,6 +442,18 @@ void cradle_collect(cradle_mutator *mutator, cradle_collection_kind kind) {
   else
     crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, kind);
   crd_world_leave(space);
+}
+
+void cradle_collect(cradle_mutator *mutator, cradle_collection_kind kind) {
+  crd_mutator_check(mutator, "cradle_collect");
+  if ((unsigned)kind > CRADLE_COLLECT_COMPACTING)
+    crd_misuse(mutator->heap,
+               "cradle_collect: %u is no kind of collection: give CRADLE_COLLECT_MINOR, _MAJOR, _FULL or _COMPACTING",
+               (unsigned)kind);
+  if (kind == CRADLE_COLLECT_MINOR && !space_is_shared(&mutator->heap->space))
+    crd_collect_minor(mutator->heap, CRADLE_CAUSE_REQUEST);
+  else
+    collect_in_world(mutator, kind);
 }
 
 bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) {

@@ -314,7 +314,7 @@ void crd_minor_run(crd_young *young, cradle_event *event) {
   ASSERT(context.pending == NULL && context.pending_large == PAGE_NONE, "[minor.2] an object was not traced");
   ASSERT(space_has_no_records(space), "[minor.2] the remembered set or the recorded slots are not empty");
   /* Last, when everything that lives is forwarded, and before the nursery is emptied. */
-  crd_nursery_count_ages(young);
+  crd_nursery_count_ages(young, event->u.minor.nursery_bytes);
   event->u.minor.large_freed_bytes = freed;
   event->u.minor.promoted_objects = context.objects;
   event->u.minor.promoted_bytes = context.bytes;

@@ -343,8 +343,8 @@ static void count_ages(crd_local *local, crd_curve *curve) {
   local->sample_count = 0;
 }
 
-void crd_nursery_count_ages(crd_young *young) {
-  young->marking->curve.allocated = young->space->report->stats.allocated_bytes + nursery_filled(young->space);
+void crd_nursery_count_ages(crd_young *young, uint64_t filled) {
+  young->marking->curve.allocated = young->space->report->stats.allocated_bytes + filled;
   for (EACH_LOCAL(local, young->space))
     if (local->sample_count != 0) count_ages(local, &young->marking->curve);
 }

@@ -61,8 +61,9 @@ void crd_nursery_hand_out(crd_young *young, size_t most);
 /* After the slow path has compared the size: decides where the next look is. object: what was allocated or reserved;
  * NULL: that failed. */
 void crd_nursery_looked(crd_mutator *mutator, const void *object);
-/* Counts the ages of the samples. To be called after promotion, while the nursery still holds the forwarded headers. */
-void crd_nursery_count_ages(crd_young *young);
+/* Counts the ages of the samples. To be called after promotion, while the nursery still holds the forwarded headers.
+ * filled: bytes of the nursery. */
+void crd_nursery_count_ages(crd_young *young, uint64_t filled);
 /* Sets top to the lowest of the chunk's end, the next look and the next sample point; to NULL if the next allocation is
  * to take the slow path in any case. The second does so for all mutators of the heap. */
 void crd_nursery_set_top(crd_mutator *mutator);

@@ -54,7 +54,6 @@ typedef struct mark_context {
   crd_word_stack *aside;  /* beside: for the objects that are put aside */
   uint64_t objects_aside; /* beside: how many were */
   crd_mark_pool *pool;    /* beside: what several markers share; NULL: one marks */
-  uint64_t hungry_ns;     /* for which this one had nothing to trace */
   uint64_t *random;       /* beside, under stress; NULL: none */
 } mark_context;
 
@@ -149,7 +148,6 @@ CRD_ALWAYS_INLINE void mark_address_in(mark_context *context, uintptr_t address,
          "[span.4] what is marked is no object");
   if (mode == MARK_SHARED) {
     uint64_t mask = arena_bit_mask(address);
-    POOL_TURN();
     if (__atomic_fetch_or(&arena->marks[index], mask, __ATOMIC_RELAXED) & mask) return; /* another marker was faster */
   } else { /* nobody else writes to this word [marker.1] */
     __atomic_store_n(&arena->marks[index], marks | arena_bit_mask(address), __ATOMIC_RELAXED);
@@ -194,8 +192,8 @@ CRD_ALWAYS_INLINE void mark_bits(mark_context *context, cradle_word *words, uint
 
 /* --- arrays --- */
 
-/* Pushes the rest of an array, from item `first` on. The index is kept as an even word [pool.4]. false: the stack has
- * no room for two words. */
+/* Pushes the rest of an array, from item `first` on. The index is kept as an even word [pool.4]. false: the stack has no
+ * room for two words. */
 CRD_ALWAYS_INLINE bool push_rest(mark_context *context, const cradle_word *object, uint64_t first) {
   if (!mark_push(context, first * 2)) return false;
   if (mark_push(context, address_of(object) | MARK_PIECE)) return true;

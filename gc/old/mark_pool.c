@@ -7,13 +7,8 @@
 /* Looks before a hungry marker sleeps. */
 #define LOOKS LIMIT(1000, 1)
 
-#if CRADLE_SMALL_LIMITS
-crd_pool_turn_function *crd_pool_turn = NULL;
-#endif
-
 bool crd_pool_init(crd_mark_pool *pool) {
-  /* After a fork it may be held for ever. */
-  if (pool->gate == NULL || !crd_gate_is_here(pool->gate)) pool->gate = crd_gate_new();
+  if (pool->gate == NULL || !crd_gate_is_here(pool->gate)) pool->gate = crd_gate_new(); /* after a fork it may be held */
   pool->count = pool->hungry = pool->markers = 0;
   return pool->gate != NULL;
 }
@@ -44,13 +39,6 @@ void crd_pool_close(crd_mark_pool *pool) {
   crd_gate_unlock(pool->gate);
 }
 
-void crd_pool_join(crd_mark_pool *pool) {
-  POOL_TURN();
-  crd_gate_lock(pool->gate);
-  pool->markers++;
-  crd_gate_unlock(pool->gate);
-}
-
 /* --- taking --- */
 
 static void set_hungry(crd_mark_pool *pool, uint32_t hungry) {
@@ -72,10 +60,8 @@ static void take(crd_mark_pool *pool, crd_word_stack *stack) {
 
 bool crd_pool_take(crd_mark_pool *pool, crd_word_stack *stack) {
   ASSERT(word_stack_is_empty(stack), "[pool.1] a marker is hungry that has something to trace");
-  POOL_TURN();
   crd_gate_lock(pool->gate);
   set_hungry(pool, pool->hungry + 1);
-  ASSERT(pool->hungry <= pool->markers, "[pool.2] more are hungry than mark in the round");
   for (bool looked = false; pool->count == 0 && !pool->over; looked = true) {
     if (pool->hungry == pool->markers) {
       end(pool);
@@ -84,7 +70,6 @@ bool crd_pool_take(crd_mark_pool *pool, crd_word_stack *stack) {
     } else {
       crd_gate_unlock(pool->gate);
       look(pool);
-      POOL_TURN();
       crd_gate_lock(pool->gate);
     }
   }
@@ -114,14 +99,12 @@ static size_t portion(const crd_word_stack *stack, size_t most) {
 static void cut_bottom(crd_word_stack *stack, size_t given) {
   stack->top -= given;
   memcpy(stack->base, stack->top, given * sizeof *stack->base);
-  ASSERT(word_stack_is_empty(stack) || stack->base[0] % 2 == 0, "[pool.4] a piece is left without its index");
 }
 
 void crd_pool_give(crd_mark_pool *pool, crd_word_stack *stack) {
   size_t count = word_stack_count(stack), half = count / 2;
   size_t given = count < POOL_GIVE_MIN ? 0 : portion(stack, half < POOL_ENTRIES ? half : POOL_ENTRIES);
   if (given == 0) return;
-  POOL_TURN();
   crd_gate_lock(pool->gate);
   bool wanted = pool->count == 0 && pool->hungry != 0 && !pool->over;
   if (wanted) {

@@ -4,14 +4,12 @@
  * that between two objects, and the first that can puts the bottom of its stack into the pool, because the entries
  * there lead to the most. A hungry marker takes all that is in the pool.
  *
- *     marker A   traces ....... sees hunger: gives ....... nothing left, hungry --- all are hungry: the round is over
- *     marker B   nothing, hungry ------------------ takes, traces ........ hungry --- the round is over
+ *     marker A   traces ........ sees hunger: gives ........ nothing left, hungry --- all are hungry: the round is over
+ *     marker B   nothing, hungry ------------------- takes, traces ....... hungry --- the round is over
  *
- *   [pool.1] Entries, hunger and the end change under the lock. A hungry marker has an empty stack. So if all markers
- *            of the round are hungry and the pool is empty, nothing is left to trace, and the round is over.
- *   [pool.2] One that has not begun is not hungry, because it may have a stack. So without it the round is over only when
- *            a pause asks for the end; or, in a round that the mutator leads, it joins as it begins, and nobody waits
- *            for it.
+ *   [pool.1] Entries, hunger and the end change under the lock. A hungry marker has an empty stack. So if all markers of
+ *            the round are hungry and the pool is empty, nothing is left to trace, and the round is over.
+ *   [pool.2] One that has not begun is not hungry: without it the round is over only when a pause asks for the end.
  *   [pool.3] When a round has ended, what is in the pool goes to the mark stack.
  *   [pool.4] Only a piece of an array is an odd word. Nobody gives one of its two words and keeps the other.
  */
@@ -19,6 +17,7 @@
 #define CRADLE_GC_OLD_MARK_POOL_H
 
 #include "gc/base/word_stack.h"
+#include "gc/parts.h"
 #include "gc/platform/gate.h"
 
 /* So many entries are given away at a time. */
@@ -28,7 +27,7 @@
 
 typedef struct crd_mark_pool {
   crd_gate *gate;   /* its lock, and where hungry markers wait */
-  uint32_t markers; /* of the round; if the mutator leads, those that have joined */
+  uint32_t markers; /* of the round */
   /* Read without the lock, too. */
   uint32_t hungry; /* markers */
   uint32_t count;  /* entries */
@@ -36,27 +35,12 @@ typedef struct crd_mark_pool {
   cradle_word entries[POOL_ENTRIES];
 } crd_mark_pool;
 
-/* Where another marker's next step may come in between. In the library with small limits, tests wait there. */
-#if CRADLE_SMALL_LIMITS
-typedef void crd_pool_turn_function(void);
-extern crd_pool_turn_function *crd_pool_turn;
-#define POOL_TURN() \
-  do { \
-    crd_pool_turn_function *waits = __atomic_load_n(&crd_pool_turn, __ATOMIC_ACQUIRE); \
-    if (waits != NULL) waits(); \
-  } while (0)
-#else
-#define POOL_TURN() ((void)0)
-#endif
-
 /* Between rounds. false: no memory. */
 bool crd_pool_init(crd_mark_pool *pool);
 void crd_pool_fini(crd_mark_pool *pool);
 /* Begins and ends a round, by the mutator. */
 void crd_pool_open(crd_mark_pool *pool, uint32_t markers);
 void crd_pool_close(crd_mark_pool *pool);
-/* One more marker has begun. */
-void crd_pool_join(crd_mark_pool *pool);
 /* By a marker whose stack is empty: waits until it has something. false: the round is over. */
 bool crd_pool_take(crd_mark_pool *pool, crd_word_stack *stack);
 /* Puts the bottom of the stack into the pool, if it is empty. */

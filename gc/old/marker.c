@@ -64,8 +64,7 @@ static bool make(crd_marking *marking) {
   crd_marker *marker = &marking->marker;
   size_t page = marking->space->hardware->page_bytes;
   marker->word = ROUND_IDLE;
-  if ((marker->first.aside.base == NULL &&
-       !crd_word_stack_init(&marker->first.aside, ASIDE_MAX_BYTES, page, "cradle put aside")) ||
+  if ((marker->first.aside.base == NULL && !crd_word_stack_init(&marker->first.aside, ASIDE_MAX_BYTES, page, "cradle put aside")) ||
       (marker->shaded.base == NULL && !crd_word_stack_init(&marker->shaded, SHADED_MAX_BYTES, page, "cradle shaded")))
     return false;
   /* Without it, minor collections open new spans in a round, and are none the worse for it. */
@@ -175,14 +174,7 @@ static uint32_t equip(crd_marking *marking, uint32_t wanted) {
 }
 
 void crd_marker_work_as(crd_marking *marking, uint32_t thread) {
-  crd_marker *marker = &marking->marker;
-  ASSERT(thread < threads_in_round(marker), "[marker.8] a thread takes a round that it was not offered");
-  if (marker->sweep != NULL) {
-    crd_sweep_together(marker->sweep);
-  } else {
-    if (marker->leads) crd_pool_join(&marker->others->pool);
-    crd_mark_beside(marking, marker_tracer(marker, thread + marker->leads));
-  }
+  crd_mark_beside(marking, marker_tracer(&marking->marker, thread + marking->marker.leads));
 }
 
 crd_word_stack *crd_marker_aside(crd_marker *marker) {
@@ -203,14 +195,6 @@ bool crd_marker_next_stack(crd_marking *marking) {
     return true;
   }
   return false;
-}
-
-void crd_marker_discard(crd_marking *marking) {
-  crd_markers *others = marking->marker.others;
-  for (uint32_t i = 0; others != NULL && i < others->equipped; i++) {
-    crd_word_stack_discard(&others->tracers[i].stack, marking->space->hardware->page_bytes);
-    crd_word_stack_discard(&others->tracers[i].aside, marking->space->hardware->page_bytes);
-  }
 }
 
 /* --- stopping --- */
@@ -244,12 +228,12 @@ static void wait_for(crd_marker *marker, uint32_t thread) {
 /* [marker.8] */
 static void end_round(crd_marker *marker) {
   uint32_t count = threads_in_round(marker), asked = 0;
-  if (marker->in_round > 1 && marker->sweep == NULL) crd_pool_close(&marker->others->pool);
+  if (marker->in_round > 1) crd_pool_close(&marker->others->pool);
   for (uint32_t i = 0; i < count; i++) asked += !rounds_stop(word_of(marker, i));
   if (asked == 0) return;
   uint64_t begin = crd_platform_now_ns();
   for (uint32_t i = 0; i < count; i++) wait_for(marker, i);
-  if (!marker->leads) marker->since.stop_ns += crd_platform_now_ns() - begin;
+  marker->since.stop_ns += crd_platform_now_ns() - begin;
 }
 
 /* is_thread: it was a thread's work, and not the mutator's. */
@@ -268,19 +252,10 @@ static void add_work(crd_marking *marking, crd_tracer *tracer, bool is_thread) {
   tracer->overflowed = false;
 }
 
-/* All or none, so that no piece of an array is cut [pool.4]. */
-static void push_all(crd_marking *marking, const cradle_word *from, const cradle_word *to) {
-  crd_word_stack *stack = &marking->mark_stack;
-  cradle_word *before = stack->top;
-  while (from < to && word_stack_push(stack, *from)) from++;
-  if (from == to) return;
-  stack->top = before;
-  marking->major.overflowed = true;
-}
-
 static void take_pool(crd_marking *marking) {
   crd_mark_pool *pool = &marking->marker.others->pool;
-  push_all(marking, pool->entries, pool->entries + pool->count);
+  for (uint32_t i = 0; i < pool->count; i++)
+    if (!word_stack_push(&marking->mark_stack, pool->entries[i])) marking->major.overflowed = true;
   pool->count = 0;
 }
 
@@ -336,8 +311,10 @@ void crd_marker_tell(crd_marking *marking) {
   marker->since = (crd_marker_work){0};
 }
 
+/* The words of a piece keep their order. */
 static void move_stack(crd_marking *marking, crd_word_stack *stack) {
-  push_all(marking, stack->base, stack->top);
+  for (const cradle_word *word = stack->base; word < stack->top; word++)
+    if (!word_stack_push(&marking->mark_stack, *word)) marking->major.overflowed = true;
   stack->top = stack->base;
 }
 
@@ -360,15 +337,9 @@ void crd_marker_supply(crd_marking *marking, uint32_t keep, uint32_t ahead) {
 static uint32_t markers_between_pauses(const crd_marking *marking) {
   if (marking->space->options->gc_threads != CRADLE_GC_THREADS_AUTO) return CRADLE_GC_THREADS_MAX;
   uint32_t left = processors(marking), markers;
-  for (EACH_MUTATOR(mutator, marking->space))
-    left -= left != 0 && __atomic_load_n(&mutator->state, __ATOMIC_RELAXED) != MUTATOR_PARKED;
+  for (EACH_MUTATOR(mutator, marking->space)) left -= left != 0 && __atomic_load_n(&mutator->state, __ATOMIC_RELAXED) != MUTATOR_PARKED;
   markers = left / MARK_SHARE;
   return markers == 0 ? 1 : markers;
-}
-
-static void offer(crd_marker *marker) {
-  for (uint32_t i = 0; i < threads_in_round(marker); i++)
-    crd_thread_set(thread_of(marker, i), word_of(marker, i), ROUND_OFFERED);
 }
 
 /* Offers a round of at most so many markers, the mutator among them if it leads. */
@@ -376,7 +347,7 @@ static void open_round(crd_marking *marking, uint32_t most, bool leads) {
   crd_marker *marker = &marking->marker;
   uint32_t can = threads(marker) + leads, markers = equip(marking, most < can ? most : can);
   if (markers > 1 && !crd_pool_init(&marker->others->pool)) markers = 1;
-  if (markers > 1) crd_pool_open(&marker->others->pool, leads ? 1 : markers);
+  if (markers > 1) crd_pool_open(&marker->others->pool, markers);
   marker->in_round = markers;
   marker->leads = leads;
   marker->begins_shared = false;
@@ -385,7 +356,8 @@ static void open_round(crd_marking *marking, uint32_t most, bool leads) {
   marker->arenas_bytes = marking->old->arenas.committed_end * ARENA_BYTES;
   marker->first.stack = marking->mark_stack;
   marker->going = marking->old->marked_beside = true;
-  offer(marker);
+  for (uint32_t i = 0; i < threads_in_round(marker); i++)
+    crd_thread_set(thread_of(marker, i), word_of(marker, i), ROUND_OFFERED);
 }
 
 static bool may_go_on(const crd_marking *marking) {
@@ -419,26 +391,6 @@ void crd_marker_lead(crd_marking *marking) {
   open_round(marking, CRADLE_GC_THREADS_MAX, true);
   crd_mark_beside(marking, &marker->first);
   (void)crd_marker_stop(marking);
-}
-
-void crd_marker_sweep(crd_marking *marking) {
-  crd_marker *marker = &marking->marker;
-  crd_sweep sweep = {.old = marking->old, .end = marking->old->arenas.used_end};
-  crd_swept *swept = &marking->major.swept;
-  if (marker->takes_turns || sweep.end < SWEEP_MIN_ARENAS || arenas_go_round(&marking->old->arenas) ||
-      space_remains(marking->space, true).poison != 0 || !crd_thread_is_here(marker->thread))
-    return;
-  marker->sweep = &sweep;
-  marker->leads = true;
-  marker->in_round = threads(marker) + 1;
-  offer(marker);
-  crd_sweep_together(&sweep);
-  end_round(marker);
-  marker->sweep = NULL;
-  marker->leads = false;
-  swept->freed_objects += sweep.swept.freed_objects;
-  swept->freed_bytes += sweep.swept.freed_bytes;
-  swept->freed_spans += sweep.swept.freed_spans;
 }
 
 /* Called for each old object that a minor collection meets, so it asks nothing of the system. */

@@ -54,8 +54,8 @@
 #ifndef CRADLE_GC_OLD_MARKER_H
 #define CRADLE_GC_OLD_MARKER_H
 
+#include "cradle/options.h"
 #include "gc/old/mark_pool.h"
-#include "gc/old/sweep.h"
 #include "gc/parts.h"
 #include "gc/platform/thread.h"
 
@@ -118,7 +118,7 @@ typedef struct crd_markers {
   struct {
     crd_thread *thread;
     uint32_t *word;
-  } threads[CRADLE_GC_THREADS_MAX];          /* number n is at n - 1 */
+  } threads[CRADLE_GC_THREADS_MAX]; /* number n is at n - 1 */
   crd_tracer tracers[CRADLE_GC_THREADS_MAX]; /* all but the first */
   crd_mark_pool pool;
 } crd_markers;
@@ -133,7 +133,6 @@ typedef struct crd_marker {
   bool takes_turns;      /* the process has one processor: either the thread or the mutator works */
   bool going;            /* a round was offered and not stopped since */
   bool resumes;          /* crd_state_leave offers a round again */
-  crd_sweep *sweep;      /* what a round sweeps that the mutator leads; NULL: it marks */
   bool leads;            /* the mutator is the first marker of the round */
   bool begins_shared;    /* more than the first marker have something to trace as the round begins [marker.7] */
   uint32_t in_round;     /* markers of the round that goes on, or the last one */
@@ -177,15 +176,11 @@ void crd_marker_gather(crd_marking *marking);
 crd_word_stack *crd_marker_aside(crd_marker *marker);
 /* The mark stack is empty: takes the stack of another marker that is not. false: all are empty. */
 bool crd_marker_next_stack(crd_marking *marking);
-/* Drops the empty pages of the other markers' stacks. */
-void crd_marker_discard(crd_marking *marking);
 /* A helper's thread can mark from now on; or none can, because the helpers are dismissed. */
 void crd_marker_enlist(crd_marking *marking, crd_thread *thread, uint32_t *word);
 void crd_marker_dismiss(crd_marking *marking);
 /* Has all threads and the mutator trace what is on the mark stack, in a pause. Nothing, if there is no thread. */
 void crd_marker_lead(crd_marking *marking);
-/* Has all threads and the mutator sweep small spans, in a pause, once marking is over. */
-void crd_marker_sweep(crd_marking *marking);
 /* On a thread, which has taken a round: does its part. */
 void crd_marker_work_as(crd_marking *marking, uint32_t thread);
 /* A marker's part of a round (gc/old/mark_beside.c), until nothing is left to trace or a pause asks for the end. */

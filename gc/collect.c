@@ -424,7 +424,6 @@ void crd_collect_major(cradle_heap *heap, cradle_cause cause, cradle_collection_
   heap->last_cause = cause;
   finish(&heap->marking); /* a collection that runs may have marked objects that are dead by now */
   crd_major_start(&heap->marking, cause);
-  crd_marker_begin(&heap->marking);
   finish(&heap->marking);
   /* Compaction lets the pages go back, too. */
   if (kind == CRADLE_COLLECT_FULL && crd_compact_is_sparse(&heap->marking)) kind = CRADLE_COLLECT_COMPACTING;

@@ -174,6 +174,7 @@ static uint32_t equip(crd_marking *marking, uint32_t wanted) {
 }
 
 void crd_marker_work_as(crd_marking *marking, uint32_t thread) {
+  ASSERT(thread < threads_in_round(&marking->marker), "[marker.8] a thread takes a round that it was not offered");
   crd_mark_beside(marking, marker_tracer(&marking->marker, thread + marking->marker.leads));
 }
 

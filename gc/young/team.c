@@ -483,7 +483,7 @@ static void run(crd_thread *self, void *data) {
       call_after(&helper->young->team, helper->index);
       help(helper);
     } else if (taken == ROUND_TAKEN) {
-      crd_marker_work_as(helper->young->marking, helper->index);
+      crd_marker_work_as(helper->young->marking, helper->index - 1);
       crd_thread_set(self, &helper->word, ROUND_IDLE);
     } else {
       crd_thread_wait(self, &helper->word, ROUND_IDLE);

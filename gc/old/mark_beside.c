@@ -43,6 +43,7 @@ static int next_countdown(mark_context *context) {
 }
 
 static int next_shared(mark_context *context) {
+  POOL_TURN();
   if (CRADLE_UNLIKELY(may_give(context))) {
     mark_write_back(context);
     crd_pool_give(context->pool, context->stack);

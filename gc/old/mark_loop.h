@@ -148,6 +148,7 @@ CRD_ALWAYS_INLINE void mark_address_in(mark_context *context, uintptr_t address,
          "[span.4] what is marked is no object");
   if (mode == MARK_SHARED) {
     uint64_t mask = arena_bit_mask(address);
+    POOL_TURN();
     if (__atomic_fetch_or(&arena->marks[index], mask, __ATOMIC_RELAXED) & mask) return; /* another marker was faster */
   } else { /* nobody else writes to this word [marker.1] */
     __atomic_store_n(&arena->marks[index], marks | arena_bit_mask(address), __ATOMIC_RELAXED);

@@ -7,6 +7,10 @@
 /* Looks before a hungry marker sleeps. */
 #define LOOKS LIMIT(1000, 1)
 
+#if CRADLE_SMALL_LIMITS
+crd_pool_turn_function *crd_pool_turn = NULL;
+#endif
+
 bool crd_pool_init(crd_mark_pool *pool) {
   if (pool->gate == NULL || !crd_gate_is_here(pool->gate)) pool->gate = crd_gate_new(); /* after a fork it may be held */
   pool->count = pool->hungry = pool->markers = 0;
@@ -60,6 +64,7 @@ static void take(crd_mark_pool *pool, crd_word_stack *stack) {
 
 bool crd_pool_take(crd_mark_pool *pool, crd_word_stack *stack) {
   ASSERT(word_stack_is_empty(stack), "[pool.1] a marker is hungry that has something to trace");
+  POOL_TURN();
   crd_gate_lock(pool->gate);
   set_hungry(pool, pool->hungry + 1);
   for (bool looked = false; pool->count == 0 && !pool->over; looked = true) {
@@ -70,6 +75,7 @@ bool crd_pool_take(crd_mark_pool *pool, crd_word_stack *stack) {
     } else {
       crd_gate_unlock(pool->gate);
       look(pool);
+      POOL_TURN();
       crd_gate_lock(pool->gate);
     }
   }
@@ -105,6 +111,7 @@ void crd_pool_give(crd_mark_pool *pool, crd_word_stack *stack) {
   size_t count = word_stack_count(stack), half = count / 2;
   size_t given = count < POOL_GIVE_MIN ? 0 : portion(stack, half < POOL_ENTRIES ? half : POOL_ENTRIES);
   if (given == 0) return;
+  POOL_TURN();
   crd_gate_lock(pool->gate);
   bool wanted = pool->count == 0 && pool->hungry != 0 && !pool->over;
   if (wanted) {

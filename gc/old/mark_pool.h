@@ -35,6 +35,19 @@ typedef struct crd_mark_pool {
   cradle_word entries[POOL_ENTRIES];
 } crd_mark_pool;
 
+/* Where another marker's next step may come in between. In the library with small limits, tests wait there. */
+#if CRADLE_SMALL_LIMITS
+typedef void crd_pool_turn_function(void);
+extern crd_pool_turn_function *crd_pool_turn;
+#define POOL_TURN() \
+  do { \
+    crd_pool_turn_function *waits = __atomic_load_n(&crd_pool_turn, __ATOMIC_ACQUIRE); \
+    if (waits != NULL) waits(); \
+  } while (0)
+#else
+#define POOL_TURN() ((void)0)
+#endif
+
 /* Between rounds. false: no memory. */
 bool crd_pool_init(crd_mark_pool *pool);
 void crd_pool_fini(crd_mark_pool *pool);

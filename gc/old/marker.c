@@ -304,10 +304,9 @@ void crd_marker_tell(crd_marking *marking) {
   stats->beside_stop_ns += since->stop_ns;
   if (since->stop_ns > stats->beside_stop_max_ns) stats->beside_stop_max_ns = since->stop_ns;
   if (since->run_ns != 0 && event_wanted(marking->space->report))
-    crd_event_send(marking->space->report,
-                   &(cradle_event){.kind = CRADLE_EVENT_BESIDE,
-                                   .u.beside = {since->objects, since->bytes, since->put_aside, since->run_ns,
-                                                since->stop_ns, since->markers}});
+    crd_event_send(marking->space->report, &(cradle_event){.kind = CRADLE_EVENT_BESIDE,
+                                                           .u.beside = {since->objects, since->bytes, since->put_aside,
+                                                                        since->run_ns, since->stop_ns, since->markers}});
   marker->last = marker->since;
   marker->since = (crd_marker_work){0};
 }

@@ -5,16 +5,16 @@
  *
  *   here            in gc/old/
  *   mutator         the pauses of the program's thread, which offer and end rounds (marker.c)
- *   marker          two threads (mark_beside.c). The first one's stack is the mark stack between rounds
+ *   marker          three threads (mark_beside.c). The first one's stack is the mark stack between rounds
  *   round           their words: rounds_stop and rounds_take, which crd_thread_set makes OFFERED and IDLE (marker.h)
  *   marks           mark bits, all in one word
  *   stack           what each has to trace; any object of it may be next
  *   hand            the object whose slots a marker reads
  *   pool, hungry, over: as in crd_mark_pool. What is done under the lock is one step
  *   asleep          the marker waits at the gate; only a wake ends that
- *   shares          the first marker has given something away, or begins when the other has something: it sets bits by an atomic or
+ *   shares          the first marker has given something away, or begins when another has something: it sets bits by an atomic or
  *
- * The objects are 0 -> 1, 2; 1 -> 3, 4; 2 -> 4, 3; 3 -> 5; 4 -> 5. Nobody stores, and there are two pauses at any time, after which
+ * The objects are 0 -> 1, 2; 1 -> 3, 4; 2 -> 5, 6; 3 -> 4; 5 -> 4. Nobody stores, and there is a pause at any time, after which
  * the mutator waits until a round ends by itself, as when it leads one.
  *
  * The environment variable BROKEN=n leaves one rule out; each of these variants must fail:
@@ -26,7 +26,7 @@
  *   5  a marker that has not begun counts as hungry
  *   6  a pause closes the pool and wakes nobody
  *   7  the last hungry marker wakes nobody
- *   8  the first marker begins with plain stores, although the other has something on its stack
+ *   8  the first marker begins with plain stores, although another has something on its stack
  *   9  marking is over when the first marker's stack is empty
  *  10  what is in the pool is not looked at again under the lock before something is put there
  *  11  a hungry marker that takes something stays hungry
@@ -48,9 +48,9 @@
 #define PLAINLY_TAKEN_BACK 12
 byte broken;
 
-#define OBJECTS 6
-#define MARKERS 2
-#define PAUSES 2
+#define OBJECTS 7
+#define MARKERS 3
+#define PAUSES 1
 #define NONE OBJECTS
 #define BIT(o) (1 << (o))
 #define ALL (BIT(OBJECTS) - 1)
@@ -66,7 +66,8 @@ bool asleep[MARKERS], shares, over, ended, finished;
 
 inline wake() {
   asleep[0] = false;
-  asleep[1] = false
+  asleep[1] = false;
+  asleep[2] = false
 }
 
 /* --- the mutator --- */
@@ -76,13 +77,14 @@ inline offer() {
   hungry = 0;
   over = false;
   ended = false;
-  shares = stack[1] != 0 && broken != BEGINS_PLAINLY;
+  shares = (stack[1] != 0 || stack[2] != 0) && broken != BEGINS_PLAINLY;
   if
-  :: broken == NOT_BEGUN_IS_HUNGRY -> hungry = (stack[0] == 0 -> 1 : 0) + (stack[1] == 0 -> 1 : 0)
+  :: broken == NOT_BEGUN_IS_HUNGRY -> hungry = (stack[0] == 0 -> 1 : 0) + (stack[1] == 0 -> 1 : 0) + (stack[2] == 0 -> 1 : 0)
   :: else
   fi;
   round[0] = OFFERED;
-  round[1] = OFFERED
+  round[1] = OFFERED;
+  round[2] = OFFERED
 }
 
 inline close() {
@@ -103,16 +105,17 @@ inline ask(m) {
   fi
 }
 
-/* take_work: what the second marker has left becomes the mark stack if that is empty [marker.9]. */
+/* take_work: what another marker has left becomes the mark stack if that is empty [marker.9]. */
 inline take_back() {
-  assert(hand[0] == NONE && hand[1] == NONE);
+  assert(hand[0] == NONE && hand[1] == NONE && hand[2] == NONE);
   if
   :: broken != POOL_FORGOTTEN -> stack[0] = stack[0] | pool
   :: else
   fi;
   pool = 0;
   if
-  :: stack[0] == 0 && broken != ENDED_EARLY -> stack[0] = stack[1]; stack[1] = 0
+  :: stack[0] == 0 && stack[1] != 0 && broken != ENDED_EARLY -> stack[0] = stack[1]; stack[1] = 0
+  :: stack[0] == 0 && stack[1] == 0 && broken != ENDED_EARLY -> stack[0] = stack[2]; stack[2] = 0
   :: else
   fi;
   finished = stack[0] == 0;
@@ -123,7 +126,7 @@ active proctype mutator() {
   byte pauses = 0;
   d_step {
     broken = c_expr { (getenv("BROKEN") ? atoi(getenv("BROKEN")) : 0) };
-    hand[0] = NONE; hand[1] = NONE;
+    hand[0] = NONE; hand[1] = NONE; hand[2] = NONE;
     marks = BIT(0);
     stack[0] = BIT(0)
   }
@@ -131,19 +134,20 @@ active proctype mutator() {
   :: finished -> break
   :: d_step { !finished -> offer() };
      if
-     :: pauses < PAUSES -> pauses++; d_step { close() }; ask(0); ask(1)
-     :: round[0] == IDLE && round[1] == IDLE
+     :: pauses < PAUSES -> pauses++; d_step { close() }; ask(0); ask(1); ask(2)
+     :: round[0] == IDLE && round[1] == IDLE && round[2] == IDLE
      fi;
      round[0] == IDLE;
-     round[1] == IDLE || broken == NOT_AWAITED;
+     round[1] == IDLE;
+     round[2] == IDLE || broken == NOT_AWAITED;
      d_step { take_back() }
   od
 }
 
 /* --- the markers --- */
 
-#define FIRST(o) (o == 0 -> 1 : (o == 1 -> 3 : (o == 2 -> 4 : (o == 3 || o == 4 -> 5 : NONE))))
-#define SECOND(o) (o == 0 -> 2 : (o == 1 -> 4 : (o == 2 -> 3 : NONE)))
+#define FIRST(o) (o == 0 -> 1 : (o == 1 -> 3 : (o == 2 -> 5 : (o == 3 || o == 5 -> 4 : NONE))))
+#define SECOND(o) (o == 0 -> 2 : (o == 1 -> 4 : (o == 2 -> 6 : NONE)))
 #define MAY_POP(m, o) (round[m] != IDLE && hand[m] == NONE && (stack[m] & BIT(o)))
 #define POP(o) \
   :: d_step { \
@@ -159,7 +163,7 @@ inline mark(o) {
   :: o == NONE
   :: o != NONE && (marks & BIT(o))
   /* An atomic or, after a plain test. */
-  :: o != NONE && !(marks & BIT(o)) && (me == 1 || shares) && broken != PLAIN ->
+  :: o != NONE && !(marks & BIT(o)) && (me != 0 || shares) && broken != PLAIN ->
     d_step {
       if
       :: !(marks & BIT(o)) -> marks = marks | BIT(o); stack[me] = stack[me] | BIT(o)
@@ -196,7 +200,7 @@ inline take() {
 
 /* The round ends by itself [pool.1]. */
 inline end_all() {
-  assert(ended || over || (pool == 0 && stack[0] == 0 && stack[1] == 0 && hand[0] == NONE && hand[1] == NONE));
+  assert(ended || over || (pool == 0 && stack[0] == 0 && stack[1] == 0 && stack[2] == 0 && hand[0] == NONE && hand[1] == NONE && hand[2] == NONE));
   over = true;
   ended = true;
   if
@@ -223,7 +227,7 @@ work:
   :: else
   fi;
   if
-  POP(0) POP(1) POP(2) POP(3) POP(4) POP(5)
+  POP(0) POP(1) POP(2) POP(3) POP(4) POP(5) POP(6)
   fi;
   /* The last slot first. */
   mark(SECOND(hand[me]));

@@ -375,6 +375,7 @@ CRADLE_UNCHECKED_COLLECTION static void stacks_overflow(void **state) {
 /* After a plain fork in a round of several, the child marks alone until it has threads of its own. */
 CRADLE_UNCHECKED_COLLECTION static void a_child_goes_on(void **state) {
   (void)state;
+  if (!FORKS_ARE_TRIED || !CHILDREN_MAKE_THREADS) skip();
   open_world(0, false);
   for (int i = 0; i < 10; i++) {
     begin_marking();

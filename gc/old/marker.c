@@ -175,7 +175,10 @@ static uint32_t equip(crd_marking *marking, uint32_t wanted) {
 
 void crd_marker_work_as(crd_marking *marking, uint32_t thread) {
   ASSERT(thread < threads_in_round(&marking->marker), "[marker.8] a thread takes a round that it was not offered");
-  crd_mark_beside(marking, marker_tracer(&marking->marker, thread + marking->marker.leads));
+  if (marking->marker.sweep != NULL)
+    crd_sweep_together(marking->marker.sweep);
+  else
+    crd_mark_beside(marking, marker_tracer(&marking->marker, thread + marking->marker.leads));
 }
 
 crd_word_stack *crd_marker_aside(crd_marker *marker) {
@@ -229,7 +232,7 @@ static void wait_for(crd_marker *marker, uint32_t thread) {
 /* [marker.8] */
 static void end_round(crd_marker *marker) {
   uint32_t count = threads_in_round(marker), asked = 0;
-  if (marker->in_round > 1) crd_pool_close(&marker->others->pool);
+  if (marker->in_round > 1 && marker->sweep == NULL) crd_pool_close(&marker->others->pool);
   for (uint32_t i = 0; i < count; i++) asked += !rounds_stop(word_of(marker, i));
   if (asked == 0) return;
   uint64_t begin = crd_platform_now_ns();
@@ -342,6 +345,11 @@ static uint32_t markers_between_pauses(const crd_marking *marking) {
   return markers == 0 ? 1 : markers;
 }
 
+static void offer(crd_marker *marker) {
+  for (uint32_t i = 0; i < threads_in_round(marker); i++)
+    crd_thread_set(thread_of(marker, i), word_of(marker, i), ROUND_OFFERED);
+}
+
 /* Offers a round of at most so many markers, the mutator among them if it leads. */
 static void open_round(crd_marking *marking, uint32_t most, bool leads) {
   crd_marker *marker = &marking->marker;
@@ -356,8 +364,7 @@ static void open_round(crd_marking *marking, uint32_t most, bool leads) {
   marker->arenas_bytes = marking->old->arenas.committed_end * ARENA_BYTES;
   marker->first.stack = marking->mark_stack;
   marker->going = marking->old->marked_beside = true;
-  for (uint32_t i = 0; i < threads_in_round(marker); i++)
-    crd_thread_set(thread_of(marker, i), word_of(marker, i), ROUND_OFFERED);
+  offer(marker);
 }
 
 static bool may_go_on(const crd_marking *marking) {
@@ -391,6 +398,26 @@ void crd_marker_lead(crd_marking *marking) {
   open_round(marking, CRADLE_GC_THREADS_MAX, true);
   crd_mark_beside(marking, &marker->first);
   (void)crd_marker_stop(marking);
+}
+
+void crd_marker_sweep(crd_marking *marking) {
+  crd_marker *marker = &marking->marker;
+  crd_sweep sweep = {.old = marking->old, .end = marking->old->arenas.used_end};
+  crd_swept *swept = &marking->major.swept;
+  if (marker->takes_turns || sweep.end < SWEEP_MIN_ARENAS || arenas_go_round(&marking->old->arenas) ||
+      space_remains(marking->space, true).poison != 0 || !crd_thread_is_here(marker->thread))
+    return;
+  marker->sweep = &sweep;
+  marker->leads = true;
+  marker->in_round = threads(marker) + 1;
+  offer(marker);
+  crd_sweep_together(&sweep);
+  end_round(marker);
+  marker->sweep = NULL;
+  marker->leads = false;
+  swept->freed_objects += sweep.swept.freed_objects;
+  swept->freed_bytes += sweep.swept.freed_bytes;
+  swept->freed_spans += sweep.swept.freed_spans;
 }
 
 /* Called for each old object that a minor collection meets, so it asks nothing of the system. */

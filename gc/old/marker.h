@@ -56,6 +56,7 @@
 
 #include "cradle/options.h"
 #include "gc/old/mark_pool.h"
+#include "gc/old/sweep.h"
 #include "gc/parts.h"
 #include "gc/platform/thread.h"
 
@@ -133,6 +134,7 @@ typedef struct crd_marker {
   bool takes_turns;      /* the process has one processor: either the thread or the mutator works */
   bool going;            /* a round was offered and not stopped since */
   bool resumes;          /* crd_state_leave offers a round again */
+  crd_sweep *sweep;      /* what a round sweeps that the mutator leads; NULL: it marks */
   bool leads;            /* the mutator is the first marker of the round */
   bool begins_shared;    /* more than the first marker have something to trace as the round begins [marker.7] */
   uint32_t in_round;     /* markers of the round that goes on, or the last one */
@@ -181,6 +183,8 @@ void crd_marker_enlist(crd_marking *marking, crd_thread *thread, uint32_t *word)
 void crd_marker_dismiss(crd_marking *marking);
 /* Has all threads and the mutator trace what is on the mark stack, in a pause. Nothing, if there is no thread. */
 void crd_marker_lead(crd_marking *marking);
+/* Has all threads and the mutator sweep small spans, in a pause, once marking is over. */
+void crd_marker_sweep(crd_marking *marking);
 /* On a thread, which has taken a round: does its part. */
 void crd_marker_work_as(crd_marking *marking, uint32_t thread);
 /* A marker's part of a round (gc/old/mark_beside.c), until nothing is left to trace or a pause asks for the end. */

@@ -372,6 +372,38 @@ CRADLE_UNCHECKED_COLLECTION static void stacks_overflow(void **state) {
   close_world();
 }
 
+/* Sweeping: what was dropped is freed, each object once, and what was not stays. */
+CRADLE_UNCHECKED_COLLECTION static void the_dead_are_freed_once(void **state) {
+  enum { PARTS = 400, OF_ONE = 200, LONGEST = 30 };
+  (void)state;
+  open_world(0, false);
+  array *parts = cradle_new_array(m, T_ARRAY, PARTS);
+  CRADLE_ROOT(m, parts);
+  begin_marking();
+  cradle_collect(m, CRADLE_COLLECT_MAJOR);
+  for (int round = 0; round < 4; round++) {
+    uint64_t dead = 0;
+    for (int i = 0; i < PARTS; i++) {
+      if (parts->item[i] == NULL) cradle_store(m, parts, &parts->item[i], cradle_new_array(m, T_ARRAY, OF_ONE));
+      for (int k = 0; k < OF_ONE; k++) {
+        array *small = cradle_new_array(m, T_ARRAY, below(LONGEST)), *part = parts->item[i];
+        dead += part->item[k] != NULL;
+        cradle_store(m, part, &part->item[k], small);
+      }
+    }
+    cradle_collect(m, CRADLE_COLLECT_MINOR);
+    for (int i = 0; i < PARTS; i++) {
+      if (below(2) == 0) continue;
+      cradle_store(m, parts, &parts->item[i], NULL);
+      dead += 1 + OF_ONE;
+    }
+    cradle_collect(m, CRADLE_COLLECT_MAJOR);
+    assert_int_equal(inside_major(heap)->swept.freed_objects, dead);
+    check_all();
+  }
+  close_world();
+}
+
 /* After a plain fork in a round of several, the child marks alone until it has threads of its own. */
 CRADLE_UNCHECKED_COLLECTION static void a_child_goes_on(void **state) {
   (void)state;
@@ -410,6 +442,7 @@ int main(void) {
       cmocka_unit_test(callbacks_stay_with_the_program),
       cmocka_unit_test(under_stress),
       cmocka_unit_test(stacks_overflow),
+      cmocka_unit_test(the_dead_are_freed_once),
       cmocka_unit_test(a_child_goes_on),
   };
   int failed = cmocka_run_group_tests(of_the_pool, NULL, NULL);

@@ -56,7 +56,9 @@ static const mark_calls calls = {trace, trace_rest, next_countdown};
 static const mark_calls shared_calls = {trace_shared, trace_rest_shared, next_shared};
 
 static bool take(mark_context *context) {
+  uint64_t begin = crd_platform_now_ns();
   bool taken = crd_pool_take(context->pool, context->stack);
+  context->hungry_ns += crd_platform_now_ns() - begin;
   mark_take_again(context);
   return taken;
 }

@@ -54,6 +54,7 @@ typedef struct mark_context {
   crd_word_stack *aside;  /* beside: for the objects that are put aside */
   uint64_t objects_aside; /* beside: how many were */
   crd_mark_pool *pool;    /* beside: what several markers share; NULL: one marks */
+  uint64_t hungry_ns;     /* for which this one had nothing to trace */
   uint64_t *random;       /* beside, under stress; NULL: none */
 } mark_context;
 

@@ -237,7 +237,7 @@ static void end_round(crd_marker *marker) {
   if (asked == 0) return;
   uint64_t begin = crd_platform_now_ns();
   for (uint32_t i = 0; i < count; i++) wait_for(marker, i);
-  marker->since.stop_ns += crd_platform_now_ns() - begin;
+  if (!marker->leads) marker->since.stop_ns += crd_platform_now_ns() - begin;
 }
 
 /* is_thread: it was a thread's work, and not the mutator's. */

@@ -201,6 +201,14 @@ bool crd_marker_next_stack(crd_marking *marking) {
   return false;
 }
 
+void crd_marker_discard(crd_marking *marking) {
+  crd_markers *others = marking->marker.others;
+  for (uint32_t i = 0; others != NULL && i < others->equipped; i++) {
+    crd_word_stack_discard(&others->tracers[i].stack, marking->space->hardware->page_bytes);
+    crd_word_stack_discard(&others->tracers[i].aside, marking->space->hardware->page_bytes);
+  }
+}
+
 /* --- stopping --- */
 
 /* The threads did not survive a fork. What was on their stacks is lost, but marked: a rescan traces it [mark.4]. */

@@ -178,6 +178,8 @@ void crd_marker_gather(crd_marking *marking);
 crd_word_stack *crd_marker_aside(crd_marker *marker);
 /* The mark stack is empty: takes the stack of another marker that is not. false: all are empty. */
 bool crd_marker_next_stack(crd_marking *marking);
+/* Drops the empty pages of the other markers' stacks. */
+void crd_marker_discard(crd_marking *marking);
 /* A helper's thread can mark from now on; or none can, because the helpers are dismissed. */
 void crd_marker_enlist(crd_marking *marking, crd_thread *thread, uint32_t *word);
 void crd_marker_dismiss(crd_marking *marking);

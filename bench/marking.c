@@ -1,5 +1,5 @@
-/* marking SHAPE SIZE [THREADS...]: how long it takes to mark SIZE bytes that live, with so many threads of the collector
- * (options.gc_threads; 0, 1 and 2 unless told). Each number of threads has a heap of its own. Two things are timed:
+/* marking SHAPE SIZE [THREADS...]: how long it takes to mark SIZE bytes that live, with so many threads of the
+ * collector (options.gc_threads; 0, 1 and 2 unless told). Each number of threads has a heap of its own. It times
  *
  *   pause    full collections, of which the program's thread leads the marking; with their sweep
  *   beside   from the beginning of a major collection to the end of its marking, while the program only sleeps

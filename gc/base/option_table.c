@@ -52,9 +52,8 @@ const crd_option crd_options[] = {
          "below it. 0: none, a major collection runs in one go."},
     {"CRADLE_GC_THREADS", CRD_OPTION_CHOICE, FIELD(gc_threads), CHOICE(thread_names), .wants = "wants 0 to 16 or auto",
      .initial = "0; auto where the program asks",
-     .help =
-         "Threads of the collector's own: they mark beside the program and help to promote. auto: a quarter of the "
-         "CPUs that the process may use, at least 1 of two, once the heap has 8 MiB; see docs/tuning.md."},
+     .help = "Threads of the collector's own: they mark beside the program and help to promote. auto: a quarter of the "
+             "CPUs that the process may use, at least 1 of two, once the heap has 8 MiB; see docs/tuning.md."},
     {"CRADLE_GC_NURSERY_FIXED", CRD_OPTION_BOOL, FIELD(nursery_fixed), 0, 1, .wants = "wants 0 or 1", .initial = "0",
      .help = "1: the size chosen from the L2 cache never changes. A size that CRADLE_GC_NURSERY gives never does."},
     {"CRADLE_GC_RESERVE", CRD_OPTION_SIZE, FIELD(reserve_bytes), CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES,

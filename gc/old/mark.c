@@ -252,14 +252,15 @@ bool crd_mark_some(crd_marking *marking, crd_budget budget) {
   context.budget = budget;
   ASSERT(!marking->marker.going, "[marker.1] an increment of marking while a round goes on");
   ASSERT(marking->old->born_marked, "[span.7] an increment of marking while nothing marks");
-  bool helped = CRADLE_UNLIKELY(marking->marker.thread != NULL) && budget.deadline_ns == UINT64_MAX &&
-                budget.bytes == UINT64_MAX;
+  bool helped =
+      CRADLE_UNLIKELY(marking->marker.thread != NULL) && budget.deadline_ns == UINT64_MAX && budget.bytes == UINT64_MAX;
   do {
     context.countdown = budget.bytes == 0 ? STEP_OBJECTS : CLOCK_OBJECTS;
     if (budget.aside) {
       if (!mark_aside(&context)) break;
     } else if (helped ? drain_all(&context) : drain(&context))
-      complete = !crd_marker_next_stack(marking) && !mark_aside(&context) && !mark_tables(&context) && !rescan_span(&context) &&
+      complete = !crd_marker_next_stack(marking) && !mark_aside(&context) && !mark_tables(&context) &&
+                 !rescan_span(&context) &&
                  (marking->space->death == NULL ||
                   !marking->space->death->mark_more(marking->space->services, &context.bytes)) &&
                  !mark_unchanged_roots(&context);
@@ -267,8 +268,7 @@ bool crd_mark_some(crd_marking *marking, crd_budget budget) {
   ASSERT(!complete || (word_stack_is_empty(&marking->mark_stack) && !marking->major.overflowed &&
                        marking->major.rescan_page == PAGE_NONE),
          "[mark.2] marking is over while objects are grey");
-  ASSERT(!complete || crd_marker_aside(&marking->marker) == NULL,
-         "[marker.6] marking is over while objects are aside");
+  ASSERT(!complete || crd_marker_aside(&marking->marker) == NULL, "[marker.6] marking is over while objects are aside");
   marking->major.objects += context.objects;
   marking->major.bytes += context.bytes;
   return complete;

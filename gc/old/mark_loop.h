@@ -194,8 +194,8 @@ CRD_ALWAYS_INLINE void mark_bits(mark_context *context, cradle_word *words, uint
 
 /* --- arrays --- */
 
-/* Pushes the rest of an array, from item `first` on. The index is kept as an even word [pool.4]. false: the stack has no
- * room for two words. */
+/* Pushes the rest of an array, from item `first` on. The index is kept as an even word [pool.4]. false: the stack has
+ * no room for two words. */
 CRD_ALWAYS_INLINE bool push_rest(mark_context *context, const cradle_word *object, uint64_t first) {
   if (!mark_push(context, first * 2)) return false;
   if (mark_push(context, address_of(object) | MARK_PIECE)) return true;

@@ -12,7 +12,8 @@ crd_pool_turn_function *crd_pool_turn = NULL;
 #endif
 
 bool crd_pool_init(crd_mark_pool *pool) {
-  if (pool->gate == NULL || !crd_gate_is_here(pool->gate)) pool->gate = crd_gate_new(); /* after a fork it may be held */
+  /* After a fork it may be held for ever. */
+  if (pool->gate == NULL || !crd_gate_is_here(pool->gate)) pool->gate = crd_gate_new();
   pool->count = pool->hungry = pool->markers = 0;
   return pool->gate != NULL;
 }
@@ -67,6 +68,7 @@ bool crd_pool_take(crd_mark_pool *pool, crd_word_stack *stack) {
   POOL_TURN();
   crd_gate_lock(pool->gate);
   set_hungry(pool, pool->hungry + 1);
+  ASSERT(pool->hungry <= pool->markers, "[pool.2] more are hungry than mark in the round");
   for (bool looked = false; pool->count == 0 && !pool->over; looked = true) {
     if (pool->hungry == pool->markers) {
       end(pool);
@@ -105,6 +107,7 @@ static size_t portion(const crd_word_stack *stack, size_t most) {
 static void cut_bottom(crd_word_stack *stack, size_t given) {
   stack->top -= given;
   memcpy(stack->base, stack->top, given * sizeof *stack->base);
+  ASSERT(word_stack_is_empty(stack) || stack->base[0] % 2 == 0, "[pool.4] a piece is left without its index");
 }
 
 void crd_pool_give(crd_mark_pool *pool, crd_word_stack *stack) {

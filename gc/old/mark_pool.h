@@ -4,8 +4,8 @@
  * that between two objects, and the first that can puts the bottom of its stack into the pool, because the entries
  * there lead to the most. A hungry marker takes all that is in the pool.
  *
- *     marker A   traces ........ sees hunger: gives ........ nothing left, hungry --- all are hungry: the round is over
- *     marker B   nothing, hungry ------------------- takes, traces ....... hungry --- the round is over
+ *     marker A   traces ....... sees hunger: gives ....... nothing left, hungry --- all are hungry: the round is over
+ *     marker B   nothing, hungry ------------------ takes, traces ........ hungry --- the round is over
  *
  *   [pool.1] Entries, hunger and the end change under the lock. A hungry marker has an empty stack. So if all markers of
  *            the round are hungry and the pool is empty, nothing is left to trace, and the round is over.
@@ -17,7 +17,6 @@
 #define CRADLE_GC_OLD_MARK_POOL_H
 
 #include "gc/base/word_stack.h"
-#include "gc/parts.h"
 #include "gc/platform/gate.h"
 
 /* So many entries are given away at a time. */

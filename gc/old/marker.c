@@ -64,7 +64,8 @@ static bool make(crd_marking *marking) {
   crd_marker *marker = &marking->marker;
   size_t page = marking->space->hardware->page_bytes;
   marker->word = ROUND_IDLE;
-  if ((marker->first.aside.base == NULL && !crd_word_stack_init(&marker->first.aside, ASIDE_MAX_BYTES, page, "cradle put aside")) ||
+  if ((marker->first.aside.base == NULL &&
+       !crd_word_stack_init(&marker->first.aside, ASIDE_MAX_BYTES, page, "cradle put aside")) ||
       (marker->shaded.base == NULL && !crd_word_stack_init(&marker->shaded, SHADED_MAX_BYTES, page, "cradle shaded")))
     return false;
   /* Without it, minor collections open new spans in a round, and are none the worse for it. */
@@ -315,9 +316,10 @@ void crd_marker_tell(crd_marking *marking) {
   stats->beside_stop_ns += since->stop_ns;
   if (since->stop_ns > stats->beside_stop_max_ns) stats->beside_stop_max_ns = since->stop_ns;
   if (since->run_ns != 0 && event_wanted(marking->space->report))
-    crd_event_send(marking->space->report, &(cradle_event){.kind = CRADLE_EVENT_BESIDE,
-                                                           .u.beside = {since->objects, since->bytes, since->put_aside,
-                                                                        since->run_ns, since->stop_ns, since->markers}});
+    crd_event_send(marking->space->report,
+                   &(cradle_event){.kind = CRADLE_EVENT_BESIDE,
+                                   .u.beside = {since->objects, since->bytes, since->put_aside, since->run_ns,
+                                                since->stop_ns, since->markers}});
   marker->last = marker->since;
   marker->since = (crd_marker_work){0};
 }
@@ -348,7 +350,8 @@ void crd_marker_supply(crd_marking *marking, uint32_t keep, uint32_t ahead) {
 static uint32_t markers_between_pauses(const crd_marking *marking) {
   if (marking->space->options->gc_threads != CRADLE_GC_THREADS_AUTO) return CRADLE_GC_THREADS_MAX;
   uint32_t left = processors(marking), markers;
-  for (EACH_MUTATOR(mutator, marking->space)) left -= left != 0 && __atomic_load_n(&mutator->state, __ATOMIC_RELAXED) != MUTATOR_PARKED;
+  for (EACH_MUTATOR(mutator, marking->space))
+    left -= left != 0 && __atomic_load_n(&mutator->state, __ATOMIC_RELAXED) != MUTATOR_PARKED;
   markers = left / MARK_SHARE;
   return markers == 0 ? 1 : markers;
 }

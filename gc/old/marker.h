@@ -54,7 +54,6 @@
 #ifndef CRADLE_GC_OLD_MARKER_H
 #define CRADLE_GC_OLD_MARKER_H
 
-#include "cradle/options.h"
 #include "gc/old/mark_pool.h"
 #include "gc/old/sweep.h"
 #include "gc/parts.h"
@@ -119,7 +118,7 @@ typedef struct crd_markers {
   struct {
     crd_thread *thread;
     uint32_t *word;
-  } threads[CRADLE_GC_THREADS_MAX]; /* number n is at n - 1 */
+  } threads[CRADLE_GC_THREADS_MAX];          /* number n is at n - 1 */
   crd_tracer tracers[CRADLE_GC_THREADS_MAX]; /* all but the first */
   crd_mark_pool pool;
 } crd_markers;

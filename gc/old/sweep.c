@@ -103,7 +103,8 @@ bool crd_sweep_some(crd_old *old, uint32_t *page, crd_remains remains, uint64_t 
 
 /* --- several threads --- */
 
-/* The pages of a large object have no entries but the first: they are passed one by one in the arenas after its first. */
+/* The pages of a large object have no entries but the first: in the arenas after its first they are passed one by
+ * one. */
 static uint32_t sweep_arena(const crd_old *old, uint32_t arena, found spans[ARENA_PAGES]) {
   uint32_t count = 0, end = (arena + 1) * ARENA_PAGES;
   for (uint32_t page = arena * ARENA_PAGES; page < end;) {

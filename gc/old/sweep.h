@@ -15,8 +15,9 @@
  * swept or are new. It begins by adding one to the generation's epoch: a span that still has the old one waits
  * [span.6].
  *
- * If everything is to be swept at once, and the heap has threads (gc/old/marker.h), they help with the small spans: each
- * claims one arena after the other. What it finds goes into lists and counts under a lock, an arena's spans at a time.
+ * If everything is to be swept at once, and the heap has threads (gc/old/marker.h), they help with the small spans:
+ * each claims one arena after the other. What it finds goes into lists and counts under a lock, an arena's spans at a
+ * time.
  *
  *   [sweep.1] It begins right after a minor collection: no large object is young, the allocators are retired and the
  *             partial lists are empty. A large object that becomes young later has the new epoch.

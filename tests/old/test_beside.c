@@ -1,6 +1,6 @@
-/* A heap with a second core, of one thread, two and four: what the program does while a round goes on, and forks. The heap is verified in the middle
- * of marking. tests/old/test_marker.c says who gets a thread and when it goes, tests/old/test_second_core.c has what is
- * harder on it. */
+/* A heap with a second core, of one thread, two and four: what the program does while a round goes on, and forks. The
+ * heap is verified in the middle of marking. tests/old/test_marker.c says who gets a thread and when it goes,
+ * tests/old/test_second_core.c has what is harder on it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -265,10 +265,19 @@ static void add_work(crd_marking *marking, crd_tracer *tracer, bool is_thread) {
   tracer->overflowed = false;
 }
 
+/* All or none, so that no piece of an array is cut [pool.4]. */
+static void push_all(crd_marking *marking, const cradle_word *from, const cradle_word *to) {
+  crd_word_stack *stack = &marking->mark_stack;
+  cradle_word *before = stack->top;
+  while (from < to && word_stack_push(stack, *from)) from++;
+  if (from == to) return;
+  stack->top = before;
+  marking->major.overflowed = true;
+}
+
 static void take_pool(crd_marking *marking) {
   crd_mark_pool *pool = &marking->marker.others->pool;
-  for (uint32_t i = 0; i < pool->count; i++)
-    if (!word_stack_push(&marking->mark_stack, pool->entries[i])) marking->major.overflowed = true;
+  push_all(marking, pool->entries, pool->entries + pool->count);
   pool->count = 0;
 }
 
@@ -324,10 +333,8 @@ void crd_marker_tell(crd_marking *marking) {
   marker->since = (crd_marker_work){0};
 }
 
-/* The words of a piece keep their order. */
 static void move_stack(crd_marking *marking, crd_word_stack *stack) {
-  for (const cradle_word *word = stack->base; word < stack->top; word++)
-    if (!word_stack_push(&marking->mark_stack, *word)) marking->major.overflowed = true;
+  push_all(marking, stack->base, stack->top);
   stack->top = stack->base;
 }
 

@@ -192,7 +192,7 @@ static const cradle_type types[T_COUNT] = {
     [T_TRACED] = {.name = "traced", .size = sizeof(node), .trace = trace_node},
 };
 
-#define OBJECTS ((uint64_t)LIMIT(60000, 6000))
+#define OBJECTS ((uint64_t)LIMIT(30000, 6000))
 #define ARRAYS 40
 #define TRIES 400
 
@@ -287,7 +287,7 @@ CRADLE_UNCHECKED_COLLECTION static void each_object_is_traced_once_in_a_pause(vo
   (void)state;
   open_world(0, false);
   begin_marking();
-  for (int i = 0; i < TRIES && (i < 20 || several == 0); i++) {
+  for (int i = 0; i < TRIES && (i < 10 || several == 0); i++) {
     cradle_collect(m, CRADLE_COLLECT_MAJOR);
     assert_int_equal(inside_major(heap)->objects, live);
   }
@@ -299,7 +299,7 @@ CRADLE_UNCHECKED_COLLECTION static void each_object_is_traced_once_in_a_pause(vo
 CRADLE_UNCHECKED_COLLECTION static void each_object_is_traced_once_beside(void **state) {
   (void)state;
   open_world(0, false);
-  for (int i = 0; i < TRIES && (i < 20 || (threads > 1 && several == 0)); i++) {
+  for (int i = 0; i < TRIES && (i < 10 || (threads > 1 && several == 0)); i++) {
     begin_marking();
     while (inside_major(heap)->phase == MAJOR_MARKING) {
       wait_a_bit(30);
@@ -318,7 +318,7 @@ CRADLE_UNCHECKED_COLLECTION static void each_object_is_traced_once_beside(void *
 /* The program stores, allocates and is verified while rounds go on; under stress markers leave them at random. */
 static void churn(uint64_t stress, bool callbacks) CRADLE_MAY_COLLECT {
   open_world(stress, callbacks);
-  for (uint64_t i = 0; i < (uint64_t)LIMIT(60000, 6000); i++) {
+  for (uint64_t i = 0; i < (uint64_t)LIMIT(20000, 5000); i++) {
     node *next = cradle_new(m, callbacks && i % 20 == 0 ? T_TRACED : T_NODE, sizeof(node));
     uint64_t at = below(OBJECTS);
     next->number = at;

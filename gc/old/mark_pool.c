@@ -44,6 +44,13 @@ void crd_pool_close(crd_mark_pool *pool) {
   crd_gate_unlock(pool->gate);
 }
 
+void crd_pool_join(crd_mark_pool *pool) {
+  POOL_TURN();
+  crd_gate_lock(pool->gate);
+  pool->markers++;
+  crd_gate_unlock(pool->gate);
+}
+
 /* --- taking --- */
 
 static void set_hungry(crd_mark_pool *pool, uint32_t hungry) {

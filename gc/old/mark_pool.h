@@ -9,7 +9,9 @@
  *
  *   [pool.1] Entries, hunger and the end change under the lock. A hungry marker has an empty stack. So if all markers
  *            of the round are hungry and the pool is empty, nothing is left to trace, and the round is over.
- *   [pool.2] One that has not begun is not hungry: without it the round is over only when a pause asks for the end.
+ *   [pool.2] One that has not begun is not hungry, because it may have a stack. So without it the round is over only when
+ *            a pause asks for the end; or, in a round that the mutator leads, it joins as it begins, and nobody waits
+ *            for it.
  *   [pool.3] When a round has ended, what is in the pool goes to the mark stack.
  *   [pool.4] Only a piece of an array is an odd word. Nobody gives one of its two words and keeps the other.
  */
@@ -26,7 +28,7 @@
 
 typedef struct crd_mark_pool {
   crd_gate *gate;   /* its lock, and where hungry markers wait */
-  uint32_t markers; /* of the round */
+  uint32_t markers; /* of the round; if the mutator leads, those that have joined */
   /* Read without the lock, too. */
   uint32_t hungry; /* markers */
   uint32_t count;  /* entries */
@@ -53,6 +55,8 @@ void crd_pool_fini(crd_mark_pool *pool);
 /* Begins and ends a round, by the mutator. */
 void crd_pool_open(crd_mark_pool *pool, uint32_t markers);
 void crd_pool_close(crd_mark_pool *pool);
+/* One more marker has begun. */
+void crd_pool_join(crd_mark_pool *pool);
 /* By a marker whose stack is empty: waits until it has something. false: the round is over. */
 bool crd_pool_take(crd_mark_pool *pool, crd_word_stack *stack);
 /* Puts the bottom of the stack into the pool, if it is empty. */

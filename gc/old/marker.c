@@ -175,11 +175,14 @@ static uint32_t equip(crd_marking *marking, uint32_t wanted) {
 }
 
 void crd_marker_work_as(crd_marking *marking, uint32_t thread) {
-  ASSERT(thread < threads_in_round(&marking->marker), "[marker.8] a thread takes a round that it was not offered");
-  if (marking->marker.sweep != NULL)
-    crd_sweep_together(marking->marker.sweep);
-  else
-    crd_mark_beside(marking, marker_tracer(&marking->marker, thread + marking->marker.leads));
+  crd_marker *marker = &marking->marker;
+  ASSERT(thread < threads_in_round(marker), "[marker.8] a thread takes a round that it was not offered");
+  if (marker->sweep != NULL) {
+    crd_sweep_together(marker->sweep);
+  } else {
+    if (marker->leads) crd_pool_join(&marker->others->pool);
+    crd_mark_beside(marking, marker_tracer(marker, thread + marker->leads));
+  }
 }
 
 crd_word_stack *crd_marker_aside(crd_marker *marker) {
@@ -373,7 +376,7 @@ static void open_round(crd_marking *marking, uint32_t most, bool leads) {
   crd_marker *marker = &marking->marker;
   uint32_t can = threads(marker) + leads, markers = equip(marking, most < can ? most : can);
   if (markers > 1 && !crd_pool_init(&marker->others->pool)) markers = 1;
-  if (markers > 1) crd_pool_open(&marker->others->pool, markers);
+  if (markers > 1) crd_pool_open(&marker->others->pool, leads ? 1 : markers);
   marker->in_round = markers;
   marker->leads = leads;
   marker->begins_shared = false;

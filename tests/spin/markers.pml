@@ -14,8 +14,8 @@
  *   asleep          the marker waits at the gate; only a wake ends that
  *   shares          the first marker has given something away, or begins when another has something: it sets bits by an atomic or
  *
- * The objects are 0 -> 1, 2; 1 -> 3, 4; 2 -> 5, 6; 3 -> 4; 5 -> 4. Nobody stores, and there is a pause at any time, after which
- * the mutator waits until a round ends by itself, as when it leads one.
+ * The objects are 0 -> 1, 2; 1 -> 3, 4; 2 -> 5, 6; 3 -> 4; 5 -> 4. Nobody stores. There is a pause at any time. After it, rounds
+ * end by themselves, or the mutator leads them: it is the first marker, and the others join as they begin.
  *
  * The environment variable BROKEN=n leaves one rule out; each of these variants must fail:
  *
@@ -31,6 +31,8 @@
  *  10  what is in the pool is not looked at again under the lock before something is put there
  *  11  a hungry marker that takes something stays hungry
  *  12  a round is taken back by a plain store
+ *  13  in a round that the mutator leads, a marker begins and does not join
+ *  14  in such a round, what a marker that has not begun has on its stack is forgotten
  *
  * Run by tests/spin/spin_model.py.
  */
@@ -46,6 +48,8 @@
 #define NOT_LOOKED_AGAIN 10
 #define STAYS_HUNGRY 11
 #define PLAINLY_TAKEN_BACK 12
+#define NOT_JOINED 13
+#define UNBEGUN_FORGOTTEN 14
 byte broken;
 
 #define OBJECTS 7
@@ -60,9 +64,9 @@ byte broken;
 #define TAKEN 2
 #define ASKED 3
 
-byte marks, traced, pool, hungry;
+byte marks, traced, pool, hungry, members;
 byte stack[MARKERS], round[MARKERS], hand[MARKERS];
-bool asleep[MARKERS], shares, over, ended, finished;
+bool asleep[MARKERS], joined[MARKERS], shares, over, ended, finished, led;
 
 inline wake() {
   asleep[0] = false;
@@ -77,6 +81,10 @@ inline offer() {
   hungry = 0;
   over = false;
   ended = false;
+  members = (led -> 1 : MARKERS);
+  joined[0] = true;
+  joined[1] = !led;
+  joined[2] = !led;
   shares = (stack[1] != 0 || stack[2] != 0) && broken != BEGINS_PLAINLY;
   if
   :: broken == NOT_BEGUN_IS_HUNGRY -> hungry = (stack[0] == 0 -> 1 : 0) + (stack[1] == 0 -> 1 : 0) + (stack[2] == 0 -> 1 : 0)
@@ -109,6 +117,10 @@ inline ask(m) {
 inline take_back() {
   assert(hand[0] == NONE && hand[1] == NONE && hand[2] == NONE);
   if
+  :: led && broken == UNBEGUN_FORGOTTEN -> stack[1] = 0; stack[2] = 0
+  :: else
+  fi;
+  if
   :: broken != POOL_FORGOTTEN -> stack[0] = stack[0] | pool
   :: else
   fi;
@@ -132,10 +144,16 @@ active proctype mutator() {
   }
   do
   :: finished -> break
-  :: d_step { !finished -> offer() };
+  :: !finished ->
      if
-     :: pauses < PAUSES -> pauses++; d_step { close() }; ask(0); ask(1); ask(2)
-     :: round[0] == IDLE && round[1] == IDLE && round[2] == IDLE
+     :: pauses == PAUSES -> led = true
+     :: led = false
+     fi;
+     d_step { offer() };
+     if
+     :: pauses < PAUSES && !led -> pauses++; d_step { close() }; ask(0); ask(1); ask(2)
+     :: !led -> round[0] == IDLE && round[1] == IDLE && round[2] == IDLE
+     :: led -> round[0] == IDLE; d_step { close() }; ask(1); ask(2)
      fi;
      round[0] == IDLE;
      round[1] == IDLE;
@@ -198,9 +216,11 @@ inline take() {
   fi
 }
 
+#define LEFT(m) (joined[m] -> (hand[m] != NONE || stack[m] != 0) : 0)
+
 /* The round ends by itself [pool.1]. */
 inline end_all() {
-  assert(ended || over || (pool == 0 && stack[0] == 0 && stack[1] == 0 && stack[2] == 0 && hand[0] == NONE && hand[1] == NONE && hand[2] == NONE));
+  assert(pool == 0 && LEFT(0) == 0 && LEFT(1) == 0 && LEFT(2) == 0);
   over = true;
   ended = true;
   if
@@ -215,6 +235,10 @@ idle:
   if
   :: d_step { round[me] == OFFERED -> round[me] = TAKEN }
   :: finished -> goto done
+  fi;
+  if
+  :: joined[me] || broken == NOT_JOINED
+  :: d_step { !joined[me] && broken != NOT_JOINED -> joined[me] = true; members++ }
   fi;
   if
   :: stack[me] == 0 -> goto hunger
@@ -242,9 +266,9 @@ hunger:
 wait:
   if
   :: over -> goto leave
-  :: atomic { !over && hungry == MARKERS && (pool == 0 || broken == ENDS_FULL) -> end_all(); goto leave }
-  :: atomic { !over && pool != 0 && !(hungry == MARKERS && broken == ENDS_FULL) -> take(); goto work }
-  :: atomic { !over && pool == 0 && hungry != MARKERS -> asleep[me] = true }
+  :: atomic { !over && hungry == members && (pool == 0 || broken == ENDS_FULL) -> end_all(); goto leave }
+  :: atomic { !over && pool != 0 && !(hungry == members && broken == ENDS_FULL) -> take(); goto work }
+  :: atomic { !over && pool == 0 && hungry != members -> asleep[me] = true }
   fi;
   !asleep[me];
   goto wait;

@@ -135,7 +135,7 @@ static double least_ms(everything *e, uint64_t (*timed)(everything *e)) CRADLE_M
   return (double)least / 1e6;
 }
 
-static void measure(const shape *of, uint64_t bytes, uint32_t threads) CRADLE_MAY_COLLECT {
+static void measure(const shape *of, uint64_t bytes, uint32_t threads) {
   cradle_options options;
   cradle_error error;
   everything e = {.all = NULL};

@@ -16,7 +16,8 @@ static cradle_kit_symbol *find(cradle_weak_set *symbols, uint64_t hash, const ch
   return cradle_weak_set_find(symbols, hash, is_named, &(name_bytes){bytes, length});
 }
 
-/* Makes the symbol of a name that was not in the table; another thread may have added it since. NULL: memory ran out. */
+/* Makes the symbol of a name that was not in the table; another thread may have added it by now. NULL: memory ran
+ * out. */
 static cradle_kit_symbol *add(const cradle_kit *kit, cradle_weak_set *symbols, cradle_kit_string *name)
     CRADLE_MAY_COLLECT {
   CRADLE_ROOT(kit->mutator, name);

@@ -1,8 +1,9 @@
 /* Several mutators on one heap, compared with a model of it, through random operations from a seed.
  *
  * Each worker has a private graph (threads_private.c), whose shadow lies in malloc memory. What workers share has
- * shadows behind locks (threads_shared.c), or needs no lock (threads_slots.c). A worker is a row of threads: each thread ends after some operations, and
- * leaves its mutator to the next, or frees it. threads_model.c has the life of a worker, and the turns.
+ * shadows behind locks (threads_shared.c), or needs no lock (threads_slots.c). A worker is a row of threads: each
+ * ends after some operations, and leaves its mutator to the next, or frees it. threads_model.c has the life of a
+ * worker, and the turns.
  *
  * Objects of the shared part are chains: a chain is told by one number, which says how many nodes it has. Every object
  * has its number in its first word.

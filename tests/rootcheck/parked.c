@@ -25,7 +25,7 @@ void an_allocation(cradle_mutator *m, pthread_mutex_t *lock) {
 void a_store(cradle_mutator *m, pair *a) {
   CRADLE_ROOT(m, a);
   CRADLE_PARKED(m) {
-    cradle_store(m, a, &a->first, NULL); // expect: parked 'cradle_store' uses the mutator // expect: parked 'a' is used // expect: parked 'a' is used
+    cradle_store(m, a, &a->first, NULL); // expect: parked cradle_store // expect: parked 'a' // expect: parked 'a'
   }
 }
 void a_root_is_read(cradle_mutator *m, pair *a) {

@@ -63,16 +63,17 @@ static void check_stored(cradle_heap *heap, const char *what, const cradle_word 
 }
 
 void cradle_check_store(cradle_mutator *mutator, const void *object) {
+  cradle_heap *heap = mutator->heap;
   crd_mutator_check_thread(mutator, "cradle_write_barrier");
-  check_object(mutator->heap, "cradle_write_barrier", object);
-  crd_history_store(mutator->heap, object);
+  space_lock(&heap->space); /* other mutators come, go, and store */
+  check_object(heap, "cradle_write_barrier", object);
+  crd_history_store(heap, object);
+  space_unlock(&heap->space);
 }
 
 /* words: what will be stored into the slots. */
-static void check_slots(cradle_mutator *mutator, const char *what, const void *object, const void *slots,
+static void check_slots(cradle_heap *heap, const char *what, const void *object, const void *slots,
                         const cradle_word *words, size_t count) {
-  cradle_heap *heap = mutator->heap;
-  crd_mutator_check_thread(mutator, what);
   check_object(heap, what, object);
   const crd_type *type = space_type(&heap->space, cradle_type_of(object));
   crd_history_store(heap, object);
@@ -85,10 +86,19 @@ static void check_slots(cradle_mutator *mutator, const char *what, const void *o
   for (size_t i = 0; i < count; i++) check_stored(heap, what, object, first + i, words[i]);
 }
 
+static void check_locked(cradle_mutator *mutator, const char *what, const void *object, const void *slots,
+                         const cradle_word *words, size_t count) {
+  crd_space *space = &mutator->heap->space;
+  crd_mutator_check_thread(mutator, what);
+  space_lock(space);
+  check_slots(mutator->heap, what, object, slots, words, count);
+  space_unlock(space);
+}
+
 void cradle_check_slot(cradle_mutator *mutator, const void *object, const void *slot, cradle_value value) {
-  check_slots(mutator, "cradle_store", object, slot, &value, 1);
+  check_locked(mutator, "cradle_store", object, slot, &value, 1);
 }
 
 void cradle_check_slots(cradle_mutator *mutator, const void *object, const void *to, const void *from, size_t count) {
-  check_slots(mutator, "cradle_copy_slots", object, to, from, count);
+  check_locked(mutator, "cradle_copy_slots", object, to, from, count);
 }

@@ -293,13 +293,14 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
 
 /* --- the public slow paths --- */
 
-/* In a shared heap: stands if a stop is on. Then, unless something else is to be served, the mutator may only need its
- * next chunk, and the world need not be held. */
+/* In a shared heap: stands if a stop is on. Then, unless something else is to be served or a sample is to be taken, the
+ * mutator may only need its next chunk, and the world need not be held. */
 static bool has_chunk(cradle_mutator *mutator, size_t bytes) CRADLE_MAY_COLLECT {
   crd_mutator *m = mutator_of(mutator);
   crd_world_stand(m);
   mutator->reserved_end = NULL;
   if (bytes > CRADLE_NURSERY_OBJECT_MAX_BYTES || stress_is_on(&mutator->heap->options) ||
+      m->local->sample.point - address_of(mutator->free) < bytes ||
       __atomic_load_n(&m->pending_request, __ATOMIC_SEQ_CST) != 0)
     return false;
   return fits(mutator, bytes) || crd_chunks_take(m, bytes);
@@ -341,13 +342,10 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size) {
   size_t bytes = (size + 7) & ~(size_t)7;
   PROBE2(reserve_slow, mutator->heap, bytes);
   crd_space *space = &mutator->heap->space;
-  bool ready = space_is_shared(space) && has_chunk(mutator, bytes);
-  if (!ready) {
-    crd_world_enter(space, mutator_of(mutator));
-    ready = make_room(mutator, bytes);
+  bool quick = space_is_shared(space) && has_chunk(mutator, bytes);
+  if (!quick) crd_world_enter(space, mutator_of(mutator));
+  if (!quick && !make_room(mutator, bytes)) {
     crd_world_leave(space);
-  }
-  if (!ready) {
     crd_out_of_memory(space, what, size);
     return (cradle_reservation){NULL, NULL, mutator};
   }
@@ -357,6 +355,7 @@ cradle_reservation cradle_reserve_slow(cradle_mutator *mutator, size_t size) {
   sanitize_handed_out(mutator->heap, start, bytes);
   crd_nursery_looked(mutator_of(mutator), start);
   if (mutator->heap->sampling.interval != 0) crd_sample_slow(mutator, start, CRADLE_TYPE_ID_END, bytes);
+  if (!quick) crd_world_leave(space);
   if (space_is_shared(space)) crd_nursery_set_top(mutator_of(mutator));
   return (cradle_reservation){start, start + bytes, mutator};
 }

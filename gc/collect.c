@@ -42,10 +42,10 @@ static bool is_verified(const cradle_heap *heap) {
 static void verify_if_asked(cradle_heap *heap, bool before) {
   if (!is_verified(heap)) return;
   crd_text text = {.length = 0};
-  uint64_t begin = heap->stress.verifies ? crd_stress_now() : 0;
+  uint64_t begin = heap->stress.verifies ? crd_stress_now(&heap->stress) : 0;
   if (!crd_verify(heap, &text)) crd_misuse_found(heap, &text, before);
   crd_history_right(heap, before);
-  if (heap->stress.verifies) heap->stress.verify_ns += crd_stress_now() - begin;
+  if (heap->stress.verifies) heap->stress.verify_ns += crd_stress_now(&heap->stress) - begin;
 }
 
 /* --- what each collection begins and ends with --- */

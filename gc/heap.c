@@ -240,6 +240,8 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   crd_space_limit_arenas(&heap->space);
   ASSERT(heap->space.old.arenas.limit >= 2, "the options left no room for two arenas beside the nursery");
   crd_sampling_init(&heap->sampling, &heap->space);
+  crd_stress_add(&heap->stress, &heap->space.locals);
+  crd_sampling_add(&heap->sampling, &heap->space.locals);
   crd_nursery_hand_out(&heap->young, crd_adapt_hand_out(&heap->young));
   if (heap->space.nursery.slack_end == heap->space.nursery.start)
     return fail_init(heap, error, "memory for the promotion reserve", 2 * ARENA_BYTES);

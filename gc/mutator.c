@@ -21,6 +21,7 @@ _Static_assert(offsetof(cradle_mutator, shadow_watermark) == CRADLE_MUTATOR_SHAD
                "published offset");
 
 CRD_THREAD_LOCAL char crd_thread_mark = 0;
+const char crd_mutator_sampled = 0;
 
 static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *what, const char *why) {
   crd_misuse(heap, "%s: %s", what, why);
@@ -74,6 +75,8 @@ static CRADLE_NOINLINE void check_scopes(cradle_mutator *mutator, const char *wh
   }
 }
 
+static const char sampled[] = "called from a sampler's callback; callbacks must not use the heap";
+
 void crd_heap_busy(cradle_heap *heap, const char *what) {
   static const char collecting[] = "called from a callback while a collection runs; callbacks must not use the heap";
   static const char *const called[HEAP_STATES] = {
@@ -85,7 +88,7 @@ void crd_heap_busy(cradle_heap *heap, const char *what) {
                           "after one was left with longjmp; they must not use the heap",
       [HEAP_TELLING] = "called from a listener, which must not use the heap",
       [HEAP_WALKING] = "called from a callback of a heap walk; callbacks must not use the heap",
-      [HEAP_SAMPLING] = "called from a sampler's callback; callbacks must not use the heap",
+      [HEAP_SAMPLING] = sampled,
   };
   entry_misuse(heap, what, called[heap->report.state]);
 }
@@ -102,7 +105,8 @@ static CRADLE_COLD void refuse_thread(cradle_mutator *mutator, const char *what)
   const crd_mutator *m = mutator_of(mutator);
   const void *parked_by = __atomic_load_n(&m->parked_by, __ATOMIC_RELAXED);
   entry_misuse(mutator->heap, what,
-               parked_by == crd_thread_self()       ? "the mutator is parked: call cradle_mutator_unpark first"
+               m->thread == MUTATOR_SAMPLED         ? sampled
+               : parked_by == crd_thread_self()     ? "the mutator is parked: call cradle_mutator_unpark first"
                : !is_parked(m) || parked_by != NULL ? "the mutator is not attached to the calling thread"
                : m->orphaned ? "the thread of the mutator has ended: call cradle_mutator_attach first"
                              : "the mutator is attached to no thread: call cradle_mutator_attach first");
@@ -143,7 +147,9 @@ cradle_heap *crd_heap_hold(const cradle_heap *heap) {
 
 void crd_heap_enter(cradle_heap *heap, const char *what) {
   crd_heap_check_owner(heap, what);
-  if (space_is_shared(&heap->space)) crd_world_take(&heap->space, mutator_here(heap));
+  crd_mutator *mine = space_is_shared(&heap->space) ? mutator_here(heap) : NULL;
+  if (mine != NULL && mine->thread == MUTATOR_SAMPLED) refuse_thread(&mine->public, what);
+  if (space_is_shared(&heap->space)) crd_world_take(&heap->space, mine);
   heap_check(heap, what);
 }
 
@@ -274,6 +280,9 @@ static crd_local *find_local(cradle_heap *heap) {
   for (; last->next != NULL; last = last->next)
     if (local_is_free(last->next)) return last->next;
   crd_local *local = crd_local_new(&heap->space, last->number + 1);
+  if (local == NULL) return NULL;
+  crd_stress_add(&heap->stress, local);
+  crd_sampling_add(&heap->sampling, local);
   space_lock(&heap->space);
   last->next = local;
   space_unlock(&heap->space);

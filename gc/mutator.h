@@ -35,6 +35,10 @@ static inline const void *crd_thread_self(void) {
   return &crd_thread_mark;
 }
 
+/* In place of the thread of a mutator in a shared heap: a sampler's callback runs on it. */
+extern const char crd_mutator_sampled;
+#define MUTATOR_SAMPLED ((const void *)&crd_mutator_sampled)
+
 struct crd_mutator {
   cradle_mutator public; /* first */
   /* The parts of its heap. */

@@ -8,10 +8,8 @@
 #include <string.h>
 
 #include "gc/base/option_table.h"
-#include "gc/object/type_table.h"
-#include "gc/object/value.h"
-#include "gc/old/arena.h"
 #include "gc/report/misuse.h"
+#include "gc/young/chunks.h"
 
 #define STOP_REPORT_DEFAULT_NS UINT64_C(1000000000)
 #define SHADOW_STACK_DEFAULT_BYTES ((size_t)64 << 20)
@@ -154,15 +152,11 @@ static cradle_error quarantine_fault(const cradle_options *options) {
                   quarantine_most(options->nursery_bytes));
 }
 
-/* What needs one nursery that is filled from one end. */
+/* A nursery that is never collected is cut once, so that each mutator may have a chunk. */
 static cradle_error shared_fault(const cradle_options *options) {
-  static const char why[] = "works with one mutator only in this version, not with";
-  if (options->mutators == 1) return NONE;
-  if (options->gc == CRADLE_GC_OFF) return fault("gc", why, "mutators");
-  if (options->quarantine != 0) return fault("quarantine", why, "mutators");
-  if (options->stress_times != 0) return fault("stress_times", why, "mutators");
-  if (options->sampler.sampled != NULL) return fault("sampler", why, "mutators");
-  return NONE;
+  if (options->gc != CRADLE_GC_OFF || options->mutators <= CHUNKS_MOST) return NONE;
+  return fault_of("mutators", "too many for a heap without collections, which are turned off by", "gc", "at most",
+                  CHUNKS_MOST);
 }
 
 /* --- the whole --- */

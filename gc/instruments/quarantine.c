@@ -6,6 +6,7 @@
 #include "gc/base/sanitizers.h"
 #include "gc/platform/pages.h"
 #include "gc/space.h"
+#include "gc/young/chunks.h"
 
 static size_t page_of(const crd_quarantine *quarantine, uintptr_t address) {
   ASSERT(address - address_of(quarantine->base) <= quarantine->bytes, "[quarantine.1] an address outside of the ring");
@@ -61,11 +62,19 @@ static void note_starts(const crd_quarantine *quarantine, const crd_space *space
   }
 }
 
+/* Of all that mutators have filled. What lies between their chunks was never used. */
+static void note_all(const crd_quarantine *quarantine, const crd_space *space) {
+  for (EACH_LOCAL(local, space)) note_starts(quarantine, space, words_of(local->start), words_of(*local->free));
+  const crd_chunks *chunks = space->chunks;
+  for (uint32_t i = 0; chunks != NULL && i < chunks->piece_count; i++)
+    note_starts(quarantine, space, words_of(chunks->pieces[i].start), words_of(chunks->pieces[i].end));
+}
+
 /* Takes the access to the filled pages away, after noting what is on them: afterwards they cannot be read. */
 static void close_pages(crd_quarantine *quarantine, crd_space *space, char *from, char *filled) {
   char *to = page_end(quarantine, filled);
   sanitize_known(from, (size_t)(filled - from));
-  note_starts(quarantine, space, words_of(from), words_of(filled));
+  note_all(quarantine, space);
   for (size_t page = page_of(quarantine, address_of(from)); page < page_of(quarantine, address_of(to)); page++) {
     ASSERT(quarantine->closed_by[page] == 0, "[quarantine.1] a page is closed twice");
     quarantine->closed_by[page] = space->report->stats.minor_collections + 1; /* this one is not counted yet */

@@ -19,28 +19,37 @@
 #define SOON_LOOKS 31
 #define DISTANCE_MAX_BYTES (UINT64_C(1) << 40)
 
-uint64_t crd_stress_now(void) {
-  uint64_t ns = crd_platform_thread_ns();
+uint64_t crd_stress_now(const crd_stress *stress) {
+  uint64_t ns = stress->options->mutators > 1 ? 0 : crd_platform_thread_ns();
   return ns != 0 ? ns : crd_platform_now_ns();
 }
 
 /* Draws the number of points up to the next collection: stress_period, or random with that mean, from 1 to twice as
  * much less 1. */
-static void wind_up(crd_stress *stress) {
+static void wind_up(const crd_stress *stress, crd_stress_points *points) {
   uint64_t period = stress->options->stress_period, distances = period > UINT64_MAX / 2 ? UINT64_MAX : 2 * period - 1;
-  stress->countdown = stress->options->stress_seed == 0 ? period : 1 + random_next(&stress->random) % distances;
-  ASSERT(stress->countdown >= 1, "[stress.1] there is no next point");
+  points->countdown = stress->options->stress_seed == 0 ? period : 1 + random_next(&points->random) % distances;
+  ASSERT(points->countdown >= 1, "[stress.1] there is no next point");
 }
 
-void crd_stress_init(crd_stress *stress, const crd_space *space) {
+/* Those of the mutator that is served. */
+static crd_stress_points *points_here(const crd_stress *stress) {
+  return &space_running(stress->space)->local->stress;
+}
+
+void crd_stress_init(crd_stress *stress, crd_space *space) {
   stress->space = space;
   stress->options = space->options;
-  stress->point = UINTPTR_MAX;
+  if (stress_is_on(stress->options)) stress->look_ns = crd_stress_now(stress);
+}
+
+void crd_stress_add(const crd_stress *stress, crd_local *local) {
+  crd_stress_points *points = &local->stress;
+  points->point = UINTPTR_MAX;
   if (!stress_is_on(stress->options)) return;
-  stress->point = 0;
-  stress->random = stress->options->stress_seed;
-  stress->look_ns = crd_stress_now();
-  wind_up(stress);
+  points->point = 0;
+  points->random = stress->options->stress_seed + local->number;
+  wind_up(stress, points);
 }
 
 static bool is_chosen(const crd_stress *stress, uint64_t number) {
@@ -57,19 +66,21 @@ static bool is_full(const crd_stress *stress, uint64_t number, bool held) {
   return (number - 1) % group == random_next(&random) % group;
 }
 
+/* Without what other mutators have allocated since the last collection, which cannot be read while they run. */
 static uint64_t allocated_so_far(const crd_stress *stress) {
-  return stress->space->report->stats.allocated_bytes + nursery_filled(stress->space);
+  return stress->space->report->stats.allocated_bytes + local_filled(space_running(stress->space)->local);
 }
 
 /* Counts a visit of the place of the present point, and returns the visits so far. */
 static uint8_t visit_place(crd_stress *stress) {
   const cradle_mutator *mutator = &space_running(stress->space)->public;
+  crd_stress_points *points = points_here(stress);
   const uintptr_t at[STRESS_DEPTHS] = {address_of(__builtin_frame_address(0)), address_of(mutator->shadow_top),
                                        address_of(mutator->scoped_top)};
   uint64_t place = 0;
   for (int i = 0; i < STRESS_DEPTHS; i++) {
-    place = place * 31 + (at[i] - stress->depths[i]);
-    stress->depths[i] = at[i];
+    place = place * 31 + (at[i] - points->depths[i]);
+    points->depths[i] = at[i];
   }
   uint8_t *met = &stress->met[random_next(&place) % STRESS_PLACES];
   if (*met < UINT8_MAX) ++*met;
@@ -85,19 +96,28 @@ static double share_of(const crd_stress *stress) {
   return (double)(stress->options->stress_times - 1);
 }
 
-static void begin_gap(crd_stress *stress, double wait_ns) {
-  stress->gap_begin = allocated_so_far(stress);
-  /* At the pace at which the program has allocated so far; random with that mean. */
-  double bytes = wait_ns * (double)stress->gap_begin / ((double)stress->own_ns + 1);
-  uint64_t distance = bytes < DISTANCE_MAX_BYTES ? (uint64_t)bytes : DISTANCE_MAX_BYTES;
-  stress->point =
-      address_of(space_running(stress->space)->public.free) + 1 + random_next(&stress->random) % (2 * distance + 1);
+/* The served mutator has no collection for the gap's mean, on average. */
+static void join_gap(const crd_stress *stress, crd_stress_points *points) {
+  points->gap_bytes = 1 + random_next(&points->random) % (2 * stress->gap_mean + 1);
+  points->point = address_of(space_running(stress->space)->public.free) + points->gap_bytes;
 }
 
-static void end_gap(crd_stress *stress) {
-  stress->gap_bytes += allocated_so_far(stress) - stress->gap_begin;
+/* For all mutators together, at the pace at which the program has allocated so far. */
+static void begin_gap(crd_stress *stress, double wait_ns) {
+  double bytes = wait_ns * (double)allocated_so_far(stress) / ((double)stress->own_ns + 1);
+  uint64_t running = 0;
+  for (EACH_MUTATOR(mutator, stress->space))
+    running += __atomic_load_n(&mutator->state, __ATOMIC_RELAXED) != MUTATOR_PARKED;
+  stress->gap_mean = (bytes < DISTANCE_MAX_BYTES ? (uint64_t)bytes : DISTANCE_MAX_BYTES) / running;
+  points_here(stress)->gaps = ++stress->gaps;
+  join_gap(stress, points_here(stress));
+}
+
+static void end_gap(crd_stress *stress, crd_local *local) {
+  crd_stress_points *points = &local->stress;
+  stress->gap_bytes += points->gap_bytes - (points->point - address_of(*local->free));
   stress->looks = SOON_LOOKS;
-  stress->point = 0;
+  points->point = 0;
 }
 
 /* Whether stress_times lets this point collect. If the last look was in vain, a gap begins; the caller of
@@ -113,7 +133,7 @@ static bool is_its_turn(crd_stress *stress) {
 /* The countdown is over: what to do at this point. */
 static crd_stress_demand demand(crd_stress *stress, bool held) {
   uint64_t number = ++stress->number;
-  wind_up(stress);
+  wind_up(stress, points_here(stress));
   if (!is_chosen(stress, number) || !is_its_turn(stress)) return STRESS_NOTHING;
   stress->collections++;
   bool full = is_full(stress, number, held);
@@ -126,13 +146,16 @@ crd_stress_demand crd_stress_point(crd_stress *stress, cradle_stress place, bool
   cradle_stress at = stress->options->stress_at;
   ASSERT(stress_is_on(stress->options), "a point of a heap without stress");
   ASSERT(place != CRADLE_STRESS_ANYWHERE, "a point lies at one place");
-  ASSERT(stress->countdown >= 1, "[stress.1] the last collection did not say when the next one is due");
   const cradle_mutator *mutator = &space_running(stress->space)->public;
-  ASSERT(stress->point == 0 || address_of(cradle_top(mutator)) <= stress->point,
+  crd_stress_points *points = points_here(stress);
+  ASSERT(points->countdown >= 1, "[stress.1] the last collection did not say when the next one is due");
+  ASSERT(points->point == 0 || address_of(cradle_top(mutator)) <= points->point,
          "[stress.3] the program allocates beyond the point where it is looked at");
-  if (stress->point > address_of(mutator->free) + CRADLE_NURSERY_OBJECT_MAX_BYTES) return STRESS_NOTHING;
-  if (stress->point != 0) end_gap(stress);
-  if ((at != CRADLE_STRESS_ANYWHERE && at != place) || --stress->countdown != 0) return STRESS_NOTHING;
+  if (points->gaps != stress->gaps && points->point == 0) join_gap(stress, points); /* another mutator has begun one */
+  points->gaps = stress->gaps;
+  if (points->point > address_of(mutator->free) + CRADLE_NURSERY_OBJECT_MAX_BYTES) return STRESS_NOTHING;
+  if (points->point != 0) end_gap(stress, space_running(stress->space)->local);
+  if ((at != CRADLE_STRESS_ANYWHERE && at != place) || --points->countdown != 0) return STRESS_NOTHING;
   return demand(stress, held);
 }
 
@@ -143,7 +166,7 @@ static uint64_t since(uint64_t begin_ns, uint64_t now_ns) {
 
 uint64_t crd_stress_enter(crd_stress *stress) {
   if (!stress_is_on(stress->options)) return 0;
-  uint64_t now = crd_stress_now();
+  uint64_t now = crd_stress_now(stress);
   stress->own_ns += since(stress->look_ns, now);
   stress->look_ns = now;
   return now;
@@ -151,7 +174,7 @@ uint64_t crd_stress_enter(crd_stress *stress) {
 
 void crd_stress_spend(crd_stress *stress, uint64_t begin_ns) {
   if (!stress_is_on(stress->options)) return;
-  stress->look_ns = crd_stress_now();
+  stress->look_ns = crd_stress_now(stress);
   stress->spent_ns += since(begin_ns, stress->look_ns);
 }
 
@@ -181,14 +204,11 @@ void crd_stress_served(crd_stress *stress, uint64_t spent_before_ns) {
   begin_gap(stress, (last + spent - allowed) / share_of(stress));
 }
 
-void crd_stress_rewind(crd_stress *stress, size_t bytes) {
-  if (stress->point != 0 && stress->point != UINTPTR_MAX) stress->point -= bytes;
-}
-
 /* Says how many collections took place, and of how many. In gaps nobody counted: there were as many allocations in a
  * byte as elsewhere. */
 static void tell(crd_stress *stress) {
-  if (stress->point != 0) end_gap(stress);
+  for (EACH_LOCAL(local, stress->space))
+    if (local->stress.point != 0) end_gap(stress, local);
   double allocated = (double)stress->space->report->stats.allocated_bytes,
          looked_at = allocated - (double)stress->gap_bytes;
   uint64_t points = looked_at <= 0 ? stress->number : (uint64_t)((double)stress->number * allocated / looked_at + 0.5);

@@ -22,6 +22,9 @@
  * so many points collects in any case. These runs do not repeat exactly, and say when they end how many collections
  * took place.
  *
+ * Each mutator has points of its own, from the seed and the number of its local; the numbers of collections are the
+ * heap's. A gap is for all mutators: each begins its own when it comes to its next point.
+ *
  *   [stress.1] While stress is on, countdown is at least 1: so many points are left up to the next collection.
  *   [stress.2] majors <= collections <= number.
  *   [stress.3] A mutator's top is never above point: what the program allocates up to it is not looked at.
@@ -36,37 +39,47 @@
 #define STRESS_PLACES 2048
 #define STRESS_DEPTHS 3
 
+/* What belongs to a local (gc/young/local.h). */
+typedef struct crd_stress_points {
+  uintptr_t point;    /* 0: each allocation is looked at; the end of a gap; without stress the highest address */
+  uint64_t countdown; /* points until the next collection, which is at the last of them */
+  uint64_t random;    /* state of the random distances */
+  uint64_t gap_bytes; /* from the beginning of the gap to point */
+  uint64_t gaps;      /* of the heap's gaps, those that it knows */
+  uintptr_t depths[STRESS_DEPTHS]; /* of the C stack, the shadow stack and the scoped roots at the last point */
+} crd_stress_points;
+
 /* The stress mode, if it is on. */
 typedef struct crd_stress {
-  const crd_space *space;
+  crd_space *space;
   const cradle_options *options;
-  uint64_t countdown;   /* points until the next collection, which is at the last of them */
-  uint64_t random;      /* state of the random distances */
   uint64_t number;      /* of the last collection; those that were left out are counted, too */
   uint64_t collections; /* that took place */
   uint64_t majors;      /* full ones among them */
   uint64_t verified;    /* collections around which the heap was verified */
-  uintptr_t point;      /* 0: each allocation is looked at; the end of a gap; without stress the highest address */
   uint32_t looks;       /* with stress_times: points that may pass before one collects at a place that is not rare */
-  uint64_t look_ns;     /* processor time when the last collection ended; 0: not known */
-  uint64_t own_ns;      /* processor time of the program itself */
+  uint64_t look_ns;     /* crd_stress_now when the last collection ended; 0: not known */
+  uint64_t own_ns;      /* time of the program itself */
   uint64_t spent_ns;    /* on all collections, stress or not, and on verifying the heap around them */
   uint64_t verify_ns;   /* on verifying, within spent_ns */
-  uint64_t gap_begin;   /* bytes allocated when the gap began */
+  uint64_t gaps;        /* that have begun */
+  uint64_t gap_mean;    /* bytes of the last one, on average, for each mutator */
   uint64_t gap_bytes;   /* allocated in all gaps */
-  uintptr_t depths[STRESS_DEPTHS]; /* of the C stack, the shadow stack and the scoped roots at the last point */
   uint8_t met[STRESS_PLACES]; /* how often each place was met, up to 255; places that share a number count as one */
   bool verifies;              /* a stress collection runs, and the heap is verified around it */
   bool judged;
 } crd_stress;
 
-void crd_stress_init(crd_stress *stress, const crd_space *space);
+void crd_stress_init(crd_stress *stress, crd_space *space);
+/* A local begins. */
+void crd_stress_add(const crd_stress *stress, crd_local *local);
 /* With stress on: counts the point, an allocation or a safepoint, and says whether to collect at it.
  * held: major collections are held off, so none is full. */
 typedef enum crd_stress_demand { STRESS_NOTHING, STRESS_COLLECT, STRESS_COLLECT_FULL } crd_stress_demand;
 crd_stress_demand crd_stress_point(crd_stress *stress, cradle_stress place, bool held);
-/* Processor time of the thread; where the system does not tell it, the clock's. */
-uint64_t crd_stress_now(void);
+/* Processor time of the thread; the clock's where the system does not tell it, or where collections are made by several
+ * threads. */
+uint64_t crd_stress_now(const crd_stress *stress);
 /* Before and after a collection and its verification: adds up the program's time, and theirs. begin_ns: what
  * crd_stress_enter said. */
 uint64_t crd_stress_enter(crd_stress *stress);
@@ -76,8 +89,10 @@ void crd_stress_begin(crd_stress *stress);
 /* It is over: with stress_times, decides which point is the next to collect. spent_before_ns: spent_ns as it was
  * before. The caller then lowers the mutator's top by crd_nursery_set_top. */
 void crd_stress_served(crd_stress *stress, uint64_t spent_before_ns);
-/* The nursery's free goes back to its start, and the point by as many bytes. */
-void crd_stress_rewind(crd_stress *stress, size_t bytes);
+/* The local's free moves by so many bytes, and so does the point. */
+static inline void stress_move(crd_stress_points *points, uintptr_t bytes) {
+  if (points->point != 0 && points->point != UINTPTR_MAX) points->point += bytes;
+}
 /* Says how many collections took place, and if none moved an object, that the run proves nothing. */
 void crd_stress_judge(crd_stress *stress);
 

@@ -23,21 +23,23 @@ void crd_chunks_cut(crd_space *space) {
   const crd_nursery *nursery = &space->nursery;
   size_t bytes = (size_t)(nursery->end - nursery->start), each = 0;
   uint32_t locals = 0;
-  uint64_t earlier = 0;
+  uint64_t earlier = 0, users;
   for (EACH_LOCAL(local, space)) {
     earlier += local->earlier;
-    local->start = local->end = *local->free = local->look = nursery->start;
+    local->start = local->end = local->look = nursery->start;
+    local_move(local, nursery->start);
     local->earlier = 0;
     local->number = locals++;
   }
   ASSERT(earlier == in_pieces(chunks), "[chunk.2] the filled nursery is counted wrong");
-  each = bytes / CHUNKS_EACH / locals & ~(CHUNK_MIN_BYTES - 1);
+  users = collection_is_off(space->options) ? space->options->mutators : locals;
+  each = bytes / CHUNKS_EACH / users & ~(CHUNK_MIN_BYTES - 1);
   if (each < CHUNK_MIN_BYTES) each = CHUNK_MIN_BYTES;
   if (each < bytes / CHUNKS_MOST) each = align_up(bytes / CHUNKS_MOST + 1, CHUNK_MIN_BYTES);
   chunks->bytes = each;
   chunks->count = bytes < each ? 1 : (uint32_t)(bytes / each);
   chunks->piece_count = 0;
-  chunks->locals = locals;
+  chunks->parts = space->options->quarantine != 0 ? 0 : (uint32_t)users;
   memset(chunks->taken, 0, sizeof chunks->taken);
   ASSERT(chunks->count <= CHUNKS_MOST, "[chunk.1] the nursery is cut into too many chunks");
 }
@@ -63,15 +65,17 @@ static void leave_piece(crd_chunks *chunks, crd_local *local) {
 /* The last chunk has the slack, too, if it is the only one: then it may be too small for an object. */
 static bool take_one(const crd_nursery *nursery, crd_chunks *chunks, crd_local *local) {
   bool has_one = local->end != local->start;
-  uint32_t from = has_one ? (uint32_t)((size_t)(local->end - nursery->start) / chunks->bytes)
-                          : (uint32_t)((uint64_t)local->number * chunks->count / chunks->locals);
+  uint32_t from = has_one              ? (uint32_t)((size_t)(local->end - nursery->start) / chunks->bytes)
+                  : chunks->parts == 0 ? 0
+                                       : (uint32_t)((uint64_t)local->number * chunks->count / chunks->parts);
   uint32_t chunk = find_free(chunks, from < chunks->count ? from : 0);
   if (chunk == CHUNKS_MOST) return false;
   chunks->taken[chunk / 64] |= UINT64_C(1) << chunk % 64;
   char *start = nursery->start + chunk * chunks->bytes;
   if (!has_one || start != local->end) {
     leave_piece(chunks, local);
-    local->start = *local->free = start;
+    local_move(local, start);
+    local->start = start;
   }
   local->end = chunk + 1 == chunks->count ? nursery->end : start + chunks->bytes;
   return true;

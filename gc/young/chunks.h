@@ -8,6 +8,9 @@
  * one collection to the next it has the same cache lines; who allocates fast uses what others leave. A chunk behind
  * the present one only makes that longer. Otherwise what was filled becomes a piece, and stays where it is.
  *
+ * Where collection is off the block is cut once, for as many mutators as there may be. With a quarantine all begin at
+ * the start of the block, because a collection closes it up to the last object.
+ *
  *   [chunk.1] Chunks that are taken are in one local, or in the pieces. A local lies in chunks that are taken, and is
  *             empty, or begins where a chunk begins.
  *   [chunk.2] A local's earlier is what its mutators filled in pieces since the nursery was emptied.
@@ -29,7 +32,7 @@ struct crd_chunks {
   crd_spinlock lock;
   uint32_t count;       /* that are handed out */
   uint32_t piece_count; /* at most one for each chunk */
-  uint32_t locals;      /* of the heap */
+  uint32_t parts;       /* of the block, one for each mutator to begin in; 0: all begin at its start */
   uint32_t users;       /* locals in which something was allocated before the last collection */
   size_t bytes;         /* of each; the last has the rest, too */
   uint64_t taken[CHUNKS_MOST / 64];

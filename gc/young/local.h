@@ -14,8 +14,10 @@
 #ifndef CRADLE_GC_YOUNG_LOCAL_H
 #define CRADLE_GC_YOUNG_LOCAL_H
 
+#include "gc/base/address.h"
 #include "gc/base/word_stack.h"
-#include "gc/parts.h"
+#include "gc/instruments/sample.h"
+#include "gc/instruments/stress.h"
 
 #define NURSERY_SAMPLES 128
 
@@ -53,7 +55,18 @@ struct crd_local {
   size_t stored; /* entries of `remembered` that the last minor collection with any has found (gc/death_calls.h) */
   uintptr_t spared[SPARED_OBJECTS];          /* see SPARED_TIMES */
   crd_record_budget budgets[RECORD_BUDGETS]; /* slots that arrays without their own page may record; some share one */
+  crd_stress_points stress;
+  crd_sample_points sample;
 };
+
+/* free goes to another place of the nursery. The points of stress and sampling are distances in allocated bytes, so
+ * they stay as far ahead. */
+static inline void local_move(crd_local *local, char *to) {
+  uintptr_t bytes = address_of(to) - address_of(*local->free);
+  stress_move(&local->stress, bytes);
+  sample_move(&local->sample, bytes);
+  *local->free = to;
+}
 
 /* What it has registered, as a stack. Its end is in the mutator, because registration is inline. */
 static inline crd_word_stack local_fresh(const crd_local *local) {

@@ -240,30 +240,36 @@ static void drop_piece(const crd_young *young, char *start, char *filled) {
   sanitize_unused(start, (size_t)(filled - start));
 }
 
-/* Under quarantine what was filled is made inaccessible and the window moves on; otherwise the same memory is used
- * again. The points of stress and sampling are distances in allocated bytes, so they move down with free. */
-static CRADLE_NOINLINE void drop_filled(crd_young *young, crd_local *local, char *filled) {
+/* What was filled is made inaccessible, and the quarantine's window moves on. false: the system refuses, or nothing was
+ * filled. */
+static bool advance(crd_young *young, char *filled) {
   crd_nursery *nursery = &young->space->nursery;
-  char *start = local->start;
-  if (!(quarantine_is_on(young->quarantine) && crd_quarantine_advance(young->quarantine, young->space, filled)))
-    drop_piece(young, start, filled);
-  if (CRADLE_UNLIKELY(nursery->start != start)) { /* the quarantine's window has moved */
-    local->start = nursery->start;
-    nursery->end += nursery->start - start;
-    nursery->slack_end += nursery->start - start;
-  }
-  crd_stress_rewind(young->stress, address_of(filled) - address_of(local->start));
-  crd_sample_rewind(young->sampling, address_of(filled) - address_of(local->start)); /* below zero: forward */
+  char *start = nursery->start;
+  if (filled == start || !crd_quarantine_advance(young->quarantine, young->space, filled)) return false;
+  nursery->end += nursery->start - start;
+  nursery->slack_end += nursery->start - start;
+  return true;
 }
 
-/* The same for a shared heap, which has neither a quarantine nor points. */
+/* Without a quarantine the same memory is used again. */
+static CRADLE_NOINLINE void drop_filled(crd_young *young, crd_local *local, char *filled) {
+  char *start = local->start;
+  if (!(quarantine_is_on(young->quarantine) && advance(young, filled))) drop_piece(young, start, filled);
+  local->start = young->space->nursery.start;
+  local_move(local, local->start);
+}
+
+/* The same for a shared heap. Cutting its chunks moves what each mutator has to the start. */
 static CRADLE_NOINLINE void drop_shared(crd_young *young) {
   crd_chunks *chunks = young->space->chunks;
-  for (uint32_t i = 0; i < chunks->piece_count; i++) drop_piece(young, chunks->pieces[i].start, chunks->pieces[i].end);
+  char *filled = young->space->nursery.start + nursery_extent(young->space);
+  bool moved = quarantine_is_on(young->quarantine) && advance(young, filled);
+  for (uint32_t i = 0; i < chunks->piece_count && !moved; i++)
+    drop_piece(young, chunks->pieces[i].start, chunks->pieces[i].end);
   chunks->users = 0;
   for (EACH_LOCAL(local, young->space)) {
     chunks->users += local_filled(local) != 0;
-    drop_piece(young, local->start, *local->free);
+    if (!moved) drop_piece(young, local->start, *local->free);
   }
   for (EACH_MUTATOR(mutator, young->space)) mutator->public.reserved_end = NULL;
   crd_chunks_cut(young->space);
@@ -355,18 +361,18 @@ static char *lowest_of(const crd_local *local, uintptr_t point) {
 }
 
 CRD_ALWAYS_INLINE void set_top(crd_mutator *mutator) {
-  const crd_young *young = mutator->young;
+  const crd_local *local = mutator->local;
   cradle_mutator *public = &mutator->public;
   /* Nobody may use a mutator that does not run: its thread looks at the rest when it does, because the world may be
    * stopped. A stress point of 0 wants the next allocation. */
   if (__atomic_load_n(&mutator->state, __ATOMIC_RELAXED) != MUTATOR_RUNNING ||
-      mutator->space->report->state != HEAP_MUTATING || public->no_collect_depth != 0 || young->stress->point == 0) {
+      mutator->space->report->state != HEAP_MUTATING || public->no_collect_depth != 0 || local->stress.point == 0) {
     __atomic_store_n(&mutator->parked_top, NULL, __ATOMIC_RELAXED);
     __atomic_store_n(&public->top, NULL, __ATOMIC_SEQ_CST);
     return;
   }
-  uintptr_t stress = young->stress->point, sample = young->sampling->point;
-  __atomic_store_n(&public->top, lowest_of(mutator->local, stress < sample ? stress : sample), __ATOMIC_SEQ_CST);
+  uintptr_t stress = local->stress.point, sample = local->sample.point;
+  __atomic_store_n(&public->top, lowest_of(local, stress < sample ? stress : sample), __ATOMIC_SEQ_CST);
   /* A request from another thread stores its flag before it lowers top, and so does a stop. Whichever store to top came
    * last, the flag is seen here, so none is lost. */
   if (__atomic_load_n(&mutator->pending_request, __ATOMIC_SEQ_CST) || space_stops(mutator))

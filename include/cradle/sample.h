@@ -37,7 +37,8 @@ typedef enum cradle_fate {
 
 /* Both functions are callbacks (cradle/base.h). sampled runs within the allocation, while no collection runs, so it may
  * look at the program's stack; its result becomes the sample's tag. settled runs at the end of the minor collection
- * that decides the fate. (An unknown fate may be reported earlier.) */
+ * that decides the fate. (An unknown fate may be reported earlier.) With several mutators, sampled is called on the
+ * thread that allocates, while others run; each mutator has points of its own. No two calls come at a time. */
 typedef struct cradle_sampler {
   size_t interval_bytes; /* CRADLE_SAMPLE_MIN_BYTES to CRADLE_SAMPLE_MAX_BYTES, rounded up to a multiple of 8 */
   uint64_t seed;         /* of the points; equal seeds and equal allocations give equal samples */

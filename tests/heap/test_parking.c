@@ -138,18 +138,13 @@ static void one_thread_uses_a_shared_heap(void **state) {
   fixture_close(&f);
 }
 
-static void what_needs_one_nursery_is_refused(void **state) {
+static void too_many_mutators_are_refused(void **state) {
   (void)state;
   fixture f;
   cradle_options options;
   cradle_error error;
   fixture_options(&f, &options);
   fixture_unstress(&options);
-  options.mutators = 2;
-  options.quarantine = 2;
-  assert_null(cradle_heap_new(&options, &error));
-  assert_string_equal(error.option, "quarantine");
-  options.quarantine = 0;
   options.mutators = 0;
   assert_null(cradle_heap_new(&options, &error));
   assert_string_equal(error.option, "mutators");
@@ -513,7 +508,7 @@ int main(void) {
       cmocka_unit_test(a_parked_block_ends_however_it_is_left),
       cmocka_unit_test(a_thread_runs_one_mutator_of_a_heap),
       cmocka_unit_test(one_thread_uses_a_shared_heap),
-      cmocka_unit_test(what_needs_one_nursery_is_refused),
+      cmocka_unit_test(too_many_mutators_are_refused),
       cmocka_unit_test(a_collection_does_not_wait_for_the_parked),
       cmocka_unit_test(a_mutator_that_does_not_come_is_named),
       cmocka_unit_test(a_listener_that_is_told_of_it_does_not_collect),

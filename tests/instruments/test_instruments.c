@@ -310,7 +310,7 @@ CRADLE_UNCHECKED_COLLECTION static void collections_within_a_bound(void **state)
     uint64_t before = f.heap->stress.number;
     (void)new_pair();
     unseen += f.heap->stress.number == before;
-    assert_true(f.m->top == NULL || (uintptr_t)f.m->top <= f.heap->stress.point);
+    assert_true(f.m->top == NULL || (uintptr_t)f.m->top <= f.heap->space.locals.stress.point);
   }
   assert_true(unseen > 20);
   assert_int_equal(fixture_stats(&f).moved_old_objects, moved + (f.heap->stress.collections - collections) * OLD);
@@ -341,7 +341,7 @@ CRADLE_UNCHECKED_COLLECTION static void what_collections_took_too_much_is_waited
     heap->stress.spent_ns = UINT64_C(1000000000000);
     for (int draw = 0; draw < 20; draw++) {
       crd_stress_served(&heap->stress, heap->stress.spent_ns - 100000000);
-      uint64_t distance = heap->stress.point - (uintptr_t)f.m->free;
+      uint64_t distance = heap->space.locals.stress.point - (uintptr_t)f.m->free;
       assert_true(distance <= cases[i].most);
       if (distance > farthest) farthest = distance;
     }

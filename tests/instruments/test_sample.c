@@ -263,7 +263,7 @@ CRADLE_UNCHECKED_COLLECTION static void top_is_the_next_point_or_the_end(void **
   open_sampled(64 * KIB, 4 * KIB, 9);
   for (int i = 0; i < 20000; i++) {
     (void)cradle_new(f.m, T_PAIR, sizeof(pair));
-    uintptr_t point = f.heap->sampling.point, end = (uintptr_t)inside_nursery(f.heap)->end;
+    uintptr_t point = inside_local(f.heap)->sample.point, end = (uintptr_t)inside_nursery(f.heap)->end;
     assert_true((uintptr_t)f.m->free <= point);                                               /* [sample.1] */
     uintptr_t look = (uintptr_t)inside_local(f.heap)->look, lowest = look < end ? look : end; /* [nursery.4] */
     if (!f.stressed) assert_true((uintptr_t)f.m->top == (point < lowest ? point : lowest));
@@ -274,7 +274,7 @@ CRADLE_UNCHECKED_COLLECTION static void top_is_the_next_point_or_the_end(void **
   fixture_open_with(&f, &options);
   fixture_pass_first_looks(&f);
   if (!f.stressed) assert_ptr_equal(f.m->top, inside_nursery(f.heap)->end);
-  assert_true(f.heap->sampling.point == UINTPTR_MAX);
+  assert_true(inside_local(f.heap)->sample.point == UINTPTR_MAX);
   fixture_close(&f);
 }
 
@@ -290,10 +290,11 @@ CRADLE_UNCHECKED_COLLECTION static void points_and_open_samples_are_verified(voi
   fixture_pass_first_looks(&f);
   crd_sampling *sampling = &f.heap->sampling;
   for (int i = 0; i < 10 || sampling->open_count == 0; i++) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
-  uintptr_t point = sampling->point;
-  sampling->point = (uintptr_t)f.m->free - 8;
+  crd_sample_points *points = &f.heap->space.locals.sample;
+  uintptr_t point = points->point;
+  points->point = (uintptr_t)f.m->free - 8;
   assert_unsound("an object passed the sample point unseen [sample.1]");
-  sampling->point = point;
+  points->point = point;
   char *top = f.m->top;
   f.m->top = (char *)point + 8;
   if (f.m->top <= inside_nursery(f.heap)->end) assert_unsound("top is above the sample point [sample.2]");
@@ -413,9 +414,9 @@ static void the_first_stretch_is_like_the_others(void **state) {
   (void)state;
   for (uint64_t seed = 1; seed <= 10; seed++) {
     open_sampled(256 * KIB, 65, seed);
-    const crd_sampling *sampling = &f.heap->sampling;
-    assert_int_equal(sampling->interval, 72);
-    assert_int_equal(sampling->point - (uintptr_t)inside_nursery(f.heap)->start + sampling->stretch_end, 72);
+    const crd_sample_points *points = &f.heap->space.locals.sample;
+    assert_int_equal(f.heap->sampling.interval, 72);
+    assert_int_equal(points->point - (uintptr_t)inside_nursery(f.heap)->start + points->stretch_end, 72);
     close_sampled();
   }
 }

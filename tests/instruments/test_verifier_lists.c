@@ -232,7 +232,7 @@ static void root_stacks_keep_their_rings(void **state) {
 static void top_is_below_what_is_to_be_seen(void **state) {
   (void)state;
   PLANT(inside_local(f.heap)->look, f.m->top - 8, "top is above the next look [nursery.4]");
-  PLANT(f.heap->sampling.point, ADDRESS(inside_nursery(f.heap)->slack_end),
+  PLANT(f.heap->space.locals.sample.point, ADDRESS(inside_nursery(f.heap)->slack_end),
         "there is a sample point without a sampler [sample.1]");
 }
 

@@ -464,8 +464,9 @@ bool cradle_collect_step(cradle_mutator *mutator, uint64_t most_ns) {
   uint64_t begin = begin_pause(heap, CRADLE_CAUSE_REQUEST, &minor);
   verify_between(heap);
   if (heap->marking.major.phase == MAJOR_IDLE) begin_major(&heap->marking, CRADLE_CAUSE_REQUEST);
-  crd_major_step(&heap->marking,
-                 (crd_budget){UINT64_MAX, most_ns > UINT64_MAX - 1 - begin ? UINT64_MAX : begin + most_ns, false});
+  uint64_t deadline = most_ns > UINT64_MAX - 1 - begin ? UINT64_MAX : begin + most_ns;
+  bool by_clock = heap->options.stress_turns == 0; /* otherwise the least that a step does */
+  crd_major_step(&heap->marking, (crd_budget){by_clock ? UINT64_MAX : 0, by_clock ? deadline : 0, false});
   end_pause(heap, CRADLE_CAUSE_REQUEST, begin);
   bool is_over = heap->marking.major.phase == MAJOR_IDLE;
   crd_world_leave(&heap->space);

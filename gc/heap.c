@@ -290,6 +290,14 @@ static void destroy(cradle_heap *heap) {
   free(heap);
 }
 
+/* With turns: the clock decides nothing, and nobody works beside. */
+static void settle_turns(cradle_options *options) {
+  if (options->stress_turns == 0) return;
+  options->pause_ns = options->major_age_ns = 0;
+  options->nursery_fixed = true;
+  options->gc_threads = 0;
+}
+
 cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error) {
   if (!cradle_options_check(options, error)) return NULL;
   if (error != NULL) *error = (cradle_error){.option = NULL}; /* what can be had only in part is no reason to fail */
@@ -301,6 +309,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   join_parts(heap);
   heap->report.created_ns = crd_platform_now_ns();
   heap->options = *options;
+  settle_turns(&heap->options);
   heap->space.encoding = options->encoding;
   crd_stress_init(&heap->stress, &heap->space);
   crd_history_open(heap);

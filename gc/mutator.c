@@ -10,6 +10,7 @@
 #include "gc/platform/thread.h"
 #include "gc/report/misuse.h"
 #include "gc/roots.h"
+#include "gc/turns.h"
 #include "gc/world.h"
 #include "gc/young/nursery.h"
 
@@ -279,10 +280,7 @@ static crd_local *find_local(cradle_heap *heap) {
   if (local_is_free(last)) return last;
   for (; last->next != NULL; last = last->next)
     if (local_is_free(last->next)) return last->next;
-  crd_local *local = crd_local_new(&heap->space, last->number + 1);
-  if (local == NULL) return NULL;
-  crd_stress_add(&heap->stress, local);
-  crd_sampling_add(&heap->sampling, local);
+  crd_local *local = crd_local_new(&heap->young, last->number + 1);
   space_lock(&heap->space);
   last->next = local;
   space_unlock(&heap->space);
@@ -305,7 +303,8 @@ static crd_mutator *make(cradle_heap *heap) {
                            .tables = &heap->tables,
                            .marking = &heap->marking,
                            .young = &heap->young,
-                           .local = local};
+                           .local = local,
+                           .number = ++heap->space.born};
   if (!crd_root_stack_open(mutator, heap->options.shadow_stack_bytes, heap->hardware.page_bytes)) {
     crd_root_stacks_close(mutator);
     free(mutator);
@@ -323,11 +322,13 @@ static crd_mutator *make(cradle_heap *heap) {
 CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_mutator_new(cradle_heap *heap) {
   static const char what[] = "cradle_mutator_new";
   check_alone(heap, what);
+  if (space_is_shared(&heap->space)) crd_turn_await(&heap->space, NULL);
   crd_heap_enter(heap, what);
   crd_mutator *mutator = make(heap);
   cradle_mutator *none = mutator == NULL ? refused(heap) : NULL;
   if (space_is_shared(&heap->space)) crd_world_count(&heap->space);
   crd_world_leave(&heap->space);
+  if (mutator == NULL && space_is_shared(&heap->space)) crd_turn_give(&heap->space);
   if (mutator == NULL) return none;
   attach(mutator);
   return &mutator->public;

@@ -56,6 +56,7 @@ struct crd_mutator {
   const void *thread;                /* that it is attached to and may use it; NULL: none; atomic */
   char *parked_top;                  /* top as it was when it parked; NULL: a stop has changed it since */
   const void *parked_by;             /* the thread that has parked it; NULL: it is not parked, or has no thread */
+  uint64_t number;                   /* of the heap's mutators so far, from 1 */
   uint64_t thread_id;                /* for messages; 0: it never had a thread; atomic */
   char name[MUTATOR_NAME_BYTES];     /* for messages, ends with a zero byte; under space_lock */
   bool orphaned;                     /* that thread has ended without detaching it */

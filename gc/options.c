@@ -128,7 +128,8 @@ static cradle_error collection_fault(const cradle_options *options) {
 static cradle_error stress_fault(const cradle_options *options) {
   for (size_t i = 0; i < crd_option_count && options->stress_period == 0; i++) {
     const char *field = crd_options[i].field;
-    if (field != NULL && strncmp(field, "stress_", 7) == 0 && crd_option_number(&crd_options[i], options) != 0)
+    if (field != NULL && strncmp(field, "stress_", 7) == 0 && strcmp(field, "stress_turns") != 0 &&
+        crd_option_number(&crd_options[i], options) != 0)
       return fault(field, "does nothing without", "stress_period");
   }
   if (options->stress_last != 0 && options->stress_first > options->stress_last)
@@ -154,6 +155,10 @@ static cradle_error quarantine_fault(const cradle_options *options) {
 
 /* A nursery that is never collected is cut once, so that each mutator may have a chunk. */
 static cradle_error shared_fault(const cradle_options *options) {
+  if (options->stress_turns != 0 && options->mutators == 1)
+    return fault("stress_turns", "does nothing without several", "mutators");
+  if (options->stress_turns != 0 && options->stress_times != 0)
+    return fault("stress_times", "follows the clock, so that nothing is repeated by", "stress_turns");
   if (options->gc != CRADLE_GC_OFF || options->mutators <= CHUNKS_MOST) return NONE;
   return fault_of("mutators", "too many for a heap without collections, which are turned off by", "gc", "at most",
                   CHUNKS_MOST);

@@ -10,6 +10,7 @@ typedef struct crd_space crd_space;             /* gc/space.h */
 typedef struct crd_mutator crd_mutator;         /* gc/mutator.h */
 typedef struct crd_local crd_local;             /* gc/young/local.h */
 typedef struct crd_world crd_world;             /* gc/world.h */
+typedef struct crd_turns crd_turns;             /* gc/turns.h */
 typedef struct crd_chunks crd_chunks;           /* gc/young/chunks.h */
 typedef struct crd_roots crd_roots;             /* gc/roots.h */
 typedef struct crd_tables crd_tables;           /* gc/tables/tables.h */

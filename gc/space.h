@@ -22,6 +22,7 @@ typedef struct crd_space {
   cradle_encoding encoding;
   bool plain_encoding;
   crd_mutator *mutators; /* a list; at most one, if the heap is not shared */
+  uint64_t born;         /* mutators so far */
   crd_nursery nursery;
   crd_old old;
   crd_services *services;       /* NULL: no object with services ever existed (gc/death/services.h) */

@@ -6,6 +6,7 @@
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
 #include "gc/platform/thread.h"
+#include "gc/turns.h"
 #include "gc/young/team.h"
 #include "gc/young/young.h"
 
@@ -23,11 +24,12 @@ bool crd_world_init(crd_space *space, crd_young *young) {
   world->young = young;
   young->team.call_guests = crd_world_call;
   space->world = world;
-  return true;
+  return crd_turns_init(space);
 }
 
 void crd_world_fini(crd_space *space) {
   if (space->world == NULL) return;
+  crd_turns_fini(space);
   crd_gate_free(space->world->gate);
   free(space->world);
   space->world = NULL;
@@ -49,13 +51,15 @@ static inline bool is_running(const crd_mutator *mutator) {
   return __atomic_load_n(&mutator->state, __ATOMIC_SEQ_CST) == MUTATOR_RUNNING;
 }
 
-/* A mutator's state becomes another one than RUNNING. What its thread did before is seen by the holder. */
-static void leave_running(crd_world *world, crd_mutator *mutator, int state) {
-  (void)__atomic_exchange_n(&mutator->state, state, __ATOMIC_SEQ_CST);
-  if (CRADLE_LIKELY(__atomic_load_n(&world->is_awaited, __ATOMIC_SEQ_CST) == 0)) return;
+/* A mutator's state becomes another one than RUNNING. What its thread did before is seen by the holder. Returns whether
+ * it was RUNNING. */
+static bool leave_running(crd_world *world, crd_mutator *mutator, int state) {
+  bool ran = __atomic_exchange_n(&mutator->state, state, __ATOMIC_SEQ_CST) == MUTATOR_RUNNING;
+  if (CRADLE_LIKELY(__atomic_load_n(&world->is_awaited, __ATOMIC_SEQ_CST) == 0)) return ran;
   crd_gate_lock(world->gate);
   crd_gate_wake(world->gate, GATE_STANDS);
   crd_gate_unlock(world->gate);
+  return ran;
 }
 
 /* With the gate's lock held. */
@@ -83,7 +87,7 @@ static void stand(const crd_space *space, crd_mutator *mutator) {
   crd_world *world = space->world;
   ASSERT(!holds(world), "[world.2] a thread that has stopped the world waits for its end");
   while (is_stopping(space)) {
-    leave_running(world, mutator, MUTATOR_STOPPED);
+    (void)leave_running(world, mutator, MUTATOR_STOPPED);
     for (linger(space); is_stopping(space); linger(space)) {
       crd_gate_lock(world->gate);
       if (is_stopping(space) && !team_has_place(&world->young->team)) sleep_at(world);
@@ -93,7 +97,18 @@ static void stand(const crd_space *space, crd_mutator *mutator) {
   }
 }
 
+/* Afterwards the caller looks whether a stop is on, as whoever becomes RUNNING does. */
+static void take_turns(crd_mutator *mutator) {
+  crd_space *space = mutator->space;
+  if (CRADLE_LIKELY(!space_is_shared(space) || space->world->turns == NULL) || holds(space->world)) return;
+  if (!crd_turn_ends(space)) return;
+  (void)leave_running(space->world, mutator, MUTATOR_STOPPED);
+  crd_turn_pass(space, mutator);
+  (void)__atomic_exchange_n(&mutator->state, MUTATOR_RUNNING, __ATOMIC_SEQ_CST);
+}
+
 void crd_world_stand(crd_mutator *mutator) {
+  take_turns(mutator);
   if (CRADLE_LIKELY(!space_stops(mutator))) return;
   stand(mutator->space, mutator);
   crd_nursery_set_top(mutator);
@@ -105,13 +120,14 @@ void crd_world_park(crd_mutator *mutator) {
   __atomic_store_n(&mutator->public.top, NULL, __ATOMIC_RELAXED);
   if (world == NULL)
     __atomic_store_n(&mutator->state, MUTATOR_PARKED, __ATOMIC_RELEASE);
-  else
-    leave_running(world, mutator, MUTATOR_PARKED);
+  else if (leave_running(world, mutator, MUTATOR_PARKED))
+    crd_turn_give(mutator->space);
 }
 
 /* top is raised before the state: a stop that sees RUNNING lowers it again. A stop that began and ended meanwhile has
  * forgotten the old top. */
 void crd_world_unpark(crd_mutator *mutator) {
+  if (space_is_shared(mutator->space)) crd_turn_await(mutator->space, mutator);
   char *top = __atomic_load_n(&mutator->parked_top, __ATOMIC_RELAXED);
   __atomic_store_n(&mutator->public.top, top, __ATOMIC_RELAXED);
   (void)__atomic_exchange_n(&mutator->state, MUTATOR_RUNNING, __ATOMIC_SEQ_CST);
@@ -132,6 +148,7 @@ void crd_world_take(crd_space *space, crd_mutator *mutator) {
     return;
   }
   ASSERT(mutator == NULL || is_running(mutator), "[world.1] a mutator that is not RUNNING takes the world");
+  if (mutator != NULL) take_turns(mutator);
   crd_gate_lock(world->gate);
   bool waits = world->holder != NULL;
   if (waits && mutator != NULL) {
@@ -201,7 +218,7 @@ static crd_mutator *first_running(const crd_space *space, crd_mutator *from) {
 
 /* The listener is called although not all stand, because they may never: it must not use the heap anyway. Without a
  * listener the message goes to standard error. */
-static CRADLE_COLD void tell_late(crd_space *space, const crd_mutator *mutator, uint64_t ns) {
+void crd_world_tell_late(crd_space *space, const char *who, const crd_mutator *mutator, uint64_t ns) {
   crd_text text = {.length = 0};
   char activity[THREAD_ACTIVITY_BYTES];
   char name[MUTATOR_NAME_BYTES];
@@ -209,8 +226,8 @@ static CRADLE_COLD void tell_late(crd_space *space, const crd_mutator *mutator, 
   memcpy(name, mutator->name, sizeof name);
   space_unlock(space);
   uint64_t thread = __atomic_load_n(&mutator->thread_id, __ATOMIC_RELAXED);
-  crd_text_format(&text, "a collection waits for the mutator %s%sat %p, of thread %llu", name,
-                  name[0] == '\0' ? "" : " ", (const void *)mutator, (unsigned long long)thread);
+  crd_text_format(&text, "%s the mutator %s%sat %p, of thread %llu", who, name, name[0] == '\0' ? "" : " ",
+                  (const void *)mutator, (unsigned long long)thread);
   if (crd_thread_activity(thread, activity))
     crd_text_format(&text, strcmp(activity, "running") == 0 ? ", which runs" : ", which is in system call %s",
                     activity);
@@ -240,7 +257,7 @@ static void wait_for_all(crd_space *space, uint64_t begin) {
     }
     tell_at = gone + gone;
     crd_gate_unlock(world->gate);
-    tell_late(space, last, gone);
+    crd_world_tell_late(space, "a collection waits for", last, gone);
     crd_gate_lock(world->gate);
   }
   __atomic_store_n(&world->is_awaited, 0, __ATOMIC_SEQ_CST);
@@ -304,5 +321,6 @@ bool crd_world_is_forked(crd_space *space) {
   crd_gate *gate = crd_gate_new();
   if (gate != NULL) world->gate = gate;
   world->sleepers = 0;
+  crd_turns_forked(space);
   return true;
 }

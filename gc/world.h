@@ -42,6 +42,7 @@ struct crd_world {
   uint32_t spins;   /* how often a thread looks before it sleeps; 0: there are more mutators than processors; atomic */
   uint32_t depth;   /* calls of enter that were not left; the holder's */
   crd_young *young; /* whose minor collections have guests (gc/young/team.h): whoever stands helps if it is called */
+  crd_turns *turns; /* NULL: threads run as the machine lets them */
 };
 
 /* false: no memory. */
@@ -74,7 +75,9 @@ static inline void crd_world_stop(crd_space *space) {
 static inline void crd_world_go_on(crd_space *space) {
   if (CRADLE_UNLIKELY(space->world != NULL)) crd_world_end_stop(space);
 }
-/* The slow path of a mutator whose top a stop has lowered: stands until it is over. */
+/* Says that a mutator does not come, and what its thread does. who: "a collection waits for". */
+CRADLE_COLD void crd_world_tell_late(crd_space *space, const char *who, const crd_mutator *mutator, uint64_t ns);
+/* The slow path of a mutator whose top a stop has lowered: stands until it is over. With turns, its turn may end. */
 void crd_world_stand(crd_mutator *mutator);
 /* The mutator's thread promises not to use the heap, or takes that back, which waits for the end of a stop. */
 void crd_world_park(crd_mutator *mutator);

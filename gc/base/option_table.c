@@ -107,6 +107,10 @@ const crd_option crd_options[] = {
              "take place."},
     {"CRADLE_STRESS,strict", CRD_OPTION_BOOL, FIELD(stress_strict), 0, 1, .wants = "wants 0 or 1", .initial = "0",
      .help = "1: a stress run that moved nothing aborts instead of printing a warning."},
+    {"CRADLE_STRESS,turns", CRD_OPTION_SEED, FIELD(stress_turns), 0, ANY, .wants = "wants a whole number or random",
+     .example = "7", .initial = "0",
+     .help = "With several mutators: one runs at a time, in an order from this seed, so that a run repeats. Works "
+             "without stress, too. 0: threads run as the machine lets them."},
     {"CRADLE_QUARANTINE", CRD_OPTION_COUNT, FIELD(quarantine), 0, CRADLE_QUARANTINE_MAX,
      .wants = "wants a whole number up to 4096", .example = "8", .initial = "0",
      .help =

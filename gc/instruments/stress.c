@@ -45,9 +45,8 @@ void crd_stress_init(crd_stress *stress, crd_space *space) {
 
 void crd_stress_add(const crd_stress *stress, crd_local *local) {
   crd_stress_points *points = &local->stress;
-  points->point = UINTPTR_MAX;
+  points->point = stress_is_on(stress->options) || stress->options->stress_turns != 0 ? 0 : UINTPTR_MAX;
   if (!stress_is_on(stress->options)) return;
-  points->point = 0;
   points->random = stress->options->stress_seed + local->number;
   wind_up(stress, points);
 }

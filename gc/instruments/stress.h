@@ -41,11 +41,11 @@
 
 /* What belongs to a local (gc/young/local.h). */
 typedef struct crd_stress_points {
-  uintptr_t point;    /* 0: each allocation is looked at; the end of a gap; without stress the highest address */
-  uint64_t countdown; /* points until the next collection, which is at the last of them */
-  uint64_t random;    /* state of the random distances */
-  uint64_t gap_bytes; /* from the beginning of the gap to point */
-  uint64_t gaps;      /* of the heap's gaps, those that it knows */
+  uintptr_t point; /* 0: each allocation is looked at; the end of a gap; without stress and turns the highest address */
+  uint64_t countdown;              /* points until the next collection, which is at the last of them */
+  uint64_t random;                 /* state of the random distances */
+  uint64_t gap_bytes;              /* from the beginning of the gap to point */
+  uint64_t gaps;                   /* of the heap's gaps, those that it knows */
   uintptr_t depths[STRESS_DEPTHS]; /* of the C stack, the shadow stack and the scoped roots at the last point */
 } crd_stress_points;
 

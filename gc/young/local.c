@@ -3,13 +3,15 @@
 #include <stdlib.h>
 
 #include "gc/space.h"
+#include "gc/young/young.h"
 
 /* The first local has room for the largest heaps. If one of these is full, nothing is lost but time. */
 #define REMEMBERED_BYTES ((size_t)8 << 20)
 #define RECORDED_BYTES ((size_t)4 << 20)
 
 /* It has no chunk, so the first allocation takes one. */
-crd_local *crd_local_new(const crd_space *space, uint32_t number) {
+crd_local *crd_local_new(const crd_young *young, uint32_t number) {
+  const crd_space *space = young->space;
   crd_local *local = calloc(1, sizeof *local);
   size_t page = space->hardware->page_bytes;
   if (local == NULL) return NULL;
@@ -22,6 +24,8 @@ crd_local *crd_local_new(const crd_space *space, uint32_t number) {
     return NULL;
   }
   crd_word_stack_divide(&local->remembered, &local->recorded, RECORDED_BYTES, REMEMBERED_BYTES + RECORDED_BYTES, page);
+  crd_stress_add(young->stress, local);
+  crd_sampling_add(young->sampling, local);
   return local;
 }
 

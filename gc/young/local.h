@@ -77,7 +77,7 @@ static inline bool local_is_free(const crd_local *local) {
   return local->free == &local->left;
 }
 /* Another one, which no mutator has. NULL: memory was refused. */
-crd_local *crd_local_new(const crd_space *space, uint32_t number);
+crd_local *crd_local_new(const crd_young *young, uint32_t number);
 void crd_local_free(crd_local *local);
 
 #endif

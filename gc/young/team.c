@@ -183,7 +183,7 @@ static uint32_t most_helpers(const crd_old *old) {
 /* One for each mutator that may stand, but no more than leave the leader its processor. */
 static uint32_t most_guests(const crd_young *young) {
   const crd_space *space = young->space;
-  if (young->team.call_guests == NULL) return 0;
+  if (young->team.call_guests == NULL || space->options->stress_turns != 0) return 0;
   crd_hardware_learn(space->hardware, space->known_hardware, HARDWARE_PROCESSORS);
   uint64_t others = space->options->mutators - 1;
   uint32_t processors = space->hardware->processors;

@@ -187,6 +187,9 @@ typedef struct cradle_options {
   uint64_t stress_times;
   /* under stress, freeing a heap that was used but in which no object moved is misuse; without this, a note says so */
   bool stress_strict;
+  /* with several mutators: the seed of an order in which one runs at a time, so that a run can be repeated, with stress
+   * or without (docs/threads.md); 0: threads run as the machine lets them */
+  uint64_t stress_turns;
   /* check the whole heap before and after every collection; with stress_times, of stress collections only, for about a
    * quarter of their time */
   bool verify;

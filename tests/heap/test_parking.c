@@ -257,6 +257,66 @@ static void a_mutator_that_does_not_come_is_named(void **state) {
   fixture_close(&f);
 }
 
+/* --- turns --- */
+
+static pthread_mutex_t a_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Allocates with the lock, until its turn has ended some times. */
+static void *allocate_with_lock(void *data) {
+  other *o = data;
+  o->m = cradle_mutator_new(o->heap);
+  (void)pthread_mutex_lock(&a_lock);
+  reach(o, 1);
+  while (atomic_load(&o->goal) == 0) cradle_safepoint(o->m);
+  cradle_mutator_free(o->m);
+  return NULL;
+}
+
+static void hear_turn(void *data, const cradle_event *event) {
+  other *o = data;
+  if (strstr(event->u.note.text, "a mutator waits for the turn of the mutator at") == NULL) return;
+  atomic_store(&o->goal, 1);
+  (void)pthread_mutex_unlock(&a_lock); /* it is told to the thread that waits for its turn */
+}
+
+/* One that waits for the lock without parking has the turn, and the one that has the lock waits for that. */
+static void who_keeps_its_turn_is_named(void **state) {
+  (void)state;
+  fixture f = {.listens_to = 0};
+  other o;
+  cradle_options options;
+  fixture_options(&f, &options);
+  fixture_unstress(&options);
+  options.stop_report_ns = REPORT_NS;
+  options.stress_turns = 3;
+  options.listener = (cradle_listener){.function = fixture_listen, .data = &f};
+  f.listener = hear_turn, f.listener_data = &o, f.listens_to = EVENT_BIT(CRADLE_EVENT_NOTE);
+  open_shared_with(&f, &options, 2);
+  start(&o, f.heap, allocate_with_lock);
+  while (atomic_load(&o.at) == 0) cradle_safepoint(f.m);
+  (void)pthread_mutex_lock(&a_lock);
+  assert_int_equal(atomic_load(&o.goal), 1);
+  (void)pthread_mutex_unlock(&a_lock);
+  CRADLE_PARKED(f.m) join(&o);
+  fixture_close(&f);
+}
+
+static void turns_are_for_several_mutators(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  cradle_error error;
+  fixture_options(&f, &options);
+  fixture_unstress(&options);
+  options.stress_turns = 3;
+  assert_null(cradle_heap_new(&options, &error));
+  assert_string_equal(error.option, "stress_turns");
+  options.mutators = 2;
+  options.stress_period = 1, options.stress_times = 2;
+  assert_null(cradle_heap_new(&options, &error));
+  assert_string_equal(error.option, "stress_times");
+}
+
 /* A listener that is told of it must not collect: the other mutator runs. */
 static void collect_late(void *data, const cradle_event *event) {
   other *o = data;
@@ -511,6 +571,8 @@ int main(void) {
       cmocka_unit_test(too_many_mutators_are_refused),
       cmocka_unit_test(a_collection_does_not_wait_for_the_parked),
       cmocka_unit_test(a_mutator_that_does_not_come_is_named),
+      cmocka_unit_test(who_keeps_its_turn_is_named),
+      cmocka_unit_test(turns_are_for_several_mutators),
       cmocka_unit_test(a_listener_that_is_told_of_it_does_not_collect),
       cmocka_unit_test(a_mutator_is_asked_by_another_thread),
       cmocka_unit_test(a_program_stops_all_others),

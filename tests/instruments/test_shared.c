@@ -231,7 +231,8 @@ enum { INTERVAL = 4 << 10 };
 
 static void sample_with(cradle_options *options) {
   sampled_count = settled_count = 0;
-  options->sampler = (cradle_sampler){.interval_bytes = INTERVAL, .seed = 3, .sampled = on_sampled, .settled = on_settled};
+  options->sampler =
+      (cradle_sampler){.interval_bytes = INTERVAL, .seed = 3, .sampled = on_sampled, .settled = on_settled};
 }
 
 /* The weights of each mutator are its own bytes, but for a stretch at the end. A mutator that comes later goes on in
@@ -313,7 +314,8 @@ static void bounded_stress_has_gaps_for_all(void **state) {
   int runs = 0;
   for (; runs < 50 && (stress->majors == 0 || stress->gaps == 0); runs++) run_with(&f, workers, work);
   assert_true(stress->majors > 0 && stress->gaps > 0);
-  assert_true(stress->number < (uint64_t)runs * THREADS * ROUNDS * LENGTH); /* so many points, a third of them counted */
+  assert_true(stress->number <
+              (uint64_t)runs * THREADS * ROUNDS * LENGTH); /* so many points, a third of them counted */
   fixture_close(&f);
 }
 

@@ -4,12 +4,13 @@
  * seed, several seeds and settings are run. The first difference ends the program, which prints the seed, the worker
  * and its operation. Threads run as the machine lets them, so a run need not fail again.
  *
- * --turns is the seed of an order: one worker runs at a time and hands over before an operation, while all others are
- * parked. Such a run is the same each time, unless a thread of the collector's runs beside it.
+ * --turns is the seed of an order: one mutator runs at a time (gc/turns.h). Such a run is made twice, and must be the
+ * same; a third has another order.
  */
 #include "tests/model/threads_model.h"
 
 #include <ctype.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,33 +55,26 @@ void take_lock(worker *w, pthread_mutex_t *lock) {
 
 /* --- turns --- */
 
-static void await_turn(const worker *w) {
-  shared *s = w->s;
-  (void)pthread_mutex_lock(&s->turn_lock);
-  while (s->turns && s->turn != w->number) (void)pthread_cond_wait(&s->turn_changed, &s->turn_lock);
-  (void)pthread_mutex_unlock(&s->turn_lock);
+static void add(shared *s, uint64_t number) {
+  s->trace = (s->trace ^ number) * UINT64_C(0x100000001b3);
 }
 
-/* The worker whose turn it is hands over to any that has not ended. */
-static bool hand_over(const worker *w) {
-  shared *s = w->s;
-  (void)pthread_mutex_lock(&s->turn_lock);
-  do s->turn = (uint32_t)(draw(&s->turn_random) % s->threads);
-  while (s->left != 0 && s->ended[s->turn]);
-  bool other = s->turn != w->number;
-  (void)pthread_cond_broadcast(&s->turn_changed);
-  (void)pthread_mutex_unlock(&s->turn_lock);
-  return other;
-}
-
-static void take_turns(worker *w) {
-  if (w->s->turns && hand_over(w)) CRADLE_PARKED(w->m) await_turn(w);
-}
-
-static void end_turns(const worker *w) {
-  w->s->ended[w->number] = true;
-  w->s->left--;
-  (void)hand_over(w);
+/* What must be the same each time: what the heap did, but not when and where. */
+static void hear(void *data, const cradle_event *event) {
+  shared *s = data;
+  if (!s->turns) return;
+  if (event->kind == CRADLE_EVENT_MINOR_END) {
+    const uint64_t numbers[] = {
+        event->u.minor.cause,          event->u.minor.nursery_bytes, event->u.minor.promoted_objects,
+        event->u.minor.promoted_bytes, event->u.minor.remembered,    event->u.minor.recorded,
+        event->u.minor.used_before,    event->u.minor.used_after};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) add(s, numbers[i]);
+  } else if (event->kind == CRADLE_EVENT_STEP_END) {
+    add(s, event->u.step.marked_objects);
+    add(s, event->u.step.freed_objects);
+  } else if (event->kind == CRADLE_EVENT_NOTE) {
+    fprintf(stderr, "threads_model: %s\n", event->u.note.text);
+  }
 }
 
 /* --- the life of a thread --- */
@@ -177,7 +171,7 @@ static void *live(void *data) {
   for (int i = VARIABLES; i-- > 0 && handed_over;) roots[i] = cradle_pop(w->m);
   show(w, w->m);
   for (uint64_t left = 1 + below(w, 8000); left > 0 && w->op < w->s->ops; left--) {
-    take_turns(w);
+    if (w->s->turns) add(w->s, w->number); /* alone */
     operate(w);
   }
   end_life(w, scopes);
@@ -188,12 +182,11 @@ static void *live(void *data) {
 static void *work(void *data) {
   worker *w = data;
   pthread_t thread;
-  await_turn(w);
   while (w->op < w->s->ops) {
     require(w, pthread_create(&thread, NULL, live, w) == 0, "no thread");
+    atomic_store(&w->begun, true);
     (void)pthread_join(thread, NULL);
   }
-  if (w->s->turns) end_turns(w);
   return NULL;
 }
 
@@ -206,7 +199,7 @@ typedef struct sums {
   uint64_t operations, walks, births, drained, minors, majors, stops, moved;
 } sums;
 
-static cradle_heap *new_heap(const settings *of) {
+static cradle_heap *new_heap(const settings *of, shared *s) {
   cradle_options options;
   cradle_options_init(&options);
   options.types = model_types;
@@ -220,7 +213,9 @@ static cradle_heap *new_heap(const settings *of) {
   options.reserve_bytes = (size_t)1 << 30;
   options.major_min_bytes = (size_t)1 << 20;
   options.major_age_ns = 0;
-  options.pause_ns = of->turns != 0 || of->seed % 2 == 0 ? 0 : 1000000;
+  options.pause_ns = of->seed % 2 == 0 ? 0 : 1000000;
+  options.stress_turns = of->turns;
+  options.listener = (cradle_listener){hear, s};
   cradle_error error = {.message = ""};
   cradle_heap *heap = cradle_heap_new(&options, &error);
   if (heap == NULL) fprintf(stderr, "threads_model: %s\n", error.message), exit(1);
@@ -245,27 +240,25 @@ static void add_up(sums *sum, const shared *s) {
 static void run_workers(shared *s, worker *w) {
   pthread_t *threads = calloc(s->threads, sizeof *threads);
   require(w, threads != NULL, "no memory for the threads");
-  for (uint32_t i = 0; i < s->threads; i++)
+  for (uint32_t i = 0; i < s->threads; i++) {
     require(w, pthread_create(&threads[i], NULL, work, &s->workers[i]) == 0, "no thread");
+    while (s->turns && !atomic_load(&s->workers[i].begun)) (void)sched_yield(); /* threads come in the same order */
+  }
   CRADLE_PARKED(w->m) {
     for (uint32_t i = 0; i < s->threads; i++) (void)pthread_join(threads[i], NULL);
   }
   free(threads);
 }
 
-static void run(const settings *of, sums *sum) {
-  shared s = {.heap = new_heap(of), .seed = of->seed, .ops = of->ops, .threads = (uint32_t)of->threads};
+/* Returns the trace of the run. */
+static uint64_t run(const settings *of, sums *sum) {
+  shared s = {.seed = of->seed, .ops = of->ops, .threads = (uint32_t)of->threads, .turns = of->turns != 0};
+  s.heap = new_heap(of, &s);
   worker first = {.s = &s, .number = (uint32_t)of->threads, .random = of->seed};
-  s.turns = of->turns != 0;
-  s.turn_random = of->turns;
-  s.left = s.threads;
   s.workers = calloc(s.threads, sizeof *s.workers);
-  s.ended = calloc(s.threads, sizeof *s.ended);
-  require(&first, s.workers != NULL && s.ended != NULL, "no memory for the workers");
+  require(&first, s.workers != NULL, "no memory for the workers");
   for (uint32_t i = 0; i < s.threads; i++)
     s.workers[i] = (worker){.s = &s, .number = i, .random = of->seed * 1000003 + i};
-  (void)pthread_mutex_init(&s.turn_lock, NULL);
-  (void)pthread_cond_init(&s.turn_changed, NULL);
   first.m = cradle_mutator_new(s.heap);
   shared_open(&s, &first);
   run_workers(&s, &first);
@@ -279,10 +272,18 @@ static void run(const settings *of, sums *sum) {
   for (uint32_t i = 0; i < s.threads; i++) sum->drained += i == 0 ? first.drained : 0;
   cradle_mutator_free(first.m);
   cradle_heap_free(s.heap);
-  (void)pthread_mutex_destroy(&s.turn_lock);
-  (void)pthread_cond_destroy(&s.turn_changed);
   free(s.workers);
-  free(s.ended);
+  return s.trace;
+}
+
+/* Twice, and then in another order. */
+static void run_turns(const settings *of, sums *sum) {
+  settings other = *of;
+  other.turns = of->turns + 1;
+  uint64_t trace = run(of, sum);
+  worker none = {.s = &(shared){.seed = of->seed}};
+  require(&none, run(of, sum) == trace, "a run in turns was not repeated");
+  require(&none, run(&other, sum) != trace, "another order of turns made the same run");
 }
 
 static void run_all(const settings *of, sums *sum) {
@@ -291,14 +292,14 @@ static void run_all(const settings *of, sums *sum) {
   for (size_t i = 0; i < sizeof nurseries / sizeof *nurseries; i++) {
     now.seed = i + 1;
     now.nursery = nurseries[i];
-    run(&now, sum);
+    (void)run(&now, sum);
   }
   now.verify = 1;
   now.nursery = 128 << 10;
   now.ops = of->ops / 4;
-  run(&now, sum);
+  (void)run(&now, sum);
   now.stress = 50;
-  run(&now, sum);
+  (void)run(&now, sum);
 }
 
 /* false: an argument is not understood. */
@@ -328,8 +329,10 @@ int main(int argc, char **argv) {
             argv[0]);
     return 2;
   }
-  if (of.seed != 0)
-    run(&of, &sum);
+  if (of.turns != 0)
+    run_turns(&of, &sum);
+  else if (of.seed != 0)
+    (void)run(&of, &sum);
   else
     run_all(&of, &sum);
   printf("no difference\n");

@@ -3,7 +3,7 @@
  * Each worker has a private graph (threads_private.c), whose shadow lies in malloc memory. What workers share has
  * shadows behind locks (threads_shared.c), or needs no lock (threads_slots.c). A worker is a row of threads: each
  * ends after some operations, and leaves its mutator to the next, or frees it. threads_model.c has the life of a
- * worker, and the turns.
+ * worker.
  *
  * Objects of the shared part are chains: a chain is told by one number, which says how many nodes it has. Every object
  * has its number in its first word.
@@ -88,6 +88,7 @@ typedef struct worker {
   cradle_mutator *m;
   cradle_mutator *shown;            /* the same, for the other workers; changes under workers_lock */
   cradle_mutator *left;             /* what the last thread left behind */
+  atomic_bool begun;                /* its first thread is there */
   bool left_by_end;                 /* it ended attached: its scoped roots are gone */
   uint64_t *lanes[3];               /* numbers of the chains in its lanes */
   uint64_t queued;                  /* chains that it has put into the queue */
@@ -142,13 +143,8 @@ typedef struct shared {
   _Atomic uint64_t finals;
   pthread_mutex_t workers_lock; /* over births and deaths of mutators, so that they may be asked for a safepoint */
   worker *workers;
-  /* turns */
   bool turns;
-  uint64_t turn_random;
-  pthread_mutex_t turn_lock;
-  pthread_cond_t turn_changed;
-  uint32_t turn, left; /* whose turn it is; workers that have not ended */
-  bool *ended;
+  uint64_t trace; /* of a run in turns: a number for all that happened */
 } shared;
 
 /* --- threads_model.c --- */

@@ -33,6 +33,9 @@ static size_t recorded_of(const fixture *of) {
   return word_stack_count(&inside_local(of->heap)->recorded);
 }
 
+/* Of a local without stress and samples. */
+#define NO_POINTS .stress = {.point = UINTPTR_MAX}, .sample = {.point = UINTPTR_MAX}
+
 static size_t fresh_of(const crd_local *local) {
   const crd_word_stack fresh = local_fresh(local);
   return word_stack_count(&fresh);
@@ -302,7 +305,7 @@ static int open_quarantine(void **state) {
 /* A second one, which no mutator has, gets what the first recorded. */
 CRADLE_UNCHECKED_COLLECTION static void each_of_a_list_is_looked_at(void **state) {
   (void)state;
-  crd_local *first = inside_local(f.heap), second = {.left = first->start, .start = first->start};
+  crd_local *first = inside_local(f.heap), second = {NO_POINTS, .left = first->start, .start = first->start};
   record(&f);
   size_t records = remembered_of(&f) + recorded_of(&f);
   second.free = &second.left, second.registered = &second.fresh.top;
@@ -338,7 +341,7 @@ CRADLE_UNCHECKED_COLLECTION static void each_of_a_list_is_looked_at(void **state
 
 /* A second local, which no mutator has, gets what the first has registered. */
 static void give_fresh(crd_local *first, crd_local *second) {
-  *second = (crd_local){.left = first->start, .start = first->start, .fresh = first->fresh};
+  *second = (crd_local){NO_POINTS, .left = first->start, .start = first->start, .fresh = first->fresh};
   second->free = &second->left, second->registered = &second->fresh.top;
   second->fresh.top = f.m->registered;
   first->fresh = (crd_word_stack){.base = NULL};
@@ -418,11 +421,8 @@ CRADLE_UNCHECKED_COLLECTION static void what_each_of_a_list_registered_is_looked
 static void open_second(crd_mutator *mutator, crd_local *local) {
   crd_mutator *running = f.heap->space.mutators;
   crd_local *first = running->local;
-  *local = (crd_local){.free = &mutator->public.free,
-                       .start = first->start,
-                       .end = first->start,
-                       .look = first->start,
-                       .registered = &mutator->public.registered};
+  *local = (crd_local){NO_POINTS,           .free = &mutator->public.free, .start = first->start,
+                       .end = first->start, .look = first->start,          .registered = &mutator->public.registered};
   *mutator = (crd_mutator){.public = {.free = first->start, .heap = f.heap},
                            .space = &f.heap->space,
                            .tables = &f.heap->tables,
@@ -516,7 +516,7 @@ static void what_is_filled_is_the_sum_of_the_chunks(void **state) {
   if (f.m->free != start) {
     const void *in_first = start, *in_second = f.m->free - 8;
     size_t filled = nursery_filled(&f.heap->space), half = filled / 16 * 8;
-    crd_local second = {.start = start, .end = start + half, .left = start + half};
+    crd_local second = {NO_POINTS, .start = start, .end = start + half, .left = start + half};
     second.free = &second.left, second.registered = &second.fresh.top;
     local->start += half;
     local->next = &second;

@@ -288,6 +288,15 @@ static crd_local *find_local(cradle_heap *heap) {
 }
 
 /* With the world held. */
+static void set_name(crd_mutator *mutator, const char *name) {
+  crd_text text = {.length = 0};
+  if (name == NULL || *name == 0)
+    crd_text_format(&text, "mutator %llu", (unsigned long long)mutator->number);
+  else
+    crd_text_format(&text, "%.*s", MUTATOR_NAME_BYTES - 1, name);
+  memcpy(mutator->name, text.buffer, text.length + 1);
+}
+
 static crd_mutator *make(cradle_heap *heap) {
   check_room(heap);
   crd_local *local = find_local(heap);
@@ -305,6 +314,7 @@ static crd_mutator *make(cradle_heap *heap) {
                            .young = &heap->young,
                            .local = local,
                            .number = ++heap->space.born};
+  set_name(mutator, NULL);
   if (!crd_root_stack_open(mutator, heap->options.shadow_stack_bytes, heap->hardware.page_bytes)) {
     crd_root_stacks_close(mutator);
     free(mutator);
@@ -448,7 +458,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_stopped_call(cradle_mutator *mutator, cr
 void cradle_mutator_name(cradle_mutator *mutator, const char *name) {
   crd_mutator *m = mutator_of(mutator);
   space_lock(m->space);
-  strncpy(m->name, name == NULL ? "" : name, MUTATOR_NAME_BYTES - 1);
+  set_name(m, name);
   space_unlock(m->space);
 }
 

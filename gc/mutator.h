@@ -26,7 +26,6 @@
 
 /* gc/world.h says what they mean. */
 enum { MUTATOR_PARKED, MUTATOR_RUNNING, MUTATOR_STOPPED };
-#define MUTATOR_NAME_BYTES 32
 
 /* The calling thread, by the address of a variable of its own: that needs no call. A later thread may have a variable
  * at the same address, so the mutators of a thread forget it as the thread ends [mutator.5]. */
@@ -38,6 +37,8 @@ static inline const void *crd_thread_self(void) {
 /* In place of the thread of a mutator in a shared heap: a sampler's callback runs on it. */
 extern const char crd_mutator_sampled;
 #define MUTATOR_SAMPLED ((const void *)&crd_mutator_sampled)
+
+#define MUTATOR_NAME_BYTES 32
 
 struct crd_mutator {
   cradle_mutator public; /* first */
@@ -57,8 +58,8 @@ struct crd_mutator {
   char *parked_top;                  /* top as it was when it parked; NULL: a stop has changed it since */
   const void *parked_by;             /* the thread that has parked it; NULL: it is not parked, or has no thread */
   uint64_t number;                   /* of the heap's mutators so far, from 1 */
+  char name[MUTATOR_NAME_BYTES];     /* ends with 0; changes under space_lock */
   uint64_t thread_id;                /* for messages; 0: it never had a thread; atomic */
-  char name[MUTATOR_NAME_BYTES];     /* for messages, ends with a zero byte; under space_lock */
   bool orphaned;                     /* that thread has ended without detaching it */
   struct crd_mutator *next_attached, **attached_link; /* the other mutators of the thread */
   uint64_t open_scopes;                               /* of a freed mutator: scopes that have not ended */

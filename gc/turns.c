@@ -24,7 +24,7 @@ typedef struct crd_waiter {
 /* Changes under the gate's lock; restless and random are for the thread that has the turn, or chooses. */
 struct crd_turns {
   crd_gate *gate;
-  uint64_t random; /* the generator's state */
+  uint64_t random;            /* the generator's state */
   const void *thread;         /* that has the turn; NULL: nobody has it; atomic */
   const crd_mutator *mutator; /* of that thread, or NULL */
   crd_waiter *waiters;        /* ascending */

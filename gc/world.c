@@ -226,8 +226,8 @@ void crd_world_tell_late(crd_space *space, const char *who, const crd_mutator *m
   memcpy(name, mutator->name, sizeof name);
   space_unlock(space);
   uint64_t thread = __atomic_load_n(&mutator->thread_id, __ATOMIC_RELAXED);
-  crd_text_format(&text, "%s the mutator %s%sat %p, of thread %llu", who, name, name[0] == '\0' ? "" : " ",
-                  (const void *)mutator, (unsigned long long)thread);
+  crd_text_format(&text, "%s the mutator at %p (%s), of thread %llu", who, (const void *)mutator, name,
+                  (unsigned long long)thread);
   if (crd_thread_activity(thread, activity))
     crd_text_format(&text, strcmp(activity, "running") == 0 ? ", which runs" : ", which is in system call %s",
                     activity);
@@ -239,13 +239,16 @@ void crd_world_tell_late(crd_space *space, const char *who, const crd_mutator *m
 static void wait_for_all(crd_space *space, uint64_t begin) {
   crd_world *world = space->world;
   crd_mutator *last = space->mutators;
-  for (uint32_t spins = world->spins; (last = first_running(space, last)) != NULL && spins > 0; spins--)
+  for (uint32_t spins = world->spins; (last = first_running(space, last)) != NULL && spins > 0; spins--) {
+    space->report->stop_last = last->name;
     crd_thread_relax();
+  }
   if (last == NULL) return;
   crd_gate_lock(world->gate);
   __atomic_store_n(&world->is_awaited, 1, __ATOMIC_SEQ_CST);
   uint64_t tell_at = space->options->stop_report_ns; /* after the beginning; 0: never */
   while ((last = first_running(space, last)) != NULL) {
+    space->report->stop_last = last->name;
     if (tell_at == 0) {
       crd_gate_wait(world->gate, GATE_STANDS);
       continue;
@@ -272,6 +275,8 @@ void crd_world_stop_all(crd_space *space) {
   }
   ASSERT(holds(world), "[world.3] a thread stops a world that it does not hold");
   uint64_t begin = crd_platform_now_ns();
+  space->report->stop_by = space->holder == NULL ? NULL : space->holder->name;
+  space->report->stop_last = NULL;
   set_stopping(space, 1);
   space->standing = 0;
   for (EACH_MUTATOR(mutator, space)) {

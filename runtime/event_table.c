@@ -177,6 +177,9 @@ static const crd_field pause_fields[] = {
      .only_with = AT(pause.preemptions_known), .in_line = ", other work ran, times "},
     {FIELD("stop_ns", "all stood after: ", NS, AT(pause.stop_ns)), .only_with = AT(pause.stop_ns),
      .in_line = ", all stood after "},
+    {FIELD("mutator", "collected by: ", LETTERS, AT(pause.mutator)), .only_with = AT(pause.mutator),
+     .in_line = ", by "},
+    {FIELD("last", "came last: ", LETTERS, AT(pause.last)), .only_with = AT(pause.last), .in_line = ", last "},
 };
 
 static const crd_field major_fields[] = {

@@ -70,7 +70,11 @@ void crd_event_pause(crd_heap_report *report, cradle_cause cause, uint64_t durat
   unsigned long long preemptions;
   if (!event_wanted(report)) return;
   cradle_event event = {.kind = CRADLE_EVENT_PAUSE,
-                        .u.pause = {.cause = cause, .duration_ns = duration_ns, .stop_ns = report->stop_ns}};
+                        .u.pause = {.cause = cause,
+                                    .duration_ns = duration_ns,
+                                    .stop_ns = report->stop_ns,
+                                    .mutator = report->stop_by,
+                                    .last = report->stop_last}};
   report->stop_ns = 0;
   uint64_t processor_ns = duration_ns < MISSING_MIN_NS ? begin->processor_ns + duration_ns : crd_platform_thread_ns();
   if (begin->processor_ns != 0 && processor_ns > begin->processor_ns)

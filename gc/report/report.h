@@ -35,6 +35,7 @@ typedef struct crd_heap_report {
   cradle_statistics stats;           /* except what is computed when it is asked for */
   crd_pause_begin pause_begin;       /* of the last pause that somebody listened to */
   uint64_t stop_ns;                  /* of the last stop: until all mutators stood; 0: an event has had it */
+  const char *stop_by, *stop_last;   /* of the stop: who made it, and who was waited for last; NULL: nobody */
 } crd_heap_report;
 
 static inline crd_heap_report *heap_report(cradle_heap *heap) {

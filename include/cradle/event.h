@@ -148,6 +148,8 @@ typedef struct cradle_event {
       uint64_t preemptions;
       /* with several mutators: how long it took, before the pause, until all stood; not part of duration_ns */
       uint64_t stop_ns;
+      const char *mutator; /* the name of the one that collected; NULL: the heap has no others, or none collected */
+      const char *last;    /* of the one that was waited for last; NULL: nobody was */
     } pause;
     struct {
       uint64_t taken, given_back; /* arenas, by this event */

@@ -73,8 +73,14 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   cradle_mutator *m = heap == NULL ? NULL : cradle_mutator_new(heap);
   if (m == NULL) return 1;
   options.encoding = cradle_encoding_of(0, 0, 1);
+  options.mutators = 2;
   global_heap = cradle_heap_new(&options, NULL);
-  if (global_heap == NULL || atexit(stop_at_exit) != 0) return 1;
+  cradle_mutator *parked = global_heap == NULL ? NULL : cradle_mutator_new(global_heap);
+  if (parked == NULL) return 1;
+  cradle_mutator_name(parked, "reader");
+  cradle_mutator_detach(parked);
+  cradle_mutator *running = cradle_mutator_new(global_heap);
+  if (running == NULL || atexit(stop_at_exit) != 0) return 1;
   cradle_global_root_add(heap, &global, CRADLE_KIND_REFERENCE);
   pair *old = cradle_new(m, PAIR, sizeof(pair));
   CRADLE_ROOT(m, old);

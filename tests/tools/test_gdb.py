@@ -55,7 +55,8 @@ EXPECTED = [
     r"Usage: cradle what ADDRESS",
     r"7 references to .*\nNot searched: finalizer queues, weak slots, ephemerons and weak sets\.\n",
     r"heap 0x[0-9a-f]+: the program walks it\n(.*\n){5}No list of objects, because the program walks it\.\n",
-    r"\"global\"\n\$\d+ = \(cradle_heap \*\) (0x[0-9a-f]+)(?: <[^\n]*>)?\nheap \1: the program runs\ncollections: 0 minor, 0 major\n",
+    r"\"global\"\n\$\d+ = \(cradle_heap \*\) (0x[0-9a-f]+)(?: <[^\n]*>)?\nheap \1: the program runs\ncollections: 0 minor, 0 major\n"
+    r"(.*\n){3}reader: parked, or without a thread, thread \d+\nmutator 2: runs, thread \d+\n",
 ]
 
 BESIDE_COMMANDS = ["break stop_here", "run", "cradle heap heap", "info threads", "cradle what first", "thread find cradle-marker",

@@ -487,6 +487,16 @@ class Samples(unittest.TestCase):
         self.assertIn("helpers in 2 collections, 16.67 % of the promoted bytes, 17.0 us of work; alone: 1 little is promoted", told)
         self.assertNotIn("helpers", run_report(ROOT / "tests" / "tools" / "busy_machine.jsonl").stdout)
 
+    def test_times_to_stop_are_slices_of_the_trace(self):
+        lines = ['{"t":0,"heap":"1.1","event":"cradle-log","format":"cradle-json","version":1}']
+        for at, last in ((50_000, {"last": "reader"}), (90_000, {}), (150_000, {"last": "mutator 3"})):
+            lines.append(json.dumps({"t": at, "heap": "1.1", "event": "gc-pause", "time_ns": 20_000, "stop_ns": 5000, **last}))
+        trace = Path(self.folder.name) / "trace.json"
+        self.assertEqual(run_report(self.file("\n".join(lines) + "\n"), "--trace", trace).returncode, 0)
+        found = [(one["ph"], one["ts"], one["id"]) for one in json.loads(trace.read_text()) if one["name"] == "time to stop"]
+        self.assertEqual(found, [("b", 25, "1.1/reader"), ("e", 30, "1.1/reader"), ("b", 125, "1.1/mutator 3"),
+                                 ("e", 130, "1.1/mutator 3")])
+
     def test_helpers_are_slices_of_the_trace(self):
         trace = Path(self.folder.name) / "trace.json"
         self.assertEqual(run_report(self.helped(), "--trace", trace).returncode, 0)

@@ -169,6 +169,18 @@ class Text(Pages):
         self.assertEqual(chart["series"][0]["y"], [100, 97, 3])
         self.assertIn("Not known", self.data(self.page_of("text.log"))["lives"]["notes"][0])
 
+    def test_who_came_last_to_stops_has_a_lane(self):
+        pauses = [{"t": at, "heap": "1.1", "event": "gc-pause", "time_ns": 2000, "stop_ns": 5000, **last}
+                  for at, last in ((50_000, {"last": "reader"}), (90_000, {}), (150_000, {"last": "mutator 3"}))]
+        write_log("stops.json", [head(), *minor(10_000, 8000, promoted_bytes=100), *pauses])
+        chart = self.data(self.page_of("stops.json"))["majors"]
+        lanes = {one["label"]: one for one in chart["series"] if one["label"].startswith("last: ")}
+        self.assertEqual(sorted(lanes), ["last: mutator 3", "last: reader"])
+        lane = lanes["last: reader"]
+        self.assertEqual([round(end - begin, 6) for begin, end in zip(lane["x"], lane["ends"])], [5])
+        self.assertEqual(lane["words"], ["time to stop, 5.0 us"])
+        self.assertIn("comes last to a stop", chart["notes"][-1])
+
     def test_helpers_have_a_lane(self):
         helped = [{"helpers": 2, "helped_ns": 12000}, {"helpers": 1, "helped_ns": 90000}, {"alone": "stress"}]
         minors = [one for number, said in enumerate(helped) for one in minor(10_000 * (number + 1), 8000, promoted_bytes=100, **said)]

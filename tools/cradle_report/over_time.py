@@ -334,6 +334,15 @@ def helpers(heap):
     return found
 
 
+def stops(heap):
+    """For each mutator, when others waited for it last until all stood: its time to stop, before the pause."""
+    found = {}
+    for one in sorted(heap.stops, key=lambda one: one.end):
+        begin, length = one.end - one.fields.get("time_ns", 0), one.fields.get("stop_ns", 0)
+        found.setdefault(one.fields["last"], []).append((begin - length, begin, "time to stop", 1, length))
+    return found
+
+
 def lane(clock, run, label, place, items, shade_of):
     items = joined_items(items, run.heap.wall)
     said = [
@@ -364,6 +373,7 @@ def major_collections(clock, runs):
         found.append((run, "increments", increments(run.heap), lambda kind: STEP_COLOURS.get(kind, 1)))
         found.append((run, "second core", beside(run.heap), lambda kind: 1))
         found.append((run, "helpers", helpers(run.heap), lambda kind: 5))
+        found += [(run, f"last: {name}", items, lambda kind: 2) for name, items in sorted(stops(run.heap).items())]
     found = [one for one in found if one[2]][::-1]  # the first on top
     series = [
         lane(clock, run, label, place, items, shade_of) for place, (run, label, items, shade_of) in enumerate(found)
@@ -377,6 +387,8 @@ def major_collections(clock, runs):
     )
     if any(label == "helpers" for _, label, *_ in found):
         notes.append("Helpers promote in minor collections, while the program stands still.")
+    if any(label.startswith("last: ") for _, label, *_ in found):
+        notes.append("A mutator that comes last to a stop has a lane of its own, with its time to stop.")
     return Chart("majors", "Major collections and helpers", clock.axis, Axis("class", names=names), series, notes, True)
 
 

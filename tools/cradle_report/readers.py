@@ -79,6 +79,8 @@ KEYS = {
     "processor time": "processor_ns",
     "other work ran, times": "preemptions",
     "all stood after": "stop_ns",
+    "collected by": "mutator",
+    "came last": "last",
     "stops of all mutators": "stops",
     "time until they stood": "stop_ns",
     "longest until they stood": "stop_max_ns",

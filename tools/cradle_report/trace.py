@@ -53,6 +53,10 @@ class Events:
             name, ending, length = SLICES[section.name]
             self.slice_end("b", name, ending, max(0, section.end - section.fields.get(length, 0)))
             self.slice_end("e", name, ending, section.end)
+        if section.name == "gc-pause" and section.fields.get("last") is not None:
+            begin, ending = section.end - section.fields.get("time_ns", 0), "/" + section.fields["last"]
+            self.slice_end("b", "time to stop", ending, begin - section.fields.get("stop_ns", 0))
+            self.slice_end("e", "time to stop", ending, begin)
         helpers = section.fields.get("helpers", 0) if section.name == "gc-minor" else 0
         if helpers:  # each worked for so long, on average
             self.slice_end("b", "helpers", "/helpers", section.begin)

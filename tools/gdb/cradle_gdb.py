@@ -44,6 +44,7 @@ class Internals:
     FORWARDED = 1 << 63
     HEAP_STATES = ["the program runs", "a collection runs", "the verifier runs", "a fork is under way",
                    "a sampler runs", "a destructor runs", "a listener runs", "the program walks it"]
+    MUTATOR_STATES = ["parked, or without a thread", "runs", "stopped"]
     MAJOR_PHASES = ["none runs", "marking", "sweeping", "clearing"]
     ITEMS_REFERENCES, ITEMS_VALUES, ITEMS_STRUCTURES = 2, 3, 4
     KIND_VALUE = 1
@@ -503,6 +504,9 @@ class HeapCommand(gdb.Command):
             why = heap.value["young"]["team"]["alone"]
             print(f"minor collections with helpers: {int(stats['helped_collections'])}"
                   + (f"; the last was alone: {why.string()}" if int(why) != 0 else ""))
+        for mutator in reversed(inside.mutators) if int(inside.space["world"]) != 0 else ():
+            print(f"{mutator['name'].string()}: {Internals.MUTATOR_STATES[int(mutator['state'])]}, "
+                  f"thread {int(mutator['thread_id'])}")
         print(f"remembered objects: {inside.stack_length('remembered')}, "
               f"recorded slots of large arrays: {inside.stack_length('recorded')}")
         if state != 0:

@@ -11,6 +11,7 @@
 #include <cradle/handle.h>
 #include <cradle/heap.h>
 #include <cradle/identity.h>
+#include <cradle/image.h>
 #include <cradle/inspect.h>
 #include <cradle/mutator.h>
 #include <cradle/new.h>

@@ -57,6 +57,11 @@ typedef void (*cradle_destructor_function)(void *user, void *object);
 /* Bytes that a live object owns outside the heap; see cradle/finalizer.h. */
 typedef size_t (*cradle_external_size_function)(void *user, const void *object);
 
+/* Puts in order an object that was loaded from an image (cradle/image.h): sets the words that are no slots and no
+ * symbols, such as the address of a buffer. A callback; it may read what the object's slots refer to, which may not be
+ * mended yet. */
+typedef void (*cradle_mend_function)(void *user, void *object);
+
 /* A type descriptor. In each field zero means "none of it". A row of options.types that is all zero is an unused id;
  * allocating it is misuse. The collector copies the descriptor; the name must stay valid as long as the heap. */
 typedef struct cradle_type {
@@ -84,6 +89,11 @@ typedef struct cradle_type {
   uint32_t finalizer;
   cradle_destructor_function destructor;
   cradle_external_size_function external_size;
+
+  /* For images. Bit i: word i is no slot, and 0 or the address of a symbol (cradle_image_symbol). Only the words before
+   * the items can be symbols. */
+  uint64_t symbols;
+  cradle_mend_function mend;
 } cradle_type;
 
 /* The bit of a field in the bitmaps of a cradle_type. structure: the object's, or an item's for the bitmaps of

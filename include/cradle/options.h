@@ -203,6 +203,8 @@ typedef struct cradle_options {
    * passes every fault on (docs/fault-reports.md) */
   bool fault_report;
 
+  const struct cradle_image *image; /* the heap begins with the objects of this image (cradle/image.h); NULL: empty */
+
   const cradle_hardware *hardware; /* the machine, if the program knows it, with all its fields; NULL: detect it */
   cradle_listener listener;        /* receives the events; function NULL: nobody does */
   cradle_sampler sampler;          /* receives samples of what is allocated; sampled NULL: nobody does */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gc/death/weak.h"
+#include "gc/image/image.h"
 #include "gc/instruments/history.h"
 #include "gc/instruments/other_heaps.h"
 #include "gc/instruments/sample.h"
@@ -111,9 +112,22 @@ static bool fail_init(const cradle_heap *heap, cradle_error *error, const char *
   return false;
 }
 
+/* For an image, all the address space that is wanted at the image's own address, or else as for any heap. */
+static bool init_old(cradle_heap *heap) {
+  crd_old *old = &heap->space.old;
+  if (heap->image != NULL && heap->options.base_address == NULL) {
+    heap->options.base_address = memory_at((uintptr_t)heap->image->header.base);
+    bool reserved = crd_old_init(old, &heap->options, &heap->hardware);
+    heap->options.base_address = NULL;
+    if (reserved && old->arenas.refused_bytes == 0) return true;
+    if (reserved) crd_old_fini(old);
+  }
+  return crd_old_init(old, &heap->options, &heap->hardware);
+}
+
 static bool init_memory(cradle_heap *heap, cradle_error *error) {
   size_t page = heap->hardware.page_bytes;
-  if (!crd_old_init(&heap->space.old, &heap->options, &heap->hardware) ||
+  if (!init_old(heap) ||
       (heap->options.quarantine != 0 && !crd_closed_init(&heap->space.old.arenas, page)))
     return fail_init(heap, error, "address space for the old generation", CRADLE_RESERVE_MIN_BYTES);
   if (heap->options.mutators > 1) {
@@ -248,9 +262,19 @@ static bool init_nursery(cradle_heap *heap, cradle_error *error) {
   return check_pool(heap, error);
 }
 
+/* Without an image, nothing. */
+static bool of_image(const cradle_heap *heap, bool (*stage)(crd_image *image, cradle_error *error),
+                     cradle_error *error) {
+  bool done = heap->image == NULL || stage(heap->image, error);
+  if (!done && error != NULL) error->option = "image";
+  return done;
+}
+
 static void destroy(cradle_heap *heap) {
   ASSERT(heap->report.state == HEAP_MUTATING && heap->space.mutators == NULL,
          "[heap.4] a heap is destroyed while it is in use");
+  crd_image_fini(heap->image);
+  heap->image = NULL;
   cradle_statistics last;
   uint32_t pins = heap->tables.pins.count, handles = heap->tables.handles.open_count;
   /* The thread first, because it reads the heap. Destructors (crd_registry_fini) come before any memory of objects
@@ -279,6 +303,7 @@ static void destroy(cradle_heap *heap) {
     crd_local_free(other);
   }
   crd_word_stack_fini(&heap->space.types.room);
+  free(heap->space.types.mended);
   free(heap->roots.globals);
   crd_address_map_fini(&heap->roots.global_of);
   crd_sampling_fini(&heap->sampling);
@@ -318,8 +343,11 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   crd_outgrow_init(heap);
   crd_outgrow_respect_group(heap);
   heap->space.plain_encoding = crd_encoding_is_plain(&heap->space.encoding);
-  if (init_shared(heap, error) && init_memory(heap, error) &&
-      (init_types(heap) || crd_fail(error, "memory for the type table was refused")) && init_nursery(heap, error)) {
+  if (init_shared(heap, error) && crd_image_make(heap, error) && of_image(heap, crd_image_open, error) &&
+      init_memory(heap, error) &&
+      (init_types(heap) || crd_fail(error, "memory for the type table was refused")) && 
+      of_image(heap, crd_image_enter, error) &&
+      init_nursery(heap, error) && of_image(heap, crd_image_settle, error)) {
     crd_other_heaps_enter(heap);
     crd_world_leave(&heap->space);
     return heap;
@@ -332,6 +360,8 @@ void cradle_heap_free(cradle_heap *heap) {
   if (heap == NULL) return;
   crd_heap_enter(heap, "cradle_heap_free");
   if (heap->space.mutators != NULL) crd_misuse(heap, "cradle_heap_free: its mutator has not been freed");
+  crd_image_fini(heap->image); /* with the weak sets that were not taken */
+  heap->image = NULL;
   if (crd_weak_sets_exist(heap->space.services)) crd_misuse(heap, "cradle_heap_free: a weak set has not been freed");
   /* A stress run that moved nothing has tested nothing, and is reported. */
   crd_stress_judge(&heap->stress);

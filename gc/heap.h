@@ -42,6 +42,7 @@ struct cradle_heap {
   crd_quarantine quarantine;
   crd_stress stress;
   crd_sampling sampling;
+  struct crd_image *image;     /* gc/image/image.h; NULL: the heap was made without one */
   struct crd_history *history; /* NULL: the heap is not verified (gc/instruments/history.h) */
 
   cradle_cause last_cause;

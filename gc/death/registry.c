@@ -137,13 +137,12 @@ static bool list_room(crd_services *services, int kind, size_t needed) {
 
 /* --- registration --- */
 
-crd_services *crd_registry_open(const crd_mutator *mutator) {
-  crd_space *space = mutator->space;
+crd_services *crd_registry_open(crd_space *space, crd_marking *marking) {
   if (space->services != NULL) return space->services;
   crd_services *services = calloc(1, sizeof *services);
   if (services == NULL) return NULL;
   *services = (crd_services){.space = space,
-                             .marking = mutator->marking,
+                             .marking = marking,
                              .stage = STAGE_NONE, /* the first stage would have the guard up */
                              .minor = {.services = services, .space = space, .is_minor = true},
                              .major = {.services = services, .space = space}};
@@ -198,7 +197,7 @@ static void give_quota(const crd_services *services, crd_mutator *m, size_t coun
 
 /* The lists need room for everything that is fresh, because the next minor collection may move all of it. */
 bool crd_registry_make_room(crd_mutator *m, unsigned kinds) {
-  crd_services *services = crd_registry_open(m);
+  crd_services *services = crd_registry_open(m->space, m->marking);
   if (services == NULL) return false;
   cradle_mutator *mutator = &m->public;
   crd_word_stack *fresh = &m->local->fresh;
@@ -215,6 +214,15 @@ bool crd_registry_make_room(crd_mutator *m, unsigned kinds) {
   services->kinds = kinds;
   give_quota(services, m, needed, least_room(services) - needed);
   ASSERT(mutator->registered < mutator->registered_end, "[services.3] there is no room for what room was made for");
+  return true;
+}
+
+bool crd_registry_adopt(crd_services *services, int kind, uintptr_t address) {
+  crd_list *list = &services->lists[kind];
+  if (list_is_empty(list)) reach_room(services);
+  if (!list_room(services, kind, 1) || !word_stack_push(&list->words, entry_of(address, 0))) return false;
+  services->kinds |= 1u << kind;
+  list->young = list->words.top;
   return true;
 }
 

@@ -97,7 +97,9 @@ CRD_ALWAYS_INLINE void list_pass_young(crd_death *death, crd_list *list, crd_ent
 /* --- registration --- */
 
 /* Makes the structure that the services share, if the heap has none yet. NULL: memory was refused. */
-crd_services *crd_registry_open(const crd_mutator *mutator);
+crd_services *crd_registry_open(crd_space *space, crd_marking *marking);
+/* Lists an old object of an image, which has the weak flag if it needs it. false: memory was refused. */
+bool crd_registry_adopt(crd_services *services, int kind, uintptr_t address);
 /* Makes room to register one more object, even if a collection comes first. kinds: lists that are needed besides
  * those of the heap's types. false: memory was refused. */
 bool crd_registry_make_room(crd_mutator *mutator, unsigned kinds);

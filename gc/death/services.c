@@ -56,6 +56,12 @@ static crd_verdict destructor_entry(crd_death *death, cradle_word *entry) {
   return ENTRY_KEEP;
 }
 
+bool crd_destructors_adopt(crd_services *services, cradle_word *object) {
+  if (!crd_registry_adopt(services, REGISTERED_DESTRUCTOR, address_of(object))) return false;
+  recount(services, &services->owned.bytes, counted(services->owned.bytes, size_of(services, object)));
+  return true;
+}
+
 static void destructors_minor(crd_death *death) {
   crd_services *services = death->services;
   list_pass_young(death, &services->lists[REGISTERED_DESTRUCTOR], destructor_entry);
@@ -87,7 +93,7 @@ void cradle_external_pressure(cradle_mutator *mutator, size_t bytes) {
   crd_mutator_check_thread(mutator, "cradle_external_pressure");
   crd_space *space = mutator_of(mutator)->space;
   space_lock(space);
-  crd_services *services = crd_registry_open(mutator_of(mutator));
+  crd_services *services = crd_registry_open(space, mutator_of(mutator)->marking);
   uint64_t pressure = services == NULL ? 0 : counted(services->owned.pressure_bytes, bytes);
   if (services != NULL) recount(services, &services->owned.pressure_bytes, pressure);
   space_unlock(space);

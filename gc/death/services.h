@@ -113,6 +113,8 @@ struct crd_services {
   } owned;
 };
 
+/* Lists the mended objects of an image that have destructors or external sizes, and counts what they own. */
+bool crd_destructors_adopt(crd_services *services, cradle_word *object);
 /* The functions that collections call by space->death. */
 const crd_death_calls *crd_order_calls(void);
 /* Whether the guard is up: readers of weak slots must ask for the mark [order.2]. */

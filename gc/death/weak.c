@@ -13,7 +13,6 @@
  * each major collection would look at all its places. */
 #define EMPTY_SHARE 16
 #define PLACE_FREE 0
-#define PLACE_FREED 1
 /* So many places are looked at before the clock is. */
 #define PIECE_PLACES LIMIT(256, 8)
 
@@ -82,10 +81,7 @@ bool cradle_weak_is_dead(cradle_mutator *mutator, cradle_word word, bool value) 
 
 /* --- weak sets --- */
 
-typedef struct crd_weak_place {
-  uint64_t hash;
-  cradle_word object;
-} place;
+typedef crd_weak_place place;
 
 /* --- the rings --- */
 
@@ -115,7 +111,7 @@ void crd_weak_sets_init(crd_weak_sets *sets) {
 }
 
 static bool holds(const place *at) {
-  return at->object > PLACE_FREED;
+  return weak_place_is_taken(at);
 }
 
 /* While the guard is up: whether an object is dead, and not cleared yet. */
@@ -169,23 +165,29 @@ static bool rebuild(cradle_weak_set *set) {
 
 /* --- life --- */
 
-cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data) {
-  static const char what[] = "cradle_weak_set_new";
-  crd_mutator_check_thread(mutator, what);
-  space_lock(mutator_of(mutator)->space);
-  crd_services *services = crd_registry_open(mutator_of(mutator));
-  space_unlock(mutator_of(mutator)->space);
-  cradle_weak_set *set = services == NULL ? NULL : calloc(1, sizeof *set);
-  if (set != NULL) *set = (cradle_weak_set){.services = services, .swept = swept, .data = data};
-  if (set != NULL) ring_init(&set->changed);
-  if (set == NULL || !rebuild(set)) {
+cradle_weak_set *crd_weak_set_make(crd_services *services, cradle_weak_swept_function swept, void *data) {
+  cradle_weak_set *set = calloc(1, sizeof *set);
+  if (set == NULL) return NULL;
+  *set = (cradle_weak_set){.services = services, .swept = swept, .data = data};
+  ring_init(&set->changed);
+  if (!rebuild(set)) {
     free(set);
-    crd_out_of_room(mutator_of(mutator)->space, what, "weak set");
     return NULL;
   }
   space_lock(services->space);
   ring_insert(&services->sets.all, &set->ring);
   space_unlock(services->space);
+  return set;
+}
+
+cradle_weak_set *cradle_weak_set_new(cradle_mutator *mutator, cradle_weak_swept_function swept, void *data) {
+  static const char what[] = "cradle_weak_set_new";
+  crd_mutator_check_thread(mutator, what);
+  space_lock(mutator_of(mutator)->space);
+  crd_services *services = crd_registry_open(mutator_of(mutator)->space, mutator_of(mutator)->marking);
+  space_unlock(mutator_of(mutator)->space);
+  cradle_weak_set *set = services == NULL ? NULL : crd_weak_set_make(services, swept, data);
+  if (set == NULL) crd_out_of_room(mutator_of(mutator)->space, what, "weak set");
   return set;
 }
 
@@ -240,8 +242,7 @@ void *cradle_weak_set_find(cradle_weak_set *set, uint64_t hash, cradle_weak_equa
   return object;
 }
 
-/* false: memory was refused. */
-static bool add(cradle_weak_set *set, uint64_t hash, void *object) {
+bool crd_weak_set_put(cradle_weak_set *set, uint64_t hash, void *object) {
   /* A list of young places that is full names places that were emptied since; rebuilding drops those. */
   bool full = set->used >= set->capacity / 4 * 3 || set->young_count >= set->capacity;
   /* A set that emptied becomes smaller, if memory for that is granted. No collection does it, because the program
@@ -260,7 +261,7 @@ static void *find_or_add(cradle_weak_set *set, uint64_t hash, cradle_weak_equal_
   if (object == NULL) crd_misuse(heap_of(set->services->space->report), "%s: the object is NULL", what);
   lock(set);
   void *known = equal == NULL ? NULL : find(set, hash, equal, key);
-  if (known == NULL && add(set, hash, object)) known = object;
+  if (known == NULL && crd_weak_set_put(set, hash, object)) known = object;
   unlock(set);
   if (known == NULL) crd_out_of_room(set->services->space, what, "object of a weak set");
   return known;

@@ -35,13 +35,22 @@ typedef struct crd_weak_sets {
   size_t bytes;       /* of memory, in all sets */
 } crd_weak_sets;
 
+#define PLACE_FREED 1
+typedef struct crd_weak_place {
+  uint64_t hash;
+  cradle_word object; /* or [weak_set.1] */
+} crd_weak_place;
+static inline bool weak_place_is_taken(const crd_weak_place *place) {
+  return place->object > PLACE_FREED;
+}
+
 struct cradle_weak_set {
   crd_ring ring;    /* first */
   crd_ring changed; /* in the ring of changed sets, or alone */
   crd_services *services;
   cradle_weak_swept_function swept;
   void *data;
-  struct crd_weak_place *places;
+  crd_weak_place *places;
   uint32_t *young; /* behind the places, with room for all of them */
   size_t capacity, count, used, young_count;
   size_t removed;    /* by collections; the swept function was not told yet */
@@ -55,6 +64,11 @@ crd_verdict crd_weak_clear_entry(crd_death *death, cradle_word *entry);
 crd_verdict crd_weak_settle_entry(crd_death *death, cradle_word *entry);
 /* In a minor collection: clears the slots of young holders and of the old ones that were stored into. */
 void crd_weak_clear(crd_death *death);
+
+/* An empty set. NULL: memory was refused. */
+cradle_weak_set *crd_weak_set_make(crd_services *services, cradle_weak_swept_function swept, void *data);
+/* Adds an object. false: memory was refused. */
+bool crd_weak_set_put(cradle_weak_set *set, uint64_t hash, void *object);
 
 void crd_weak_sets_init(crd_weak_sets *sets);
 /* Takes dead objects out of the sets: in a minor collection, and in increments of a major one. */

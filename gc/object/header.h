@@ -139,6 +139,10 @@ static inline bool header_records_structures(uint64_t header) {
 static inline uint64_t header_with(uint64_t header, uint64_t flags) {
   return header | flags;
 }
+/* The header with another type id, for an image whose types have other numbers. */
+static inline uint64_t header_renumbered(uint64_t header, uint32_t type) {
+  return header_flags(header) | type;
+}
 static inline bool header_is_watched(uint64_t header) {
   return header_has(header, HEADER_WATCHED_FLAG);
 }

@@ -2,6 +2,8 @@
 
 #include <cradle/finalizer.h>
 
+#include "gc/base/grow.h"
+
 /* Of the fixed part of an object: its size fits the table's 32 bits. */
 #define FIXED_MAX_BYTES ((size_t)1 << 30)
 
@@ -18,6 +20,9 @@ static uint64_t all_slots(const cradle_type *type) {
 }
 
 static const char *slots_fault(const cradle_type *type) {
+  if (type->symbols & (all_slots(type) | 1)) return "symbols has a bit of a slot or of the header";
+  if (type->symbols != 0 && (size_t)(64 - __builtin_clzll(type->symbols)) * 8 > type->size)
+    return "symbols has a bit beyond size";
   uint64_t slots = all_slots(type), some = type->references | type->values | type->weak | type->ephemerons;
   if (some & 1) return "word 0 is the header and cannot be a slot";
   if (type->references & type->values)
@@ -70,7 +75,8 @@ static const char *items_fault(const cradle_type *type) {
 bool crd_type_is_unused(const cradle_type *type) {
   return type->size == 0 && type->name == NULL && type->references == 0 && type->values == 0 &&
          type->items == CRADLE_ITEMS_NONE && type->trace == NULL && type->weak == 0 && type->ephemerons == 0 &&
-         type->finalizer == 0 && type->destructor == NULL && type->external_size == NULL;
+         type->finalizer == 0 && type->destructor == NULL && type->external_size == NULL && type->symbols == 0 &&
+         type->mend == NULL;
 }
 
 const char *crd_type_fault(const cradle_type *type) {
@@ -132,8 +138,11 @@ static uint8_t recording_of(const crd_type *entry) {
 crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, bool plain_encoding) {
   ASSERT(crd_type_is_unused(type) || crd_type_fault(type) == NULL,
          "[type.1] a type is added whose descriptor is not sound");
+  bool mended = type->symbols != 0 || type->mend != NULL;
+  if (mended && !GROW(table->mended, table->mended_count, table->mended_capacity)) return NULL;
   crd_type *entry = next_entry(table);
   if (entry == NULL) return NULL;
+  if (mended) table->mended[table->mended_count++] = (crd_mended){table->count, type->symbols, type->mend};
   *entry = (crd_type){.references = type->references,
                       .values = type->values,
                       .size = (uint32_t)type->size,
@@ -169,6 +178,18 @@ crd_type *crd_type_table_add(crd_type_table *table, const cradle_type *type, boo
   entry->has_slots = !fixed || (entry->references | entry->values) != 0;
   entry->recording = recording_of(entry);
   return entry;
+}
+
+const crd_mended *crd_type_mended(const crd_type_table *table, uint32_t type) {
+  uint32_t from = 0, to = table->mended_count;
+  while (from < to) {
+    uint32_t middle = from + (to - from) / 2;
+    if (table->mended[middle].type < type)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from < table->mended_count && table->mended[from].type == type ? &table->mended[from] : NULL;
 }
 
 cradle_items crd_type_item_word(const crd_type *type, const cradle_word *object, const cradle_word *word) {

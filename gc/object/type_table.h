@@ -63,10 +63,19 @@ _Static_assert(offsetof(crd_type, item_references) == 64 && sizeof(crd_type) == 
 /* For the addresses of the most types that there can be. */
 #define TYPES_MAX_BYTES (CRADLE_TYPE_ID_END * sizeof(crd_type))
 
+/* What an image must put in order in the objects of a type (cradle_type.symbols, cradle_type.mend). */
+typedef struct crd_mended {
+  uint32_t type;
+  uint64_t symbols; /* a bitmap of words */
+  cradle_mend_function mend;
+} crd_mended;
+
 typedef struct crd_type_table {
   crd_type *types;     /* the memory of room */
   uint32_t count;      /* atomic [type.3] */
   unsigned registers;  /* the registers fields of all types together */
+  crd_mended *mended;  /* the few types that have something for images, by rising numbers */
+  uint32_t mended_count, mended_capacity;
   crd_word_stack room; /* the owner's, who makes and ends it; its top is not used */
 } crd_type_table;
 
@@ -85,6 +94,8 @@ static inline void type_table_publish(crd_type_table *table) {
 static inline bool type_table_has(const crd_type_table *table, uint64_t type) {
   return type < __atomic_load_n(&table->count, __ATOMIC_ACQUIRE);
 }
+/* NULL: the type has nothing for images. */
+const crd_mended *crd_type_mended(const crd_type_table *table, uint32_t type);
 /* NULL: the type has no name, or there is no such type. */
 static inline const char *type_table_name(const crd_type_table *table, uint32_t type) {
   return type_table_has(table, type) ? table->types[type].name : NULL;

@@ -134,6 +134,21 @@ static void open_arena(crd_arenas *arenas, uint32_t index) {
   if (index >= arenas->used_end) arenas->used_end = index + 1;
 }
 
+void crd_arenas_adopt(crd_arenas *arenas, uint32_t index, bool sealed) {
+  crd_arena *arena = &arenas->meta[index];
+  uint64_t map[ARENA_PAGES / 64];
+  memcpy(map, arena->free_map, sizeof map);
+  open_arena(arenas, index);
+  if (sealed) memset(map, 0, sizeof map);
+  if (sealed) arenas->origins[index] |= ARENA_SEALED;
+  memcpy(arena->free_map, map, sizeof map);
+  memset(arena->dirty_map, 0xff, sizeof arena->dirty_map); /* a file may hold anything in free pages */
+  arena->free_pages = 0;
+  for (size_t i = 0; i < ARENA_PAGES / 64; i++) arena->free_pages = (uint16_t)(arena->free_pages + count_bits(map[i]));
+  arena->longest = map_longest(map);
+  crd_arenas_restore(arenas, index);
+}
+
 /* Makes a USED arena FREE. All its pages are free, and it has been taken out of its list. */
 static void close_arena(crd_arenas *arenas, uint32_t index) {
   ASSERT(arenas->states[index] == ARENA_USED, "[arena.1] an arena becomes FREE that was not in use");

@@ -102,8 +102,10 @@ typedef struct crd_arena {
 /* Flags of a committed arena. */
 enum {
   ARENA_FROM_POOL = 1, /* its memory comes from a reserved pool of huge pages */
+  ARENA_FROM_FILE = 2, /* it is mapped from an image: to drop its contents would bring back those of the file */
   ARENA_TOUCHED = 4,   /* was in use or populated: the system has probably given it its pages */
   ARENA_CHOSEN = 8,    /* in a compaction: is to be emptied */
+  ARENA_SEALED = 16,   /* its objects are those of a sealed image (gc/old/sealed.h) */
 };
 
 /* The most arenas that the heap has needed lately. It keeps that many (gc/old/arena_memory.h). */
@@ -154,6 +156,9 @@ uint32_t crd_arenas_take(crd_arenas *arenas, uint32_t count, uint32_t keep, bool
 /* Gives a run back. If the run lies in several arenas, this may be just its part in some of them. The caller has zeroed
  * the bitmaps and page entries of these pages. */
 void crd_arenas_give_back(crd_arenas *arenas, uint32_t page, uint32_t count);
+/* A FREE arena becomes USED, with the free pages that its free_map says: it holds objects of an image. sealed: no page
+ * of it counts as free. Its bitmaps and page entries are written already. */
+void crd_arenas_adopt(crd_arenas *arenas, uint32_t index, bool sealed);
 /* The first page after a page of a USED arena that is not free, or the end of the arena. */
 uint32_t crd_arenas_skip_free(const crd_arenas *arenas, uint32_t page);
 /* Takes a USED arena out of the lists, so that nothing new is placed in it; and puts it back. */

@@ -350,7 +350,7 @@ uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, u
 
 void crd_arenas_discard_free(crd_arenas *arenas) {
   for (uint32_t i = 0; i < arenas->committed_end && !arenas_go_round(arenas); i++) {
-    if (!may_go(arenas, i) || arenas->origins[i] & ARENA_FROM_POOL) continue;
+    if (!may_go(arenas, i) || arenas->origins[i] & (ARENA_FROM_POOL | ARENA_FROM_FILE)) continue;
     if (!crd_pages_discard(arena_at(arenas, i), ARENA_BYTES)) continue;
     memset(arenas->meta[i].dirty_map, 0, sizeof arenas->meta[i].dirty_map);
     arenas->origins[i] &= (uint8_t)~ARENA_TOUCHED;

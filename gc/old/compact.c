@@ -49,6 +49,10 @@ static uint32_t first_in(const crd_old *old, uint32_t arena) {
 static uint32_t next_in(const crd_old *old, uint32_t arena, uint32_t page) {
   return span_in(old, arena, page + arenas_page(&old->arenas, page)->pages);
 }
+/* Whether an arena has objects that may move, or room for some. */
+static inline bool is_open(const crd_old *old, uint32_t arena) {
+  return old->arenas.states[arena] == ARENA_USED && !(old->arenas.origins[arena] & ARENA_SEALED);
+}
 static inline bool is_chosen(const crd_old *old, uint32_t arena) {
   return old->arenas.origins[arena] & ARENA_CHOSEN;
 }
@@ -124,7 +128,7 @@ static void choose(compact_context *context, bool all) {
   const crd_arenas *arenas = &context->marking->old->arenas;
   uint32_t most = all ? ARENA_BYTES : ARENA_BYTES / 100 * SPARSE_PERCENT;
   for (uint32_t i = 0; i < arenas->used_end; i++) {
-    if (arenas->states[i] != ARENA_USED) continue;
+    if (!is_open(context->marking->old, i)) continue;
     ASSERT(!is_chosen(context->marking->old, i), "[compact.2] an arena is still chosen from the last compaction");
     arenas->meta[i].live = live_bytes(context->marking->old, i);
     if (!all) count(context, i, true, 1);
@@ -134,7 +138,7 @@ static void choose(compact_context *context, bool all) {
   if (!all) keep_pinned(context);
   for (uint32_t step = 0; step <= most / STEP_BYTES; step++)
     for (uint32_t i = arenas->used_end; i-- > 0;)
-      if (arenas->states[i] == ARENA_USED && arenas->meta[i].live / STEP_BYTES == step && arenas->meta[i].live <= most)
+      if (is_open(context->marking->old, i) && arenas->meta[i].live / STEP_BYTES == step && arenas->meta[i].live <= most)
         choose_if_it_fits(context, i, all);
 }
 

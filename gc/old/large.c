@@ -29,6 +29,23 @@ static void list_young(crd_old *old, uint32_t page) {
   old->young_large = page;
 }
 
+static void enter(crd_old *old, uint32_t page, uint32_t pages, bool young) {
+  uintptr_t address = arenas_page_address(&old->arenas, page);
+  ASSERT(!old_is_marked(old, address), "[span.4] a mark bit is set where nothing was");
+  *arenas_page(&old->arenas, page) = (crd_page){.pages = pages,
+                                                .head = page,
+                                                .next = PAGE_NONE,
+                                                .state = young ? PAGE_LARGE_YOUNG : PAGE_LARGE,
+                                                .epoch = old->epoch};
+  set_bits(old, address);
+  old->used_bytes += (uint64_t)pages << PAGE_SHIFT;
+  old->large_bytes += (uint64_t)pages << PAGE_SHIFT;
+}
+
+void crd_old_adopt_large(crd_old *old, uint32_t page, uint32_t pages) {
+  enter(old, page, pages, false);
+}
+
 void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep) {
   size_t pages = (bytes + PAGE_BYTES - 1) >> PAGE_SHIFT;
   if (pages > old->arenas.bytes >> PAGE_SHIFT) return NULL;
@@ -36,16 +53,7 @@ void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, ui
   uint32_t page = crd_arenas_take(&old->arenas, (uint32_t)pages, keep, &clean);
   if (page == PAGE_NONE) return NULL;
   uintptr_t address = arenas_page_address(&old->arenas, page);
-  crd_page *entry = arenas_page(&old->arenas, page);
-  ASSERT(!old_is_marked(old, address), "[span.4] a mark bit is set where nothing was");
-  *entry = (crd_page){.pages = (uint32_t)pages,
-                      .head = page,
-                      .next = PAGE_NONE,
-                      .state = young ? PAGE_LARGE_YOUNG : PAGE_LARGE,
-                      .epoch = old->epoch};
-  set_bits(old, address);
-  old->used_bytes += pages << PAGE_SHIFT;
-  old->large_bytes += pages << PAGE_SHIFT;
+  enter(old, page, (uint32_t)pages, young);
   if (young) list_young(old, page);
   if (zeroed && !clean) memset(memory_at(address), 0, bytes);
   return memory_at(address);

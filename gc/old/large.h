@@ -32,6 +32,8 @@
 /* A run of pages for one object of so many bytes, with its allocation bit set. young: the object is young. zeroed: its
  * memory reads as zero. `keep` arenas stay FREE. NULL: no memory. */
 void *crd_old_take_large(crd_old *old, size_t bytes, bool young, bool zeroed, uint32_t keep);
+/* The pages of a large object of an image, which were taken already. */
+void crd_old_adopt_large(crd_old *old, uint32_t page, uint32_t pages);
 /* Frees the large object that begins at a page. The arenas of one above 32 MiB go back at once, as in glibc. */
 void crd_old_free_large(crd_old *old, uint32_t page);
 /* What becomes of the memory of dead objects. */

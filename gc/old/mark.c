@@ -1,6 +1,7 @@
 #include "gc/old/mark.h"
 
 #include "gc/old/mark_loop.h"
+#include "gc/old/sealed.h"
 #include "gc/platform/pages.h"
 #include "gc/roots.h"
 #include "gc/tables/tables.h"
@@ -242,6 +243,7 @@ void crd_mark_start(crd_marking *marking) {
   (void)visit_callback_roots(marking->roots, mark_slot, &context);
   for (EACH_MUTATOR(mutator, marking->space)) crd_root_stacks_unmark(mutator);
   mark_write_back(&context);
+  crd_sealed_mark(marking);
   if (marking->space->death != NULL) marking->space->death->mark_starts(marking->space->services);
 }
 

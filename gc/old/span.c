@@ -15,6 +15,7 @@ bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hard
 }
 
 void crd_old_fini(crd_old *old) {
+  crd_address_map_fini(&old->opened);
   crd_arenas_fini(&old->arenas);
 }
 
@@ -176,6 +177,13 @@ static void list_partial(crd_old *old, uint32_t page) {
   entry->next = spans->partial;
   entry->listed = true;
   spans->partial = page;
+}
+
+void crd_old_adopt_span(crd_old *old, uint32_t page, uint32_t size_class, uint32_t objects, bool listed) {
+  const crd_size_class *class = &old->classes.of[size_class];
+  enter_pages(old, page, class, size_class);
+  count_used(old, size_class, (int64_t)objects * class->bytes);
+  if (listed && objects < class->objects) list_partial(old, page);
 }
 
 /* The class has no open span any more. If it is to be listed, it may be full all the same. */

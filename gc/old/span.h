@@ -37,6 +37,7 @@
 #include "gc/base/word_stack.h"
 #include "gc/object/header.h"
 #include "gc/old/arena.h"
+#include "gc/base/address_map.h"
 #include "gc/old/size_class.h"
 
 typedef struct crd_allocator {
@@ -76,6 +77,9 @@ typedef struct crd_old {
   bool born_marked;             /* [span.7] */
   bool marked_beside;           /* a round of the second core goes on (gc/old/marker.h) */
   crd_word_stack late_runs;     /* runs whose bits are still to be written [span.8] */
+  size_t sealed_bytes;          /* from the base on; 0: no object is sealed (gc/old/sealed.h) */
+  crd_address_map opened;       /* the sealed objects that the program has stored into */
+  bool all_opened;              /* it counts as having stored into all */
   uint8_t epoch;                /* of the last sweep that began [span.6]; wraps around */
 } crd_old;
 
@@ -98,6 +102,8 @@ uint64_t crd_old_unfilled_bytes(const crd_old *old);
 /* Objects of a small span have died or moved: so many are gone, and so many live, whose bits alone are set. Frees the
  * span if it is empty, which is returned, and lists it if it has room. */
 bool crd_old_settle_span(crd_old *old, uint32_t page, uint32_t gone, uint32_t live);
+/* A span of small objects of an image, whose bits are written. listed: its free places may be used. */
+void crd_old_adopt_span(crd_old *old, uint32_t page, uint32_t size_class, uint32_t objects, bool listed);
 /* Whether a live object starts at the address, which may lie anywhere: exact only with the allocators retired. */
 bool crd_old_is_object(const crd_old *old, uintptr_t address);
 
@@ -141,6 +147,11 @@ static inline bool old_is_unfilled(const crd_old *old, const crd_page *span, uin
     if (place >= address_of(allocator->free) && place < address_of(allocator->end)) return true;
   }
   return false;
+}
+/* Whether an address, which may lie anywhere, lies in an arena of sealed objects. */
+static inline bool old_is_sealed(const crd_old *old, uintptr_t address) {
+  return CRADLE_UNLIKELY(address - old->arenas.base < old->sealed_bytes) &&
+         old->arenas.origins[arenas_index(&old->arenas, address)] & ARENA_SEALED;
 }
 static inline bool old_is_unswept(const crd_old *old, const crd_page *span) {
   return span->epoch != old->epoch;

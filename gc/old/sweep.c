@@ -14,9 +14,15 @@ static void poison_dead(const crd_old *old, uint32_t page, span_bits bits, uint3
       poison_words(old_page_start(old, page) + i * 64 + (uint32_t)__builtin_ctzll(dead), words, poison);
 }
 
+/* Sealed spans keep their epoch. */
+static bool waits(const crd_old *old, uint32_t page) {
+  return old_is_unswept(old, arenas_page(&old->arenas, page)) &&
+         !old_is_sealed(old, arenas_page_address(&old->arenas, page));
+}
+
 static bool has_waiting(const crd_old *old) {
   for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE; page = old_span_after(old, page))
-    if (old_is_unswept(old, arenas_page(&old->arenas, page))) return true;
+    if (waits(old, page)) return true;
   return false;
 }
 
@@ -85,6 +91,10 @@ bool crd_sweep_some(crd_old *old, uint32_t *page, crd_remains remains, uint64_t 
     if (*page == PAGE_NONE) {
       ASSERT(!has_waiting(old), "[sweep.2] a sweep leaves a span behind");
       return true;
+    }
+    if (old_is_sealed(old, arenas_page_address(&old->arenas, *page))) {
+      *page = (*page / ARENA_PAGES + 1) * ARENA_PAGES;
+      continue;
     }
     crd_page *entry = arenas_page(&old->arenas, *page);
     uint32_t pages = entry->pages;

@@ -80,6 +80,21 @@ static void drop_entry(crd_ids *ids, uint32_t index) {
   ids->free = index + 1;
 }
 
+bool crd_ids_adopt(crd_ids *ids, uintptr_t address, uint32_t generation) {
+  if (!crd_address_map_reserve(&ids->by_address) || !GROW(ids->entries, ids->used, ids->capacity)) return false;
+  bool known = address != 0 && crd_address_map_get(&ids->by_address, address) != ADDRESS_MAP_NONE;
+  if (known) return false;
+  uint32_t index = ids->used++;
+  ids->entries[index] = (crd_id_entry){address, generation, ID_UNLISTED};
+  if (address != 0) {
+    crd_address_map_insert(&ids->by_address, address, index);
+  } else if (generation != UINT32_MAX) {
+    ids->entries[index].link = ids->free;
+    ids->free = index + 1;
+  }
+  return true;
+}
+
 static uint32_t index_of(const crd_ids *ids, const cradle_word *object) {
   uint32_t index = crd_address_map_get(&ids->by_address, address_of(object));
   ASSERT(index < ids->used, "[identity.1] an object has the flag of an id, but no entry");

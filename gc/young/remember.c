@@ -3,7 +3,7 @@
 #include "gc/base/probes.h"
 #include "gc/mutator.h"
 #include "gc/old/mark.h"
-#include "gc/old/marking.h"
+#include "gc/old/sealed.h"
 #include "gc/tables/tables.h"
 #include "gc/young/young.h"
 
@@ -32,10 +32,15 @@ static inline void remember(const crd_mutator *mutator, cradle_word *object) {
   crd_remember(mutator->young, mutator->local, object);
 }
 
+static inline void open_if_sealed(const crd_mutator *mutator, const void *object) {
+  if (old_is_sealed(&mutator->space->old, address_of(object))) crd_sealed_open(mutator->space, object);
+}
+
 void cradle_write_barrier_slow(cradle_mutator *mutator, void *object) {
   crd_mutator *m = mutator_of(mutator);
   heap_check(mutator->heap, "cradle_write_barrier"); /* [heap.4] */
   PROBE2(barrier_slow, mutator->heap, object);
+  open_if_sealed(m, object);
   remember(m, object);
 }
 
@@ -274,6 +279,7 @@ void cradle_store_slow(cradle_mutator *mutator, void *object, void *slot, cradle
   ASSERT(header_has_barrier(header) || space_is_shared(m->space),
          "[remember.1] the barrier's slow path is for objects with the flag");
   __atomic_store_n(words_of(slot), word, __ATOMIC_RELEASE); /* for cradle_store_release and CRADLE_RACY */
+  open_if_sealed(m, object);
   if (CRADLE_UNLIKELY(!header_records_one_kind(header))) {
     if (header_records_structures(header))
       store_into_structures(m, object, slot, word);
@@ -291,6 +297,7 @@ void cradle_copy_slots_slow(cradle_mutator *mutator, void *object, const void *s
   PROBE2(barrier_slow, mutator->heap, object);
   ASSERT(header_has_barrier(header) || space_is_shared(m->space),
          "[remember.1] the barrier's slow path is for objects with the flag");
+  open_if_sealed(m, object);
   bool recorded = header_records_one_kind(header)
                       ? record_words(m, object, false, header_holds_values(header), slots, count)
                   : header_records_structures(header) ? record_in_structures(m, object, slots, count)

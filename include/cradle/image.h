@@ -68,7 +68,7 @@ CRADLE_API bool cradle_image_save_to(cradle_mutator *mutator, cradle_write_funct
  * is placed at the address where the image was saved, if that is free and options.base_address does not say otherwise;
  * elsewhere, or if types have other numbers, every object is looked at once, and pages that have references are not
  * shared. */
-struct cradle_image {
+typedef struct cradle_image {
   const char *path; /* UTF-8 */
   int descriptor;   /* with path NULL: an open file, which stays open. Not on Windows */
   const cradle_image_symbol *symbols;
@@ -80,7 +80,7 @@ struct cradle_image {
   /* the image's objects never die, and major collections do not look at those that the program has not stored into. So
    * they are never moved either, and nothing is allocated in their pages */
   bool sealed;
-};
+} cradle_image;
 
 /* The value of a root by its name, 0 if the heap's image has no such root. Named roots stay roots as long as the heap.
  * Does not collect. */

@@ -67,6 +67,7 @@ GC_CALLS_REFUSED = re.compile(
 OTHER_HEADERS = [
     ("gc/platform/pages_linux.c", "gc/platform/pages.h", "one interface, of which each system has its own .c"),
     ("gc/platform/pages_posix.c", "gc/platform/pages.h", "one interface, of which each system has its own .c"),
+    ("gc/platform/input_posix.c", "gc/platform/input.h", "one interface, of which each kind of system has its own .c"),
     ("gc/platform/limits_posix.c", "gc/platform/limits.h", "one interface, of which each kind of system has its own .c"),
     ("gc/platform/gate_pthread.c", "gc/platform/gate.h", "one interface, of which each kind of system has its own .c"),
     ("gc/platform/thread_pthread.c", "gc/platform/thread.h", "one interface, of which each kind of system has its own .c"),

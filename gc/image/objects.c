@@ -1,0 +1,107 @@
+/* The look at every object of an image. It believes nothing of an object either: a type, a length or a slot that is
+ * impossible is an error. With image.verify the lists of the file are compared with what objects say, in one walk,
+ * because both are in the order of addresses [image.3]. */
+#include <inttypes.h>
+
+#include "gc/death/registry.h"
+#include "gc/image/image.h"
+
+typedef struct image_look {
+  const crd_image *image;
+  const crd_space *space;
+  cradle_error *error;
+  cradle_word *object;
+  size_t room, bytes; /* of its place, of the object */
+  uint64_t listed[REGISTERED_KINDS], fixes;
+  bool verifies, failed;
+} image_look;
+
+#define FAIL(look, ...) ((look)->failed = true, (void)IMAGE_REFUSE((look)->error, "the file is damaged: " __VA_ARGS__))
+
+static uint64_t place_of(const image_look *look, const cradle_word *word) {
+  return address_of(word) - look->space->old.arenas.base;
+}
+
+static void look_at_slot(void *data, bool value, cradle_word *slot) {
+  image_look *look = data;
+  const crd_image *image = look->image;
+  if (look->failed) return;
+  if (address_of(slot) - address_of(look->object) >= look->bytes) {
+    FAIL(look, "an object at %#" PRIx64 " has a slot outside of itself", place_of(look, look->object));
+    return;
+  }
+  uintptr_t address = space_address_in(look->space, value, *slot);
+  if (image->moved == 0 || address - (uintptr_t)image->header.base >= image->header.arenas * ARENA_BYTES) return;
+  uintptr_t now = address + image->moved;
+  *slot = value ? value_moved(&look->space->encoding, *slot, now) : now;
+}
+
+/* Whether the next entry of a list is the object; the entry is passed then. */
+static bool is_next(image_look *look, int kind) {
+  const uint64_t *places = image_part_of(look->image, IMAGE_LISTS + kind);
+  uint64_t at = look->listed[kind];
+  if (at >= image_count(look->image, IMAGE_LISTS + kind) || places[at] != place_of(look, look->object)) return false;
+  look->listed[kind]++;
+  return true;
+}
+static bool is_next_fix(image_look *look, const cradle_word *word, bool mends) {
+  const image_fix *fixes = image_part_of(look->image, IMAGE_FIXES);
+  uint64_t at = look->fixes;
+  if (at >= image_count(look->image, IMAGE_FIXES) || fixes[at].place != place_of(look, word) ||
+      mends != (fixes[at].symbol == IMAGE_NUMBER_NONE))
+    return false;
+  look->fixes++;
+  return true;
+}
+
+static void compare(image_look *look, const crd_type *type) {
+  const crd_mended *mended = crd_type_mended(&look->space->types, header_type(look->object[0]));
+  bool agrees = (type->registers & REGISTERED_WEAKLY) == 0 || header_is_weak(look->object[0]);
+  for (unsigned kinds = type->registers & ~(1u << REGISTERED_FINALIZER); kinds != 0; kinds &= kinds - 1)
+    agrees &= is_next(look, __builtin_ctz(kinds));
+  if (mended != NULL && mended->mend != NULL) agrees &= is_next_fix(look, look->object, true);
+  for (uint64_t left = mended == NULL ? 0 : mended->symbols; left != 0; left &= left - 1) {
+    const cradle_word *word = look->object + __builtin_ctzll(left);
+    if (*word != 0) agrees &= is_next_fix(look, word, false);
+  }
+  if (!agrees) FAIL(look, "its lists do not match the object at %#" PRIx64, place_of(look, look->object));
+}
+
+static void look_at(void *data, cradle_word *object) {
+  image_look *look = data;
+  const crd_image *image = look->image;
+  uint32_t id = header_type(object[0]), now = id < image->type_end ? image->types[id] : IMAGE_NUMBER_NONE;
+  if (look->failed) return;
+  look->object = object;
+  if (now == IMAGE_NUMBER_NONE || header_is_forwarded(object[0])) {
+    FAIL(look, "no object can have the header %#" PRIx64 " at %#" PRIx64, object[0], place_of(look, object));
+    return;
+  }
+  if (now != id) object[0] = header_renumbered(object[0], now);
+  const crd_type *type = space_type(look->space, object[0]);
+  look->bytes = type->size <= look->room ? type_object_bytes(type, object) : 0;
+  if (look->bytes == 0 || look->bytes > look->room) {
+    FAIL(look, "the object at %#" PRIx64 " is longer than its place", place_of(look, object));
+    return;
+  }
+  if (look->verifies) compare(look, type);
+  if (type->has_slots) visit_object(&look->space->types, object, look_at_slot, look);
+  if (header_is_weak(object[0])) crd_registry_each_slot(look->space, object, look_at_slot, look);
+}
+
+bool crd_image_objects(crd_image *image, cradle_error *error) {
+  const crd_space *space = &image->heap->space;
+  const crd_old *old = &space->old;
+  image_look look = {.image = image, .space = space, .error = error, .verifies = image->from->verify};
+  for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE && !look.failed; page = old_span_after(old, page)) {
+    const crd_page *entry = arenas_page(&old->arenas, page);
+    look.room = entry->state == PAGE_SMALL ? old->classes.of[entry->size_class].bytes
+                                           : (size_t)entry->pages << PAGE_SHIFT;
+    crd_old_each_in(old, page, false, look_at, &look);
+  }
+  bool agrees = look.fixes == image_count(image, IMAGE_FIXES);
+  for (int kind = 0; kind < REGISTERED_KINDS; kind++)
+    agrees &= look.listed[kind] == image_count(image, IMAGE_LISTS + kind);
+  if (!look.failed && look.verifies && !agrees) FAIL(&look, "its lists have more than its objects need");
+  return !look.failed;
+}

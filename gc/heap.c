@@ -116,7 +116,7 @@ static bool fail_init(const cradle_heap *heap, cradle_error *error, const char *
 static bool init_old(cradle_heap *heap) {
   crd_old *old = &heap->space.old;
   if (heap->image != NULL && heap->options.base_address == NULL) {
-    heap->options.base_address = memory_at((uintptr_t)heap->image->header.base);
+    heap->options.base_address = memory_at(heap->image->header.base);
     bool reserved = crd_old_init(old, &heap->options, &heap->hardware);
     heap->options.base_address = NULL;
     if (reserved && old->arenas.refused_bytes == 0) return true;
@@ -127,8 +127,7 @@ static bool init_old(cradle_heap *heap) {
 
 static bool init_memory(cradle_heap *heap, cradle_error *error) {
   size_t page = heap->hardware.page_bytes;
-  if (!init_old(heap) ||
-      (heap->options.quarantine != 0 && !crd_closed_init(&heap->space.old.arenas, page)))
+  if (!init_old(heap) || (heap->options.quarantine != 0 && !crd_closed_init(&heap->space.old.arenas, page)))
     return fail_init(heap, error, "address space for the old generation", CRADLE_RESERVE_MIN_BYTES);
   if (heap->options.mutators > 1) {
     heap->space.old.is_shared = true;
@@ -344,10 +343,8 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   crd_outgrow_respect_group(heap);
   heap->space.plain_encoding = crd_encoding_is_plain(&heap->space.encoding);
   if (init_shared(heap, error) && crd_image_make(heap, error) && of_image(heap, crd_image_open, error) &&
-      init_memory(heap, error) &&
-      (init_types(heap) || crd_fail(error, "memory for the type table was refused")) && 
-      of_image(heap, crd_image_enter, error) &&
-      init_nursery(heap, error) && of_image(heap, crd_image_settle, error)) {
+      init_memory(heap, error) && (init_types(heap) || crd_fail(error, "memory for the type table was refused")) &&
+      of_image(heap, crd_image_enter, error) && init_nursery(heap, error) && of_image(heap, crd_image_settle, error)) {
     crd_other_heaps_enter(heap);
     crd_world_leave(&heap->space);
     return heap;

@@ -12,5 +12,8 @@ static inline uintptr_t address_of(const void *memory) {
 static inline void *memory_at(uintptr_t address) {
   return (void *)address;
 }
+static inline uintptr_t address_of_function(void (*function)(void)) {
+  return (uintptr_t)function;
+}
 
 #endif

@@ -64,7 +64,8 @@ static bool take_pages(const crd_image *image, const image_arena **arena, const 
     while (*arena < end && (*arena)->index < page / ARENA_PAGES) ++*arena;
     uint64_t stop = page / ARENA_PAGES * ARENA_PAGES;
     stop = last - stop < ARENA_PAGES ? last : stop + ARENA_PAGES;
-    if (*arena == end || (*arena)->index != page / ARENA_PAGES || stop > page / ARENA_PAGES * ARENA_PAGES + (*arena)->pages)
+    if (*arena == end || (*arena)->index != page / ARENA_PAGES ||
+        stop > page / ARENA_PAGES * ARENA_PAGES + (*arena)->pages)
       return false;
     for (; page < stop; page++) bitmap_clear(arenas->meta[(*arena)->index].free_map, page % ARENA_PAGES);
   }
@@ -163,7 +164,8 @@ static bool enter_ids(crd_image *image, cradle_error *error) {
 
 /* Objects with destructors are listed in the end: until they are mended, nobody may call these. */
 static bool enter_list(crd_image *image, crd_services *services, int kind, cradle_error *error) {
-  const uint64_t *place = image_part_of(image, IMAGE_LISTS + kind), *end = place + image_count(image, IMAGE_LISTS + kind);
+  const uint64_t *place = image_part_of(image, IMAGE_LISTS + kind),
+                 *end = place + image_count(image, IMAGE_LISTS + kind);
   for (; place < end; place++) {
     uintptr_t address = object_of(image, *place);
     const crd_type *type = address == 0 ? NULL : type_of(image, address);
@@ -247,8 +249,7 @@ static bool enter_fixes(crd_image *image, cradle_error *error) {
                                           : fix->symbol >= image_count(image, IMAGE_SYMBOLS)))
       return IMAGE_REFUSE(error, DAMAGED "a symbol belongs to no object");
     cradle_word *word = object_at(arenas->base + fix->place);
-    if (fix->symbol == IMAGE_NUMBER_NONE || *word == address_of(image->symbols[fix->symbol])) continue;
-    *word = address_of(image->symbols[fix->symbol]);
+    if (fix->symbol != IMAGE_NUMBER_NONE && *word != image->symbols[fix->symbol]) *word = image->symbols[fix->symbol];
   }
   return true;
 }
@@ -257,11 +258,12 @@ bool crd_image_enter(crd_image *image, cradle_error *error) {
   crd_old *old = &image->heap->space.old;
   if (image_layout(old) != image->header.layout)
     return IMAGE_REFUSE(error, "it was made by a library that lays out objects differently");
-  image->moved = old->arenas.base - (uintptr_t)image->header.base;
+  image->moved = old->arenas.base - image->header.base;
+  if (!crd_image_match(image, error)) return false;
   bool looks = image->moved != 0 || image->renumbers || image->from->verify;
-  return crd_image_match(image, error) && take_arenas(image, error) && enter_spans(image, error) &&
-         enter_ids(image, error) && (!looks || crd_image_objects(image, error)) && enter_fixes(image, error) &&
-         enter_services(image, error) && enter_roots(image, error);
+  return take_arenas(image, error) && enter_spans(image, error) && enter_ids(image, error) &&
+         (!looks || crd_image_objects(image, error)) && enter_fixes(image, error) && enter_services(image, error) &&
+         enter_roots(image, error);
 }
 
 /* --- when the heap is complete --- */

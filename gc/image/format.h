@@ -91,15 +91,21 @@ typedef struct image_header {
   } parts[IMAGE_PARTS];
 } image_header;
 
-static const uint8_t image_part_bytes[IMAGE_PARTS] = {
-    [IMAGE_TYPES] = sizeof(image_type), [IMAGE_ARENAS] = sizeof(image_arena),
-    [IMAGE_SPANS] = sizeof(image_span), [IMAGE_BITS] = 8,
-    [IMAGE_SYMBOLS] = 8,                [IMAGE_FIXES] = sizeof(image_fix),
-    [IMAGE_LISTS] = 8,                  [IMAGE_LISTS + 1] = 8,
-    [IMAGE_LISTS + 2] = 8,              [IMAGE_LISTS + 3] = 8,
-    [IMAGE_IDS] = sizeof(image_id),     [IMAGE_SETS] = sizeof(image_set),
-    [IMAGE_MEMBERS] = sizeof(image_member), [IMAGE_ROOTS] = sizeof(image_root),
-    [IMAGE_NAMES] = 1};
+static const uint8_t image_part_bytes[IMAGE_PARTS] = {[IMAGE_TYPES] = sizeof(image_type),
+                                                      [IMAGE_ARENAS] = sizeof(image_arena),
+                                                      [IMAGE_SPANS] = sizeof(image_span),
+                                                      [IMAGE_BITS] = 8,
+                                                      [IMAGE_SYMBOLS] = 8,
+                                                      [IMAGE_FIXES] = sizeof(image_fix),
+                                                      [IMAGE_LISTS] = 8,
+                                                      [IMAGE_LISTS + 1] = 8,
+                                                      [IMAGE_LISTS + 2] = 8,
+                                                      [IMAGE_LISTS + 3] = 8,
+                                                      [IMAGE_IDS] = sizeof(image_id),
+                                                      [IMAGE_SETS] = sizeof(image_set),
+                                                      [IMAGE_MEMBERS] = sizeof(image_member),
+                                                      [IMAGE_ROOTS] = sizeof(image_root),
+                                                      [IMAGE_NAMES] = 1};
 
 _Static_assert(REGISTERED_KINDS == 4, "each list of registered objects is a part");
 
@@ -116,6 +122,10 @@ static inline uint64_t image_name_sum(const char *name) {
   uint64_t sum = 1;
   for (; *name != 0; name++) sum = (sum ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
   return sum | 1; /* never 0 */
+}
+
+static inline uintptr_t image_symbol_address(const cradle_image_symbol *symbol) {
+  return symbol->address != NULL ? address_of(symbol->address) : address_of_function(symbol->function);
 }
 
 /* How this build of the library lays out objects: sizes of pages, arenas and size classes, and from which size on

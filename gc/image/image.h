@@ -25,12 +25,12 @@ typedef struct crd_image {
   const cradle_image *from;
   crd_input input;
   image_header header;
-  char *tables;         /* the parts: of the file, all from the end of the header to objects_at */
-  uint32_t *types;      /* for each number in the file: that of the heap, or IMAGE_NUMBER_NONE */
-  size_t type_end;      /* so many numbers */
-  const void **symbols; /* for each symbol of the file: its address */
-  uintptr_t moved;      /* the heap's base minus the image's */
-  bool renumbers;       /* a type has another number here */
+  char *tables;       /* the parts: of the file, all from the end of the header to objects_at */
+  uint32_t *types;    /* for each number in the file: that of the heap, or IMAGE_NUMBER_NONE */
+  size_t type_end;    /* so many numbers */
+  uintptr_t *symbols; /* for each symbol of the file: its address */
+  uintptr_t moved;    /* the heap's base minus the image's */
+  bool renumbers;     /* a type has another number here */
   char *names;
   crd_named_root *roots;
   crd_named_set *sets;

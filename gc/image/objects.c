@@ -31,7 +31,7 @@ static void look_at_slot(void *data, bool value, cradle_word *slot) {
     return;
   }
   uintptr_t address = space_address_in(look->space, value, *slot);
-  if (image->moved == 0 || address - (uintptr_t)image->header.base >= image->header.arenas * ARENA_BYTES) return;
+  if (image->moved == 0 || address - image->header.base >= image->header.arenas * ARENA_BYTES) return;
   uintptr_t now = address + image->moved;
   *slot = value ? value_moved(&look->space->encoding, *slot, now) : now;
 }
@@ -95,8 +95,8 @@ bool crd_image_objects(crd_image *image, cradle_error *error) {
   image_look look = {.image = image, .space = space, .error = error, .verifies = image->from->verify};
   for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE && !look.failed; page = old_span_after(old, page)) {
     const crd_page *entry = arenas_page(&old->arenas, page);
-    look.room = entry->state == PAGE_SMALL ? old->classes.of[entry->size_class].bytes
-                                           : (size_t)entry->pages << PAGE_SHIFT;
+    look.room =
+        entry->state == PAGE_SMALL ? old->classes.of[entry->size_class].bytes : (size_t)entry->pages << PAGE_SHIFT;
     crd_old_each_in(old, page, false, look_at, &look);
   }
   bool agrees = look.fixes == image_count(image, IMAGE_FIXES);

@@ -134,7 +134,7 @@ static bool match_symbols(crd_image *image, crd_address_map *map, cradle_error *
     uint32_t found = crd_address_map_get(map, image_name_sum(name));
     if (found == ADDRESS_MAP_NONE || strcmp(from->symbols[found].name, name) != 0)
       return IMAGE_REFUSE(error, "it needs the symbol %s, which the program has not", crd_show_name(name).buffer);
-    image->symbols[i] = from->symbols[found].address;
+    image->symbols[i] = image_symbol_address(&from->symbols[found]);
   }
   return true;
 }

@@ -94,7 +94,7 @@ static void save_slot(void *data, bool value, cradle_word *slot) {
 static uint64_t symbol_of(image_save *save, uint64_t word) {
   const cradle_image_contents *contents = save->contents;
   for (size_t i = 0; i < contents->symbol_count; i++) {
-    if (address_of(contents->symbols[i].address) != word) continue;
+    if (image_symbol_address(&contents->symbols[i]) != word) continue;
     if (save->symbols[i] == 0) {
       ADD(save, IMAGE_SYMBOLS, (uint64_t){add_name(save, contents->symbols[i].name)});
       save->symbols[i] = (uint32_t)count_of(save, IMAGE_SYMBOLS);
@@ -183,7 +183,8 @@ static void save_spans(image_save *save) {
     span_bits bits = old_bits_of(old, page, entry->pages);
     ADD(save, IMAGE_SPANS, (image_span){page, entry->pages, small ? entry->size_class : IMAGE_NUMBER_NONE});
     if (small) add(save, IMAGE_BITS, bits.allocated, bits.words * sizeof *bits.allocated);
-    for (uint32_t at = page, end = page + entry->pages; at < end && !save->failed; at = (at / ARENA_PAGES + 1) * ARENA_PAGES) {
+    for (uint32_t at = page, end = page + entry->pages; at < end && !save->failed;
+         at = (at / ARENA_PAGES + 1) * ARENA_PAGES) {
       uint32_t left = end - at / ARENA_PAGES * ARENA_PAGES;
       add_arena(save, at / ARENA_PAGES, left < ARENA_PAGES ? left : ARENA_PAGES);
     }

@@ -71,10 +71,10 @@ typedef struct crd_mended {
 } crd_mended;
 
 typedef struct crd_type_table {
-  crd_type *types;     /* the memory of room */
-  uint32_t count;      /* atomic [type.3] */
-  unsigned registers;  /* the registers fields of all types together */
-  crd_mended *mended;  /* the few types that have something for images, by rising numbers */
+  crd_type *types;    /* the memory of room */
+  uint32_t count;     /* atomic [type.3] */
+  unsigned registers; /* the registers fields of all types together */
+  crd_mended *mended; /* the few types that have something for images, by rising numbers */
   uint32_t mended_count, mended_capacity;
   crd_word_stack room; /* the owner's, who makes and ends it; its top is not used */
 } crd_type_table;

@@ -138,7 +138,8 @@ static void choose(compact_context *context, bool all) {
   if (!all) keep_pinned(context);
   for (uint32_t step = 0; step <= most / STEP_BYTES; step++)
     for (uint32_t i = arenas->used_end; i-- > 0;)
-      if (is_open(context->marking->old, i) && arenas->meta[i].live / STEP_BYTES == step && arenas->meta[i].live <= most)
+      if (is_open(context->marking->old, i) && arenas->meta[i].live / STEP_BYTES == step &&
+          arenas->meta[i].live <= most)
         choose_if_it_fits(context, i, all);
 }
 

@@ -34,10 +34,10 @@
 #ifndef CRADLE_GC_OLD_SPAN_H
 #define CRADLE_GC_OLD_SPAN_H
 
+#include "gc/base/address_map.h"
 #include "gc/base/word_stack.h"
 #include "gc/object/header.h"
 #include "gc/old/arena.h"
-#include "gc/base/address_map.h"
 #include "gc/old/size_class.h"
 
 typedef struct crd_allocator {

@@ -27,8 +27,7 @@ static const char *check_bits(span_bits bits, const crd_size_class *class, bool 
 static bool has_room(const crd_old *old, uint32_t page, uint64_t objects) {
   const crd_page *entry = arenas_page(&old->arenas, page);
   return objects < old->classes.of[entry->size_class].objects && !old_is_unswept(old, entry) &&
-         old->spans[entry->size_class].open != page &&
-         !old_is_sealed(old, arenas_page_address(&old->arenas, page));
+         old->spans[entry->size_class].open != page && !old_is_sealed(old, arenas_page_address(&old->arenas, page));
 }
 
 static const char *check_span(const crd_old *old, uint32_t page, recount *counted) {
@@ -79,7 +78,8 @@ static const char *check_young_large(const crd_old *old, const recount *counted)
 static const char *check_counts(const crd_old *old, const recount *counted) {
   uint64_t taken = 0, used = counted->large;
   for (uint32_t i = 0; i < old->arenas.used_end; i++)
-    if (old->arenas.states[i] == ARENA_USED && !(old->arenas.origins[i] & ARENA_SEALED)) taken += ARENA_PAGES - old->arenas.meta[i].free_pages;
+    if (old->arenas.states[i] == ARENA_USED && !(old->arenas.origins[i] & ARENA_SEALED))
+      taken += ARENA_PAGES - old->arenas.meta[i].free_pages;
   if (taken != counted->pages + counted->closed_pages)
     return "pages are taken that are no span's and not closed [closed.1]";
   for (uint32_t i = 0; i < old->classes.count; used += counted->class_used[i++])

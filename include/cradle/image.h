@@ -25,7 +25,8 @@ CRADLE_BEGIN_DECLS
 /* Something of the program that words of objects lead to, such as a C function: it is found again by its name. */
 typedef struct cradle_image_symbol {
   const char *name;
-  const void *address; /* not NULL */
+  const void *address;    /* of something that is no function, */
+  void (*function)(void); /* or, with address NULL, a function, whatever its type */
 } cradle_image_symbol;
 
 /* A root by name: a variable that must be a root of the heap while the image is saved, and what it holds. */

@@ -80,7 +80,7 @@ typedef struct image_header {
   char magic[8];
   uint32_t version, bytes; /* bytes: of the header */
   uint64_t order;          /* of the bytes in a word */
-  uint64_t checksum;       /* of the rest of the header, and of the parts */
+  uint64_t checksum;       /* of all that follows, up to objects_at */
   uint64_t file_bytes, objects_at;
   uint64_t layout; /* image_layout */
   uint64_t encoding[IMAGE_ENCODING_WORDS];

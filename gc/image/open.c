@@ -33,7 +33,7 @@ static bool check_parts(const crd_image *image, cradle_error *error) {
   }
   if (header->objects_at != align_up(at, IMAGE_ALIGNMENT) || header->objects_at > most)
     return IMAGE_REFUSE(error, "the file is damaged: its objects are not where they must be");
-  if (header->base % ARENA_BYTES != 0 || header->arenas > UINT32_MAX / ARENA_PAGES)
+  if (header->base == 0 || header->base % ARENA_BYTES != 0 || header->arenas > UINT32_MAX / ARENA_PAGES)
     return IMAGE_REFUSE(error, "the file is damaged: no heap can have had its address");
   return true;
 }
@@ -45,9 +45,8 @@ static bool read_tables(crd_image *image, cradle_error *error) {
   if (image->tables == NULL) return IMAGE_REFUSE(error, "memory for its tables was refused");
   if (!crd_input_read(&image->input, sizeof *header, image->tables, bytes))
     return IMAGE_REFUSE(error, "the file cannot be read");
-  uint64_t end = align_up(header->parts[IMAGE_NAMES].at + header->parts[IMAGE_NAMES].count, 8);
   uint64_t sum = image_sum(0, &header->file_bytes, sizeof *header - offsetof(image_header, file_bytes));
-  if (image_sum(sum, image->tables, end - sizeof *header) != header->checksum)
+  if (image_sum(sum, image->tables, bytes) != header->checksum)
     return IMAGE_REFUSE(error, "the file is damaged: its tables do not have their checksum");
   uint64_t names = image_count(image, IMAGE_NAMES);
   if (names != 0 && *image_name(image, names - 1) != 0)

@@ -328,6 +328,7 @@ static void complete_header(image_save *save) {
   header->file_bytes = header->objects_at + bytes + sizeof save->sum;
   uint64_t sum = image_sum(0, &header->file_bytes, sizeof *header - offsetof(image_header, file_bytes));
   for (int i = 0; i < IMAGE_PARTS; i++) sum = image_sum(sum, save->parts[i].at, save->parts[i].used);
+  for (; at < header->objects_at; at += 8) sum = image_sum(sum, &(uint64_t){0}, 8);
   header->checksum = sum;
 }
 

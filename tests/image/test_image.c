@@ -26,6 +26,7 @@ CRADLE_UNCHECKED_COLLECTION static void load(fixture *f, way by) {
   options.base_address = by.base;
   if (by.threads) options.gc_threads = 1;
   if (by.renumbered) { /* the same types in the opposite order */
+    more_types[T_PAIR] = image_types[T_PAIR];
     for (size_t i = 1; i < I_COUNT; i++) more_types[I_COUNT - i] = image_types[i];
     options.types = more_types;
   }
@@ -47,7 +48,9 @@ CRADLE_UNCHECKED_COLLECTION static void go_on(fixture *f, words *all, cradle_wea
       node *image_node = AT(i)->left;
       cradle_store(m, image_node, &image_node->right, more);
     }
-    cradle_collect(m, round % 3 == 0 ? CRADLE_COLLECT_MINOR : round % 3 == 1 ? CRADLE_COLLECT_MAJOR : CRADLE_COLLECT_COMPACTING);
+    cradle_collect(m, round % 3 == 0   ? CRADLE_COLLECT_MINOR
+                      : round % 3 == 1 ? CRADLE_COLLECT_MAJOR
+                                       : CRADLE_COLLECT_COMPACTING);
     assert_heap_sound(f->heap);
   }
   for (size_t i = 0; i < NODES; i++) {

@@ -1,0 +1,173 @@
+/* Tests that no file makes a heap that crashes: images that are cut off, shifted, damaged in each field of each table, or
+ * anywhere by a bit. With the checksum every change is found; under image.verify what is let through is a sound heap. */
+#include "tests/image/image_heap.h"
+
+static uint32_t hashes[NODES];
+static uint64_t ids[NODES];
+static buffer sound;   /* an image */
+static buffer damaged; /* a copy, and its file */
+static int file;
+static size_t refused, accepted;
+
+static int make(void **state) {
+  make_folder(state);
+  huge_items = 1200;
+  sound = save_graph(hashes, ids, NULL);
+  damaged = sound;
+  damaged.bytes = malloc(sound.length);
+  file = open(image_path(), O_RDWR | O_CREAT, 0600);
+  return file < 0;
+}
+static int end(void **state) {
+  close(file);
+  free(sound.bytes);
+  free(damaged.bytes);
+  return remove_folder(state);
+}
+static void restore(void) {
+  damaged.length = sound.length;
+  memcpy(damaged.bytes, sound.bytes, sound.length);
+}
+
+static void put_file(void) {
+  assert_int_equal(pwrite(file, damaged.bytes, damaged.length, 0), damaged.length);
+  assert_int_equal(ftruncate(file, (off_t)damaged.length), 0);
+}
+
+/* Uses a heap of a damaged image that was let through. */
+CRADLE_UNCHECKED_COLLECTION static void use(fixture *f) {
+  accepted++;
+  f->m = cradle_mutator_new(f->heap);
+  f->stressed = false;
+  cradle_weak_set *set = cradle_image_set_take(f->heap, "set", NULL, NULL);
+  assert_heap_sound(f->heap);
+  cradle_collect(f->m, CRADLE_COLLECT_MAJOR);
+  for (size_t i = 0; i < 1000; i++) (void)CRADLE_NEW(f->m, node, I_NODE);
+  cradle_collect(f->m, CRADLE_COLLECT_COMPACTING);
+  assert_heap_sound(f->heap);
+  cradle_weak_set_free(set);
+  fixture_close(f);
+}
+
+/* Whether the file is refused, in words. */
+CRADLE_UNCHECKED_COLLECTION static bool is_refused(bool verify, bool checksum, void *base) {
+  fixture f = {.armed = false};
+  cradle_options options;
+  cradle_error error = {.option = NULL};
+  image_options(&f, &options);
+  fixture_unstress(&options);
+  options.verify = false;
+  options.base_address = base;
+  cradle_image from = image_of_file();
+  from.path = NULL;
+  from.descriptor = file;
+  from.verify = verify;
+  from.checksum = checksum;
+  options.image = &from;
+  put_file();
+  f.heap = cradle_heap_new(&options, &error);
+  if (f.heap != NULL) {
+    use(&f);
+    return false;
+  }
+  refused++;
+  assert_true(strlen(error.message) > 10);
+  return true;
+}
+
+static void a_sound_one(void **state) {
+  (void)state;
+  restore();
+  assert_false(is_refused(true, true, NULL));
+}
+
+static void cut_off(void **state) {
+  (void)state;
+  const image_header *header = (const void *)sound.bytes;
+  restore();
+  for (size_t at = 0; at <= IMAGE_PARTS + 40; at++) {
+    uint64_t near_by = at < IMAGE_PARTS ? header->parts[at].at
+                       : at == IMAGE_PARTS ? header->objects_at
+                                           : (at - IMAGE_PARTS) * (sound.length / 41);
+    for (int off = -1; off <= 1; off++) {
+      if (near_by + (uint64_t)(int64_t)off >= sound.length) continue;
+      damaged.length = near_by + (uint64_t)(int64_t)off;
+      assert_true(is_refused(off == 0, false, NULL));
+      /* and with a header that says that this is its length */
+      if (damaged.length < sizeof *header) continue;
+      ((image_header *)(void *)damaged.bytes)->file_bytes = damaged.length;
+      sum_tables(&damaged);
+      assert_true(is_refused(off == 0, false, NULL));
+      restore();
+    }
+  }
+}
+
+static void shifted_and_foreign(void **state) {
+  (void)state;
+  restore();
+  memmove(damaged.bytes + 8, damaged.bytes, damaged.length - 8);
+  assert_true(is_refused(false, false, NULL));
+  restore();
+  size_t at = ((image_header *)(void *)damaged.bytes)->objects_at;
+  memmove(damaged.bytes + at + 8, damaged.bytes + at, damaged.length - at - 8);
+  assert_true(is_refused(false, true, NULL));
+  assert_true(is_refused(true, false, NULL));
+  for (size_t i = 0; i < damaged.length; i++) damaged.bytes[i] = (char)(i * 7);
+  assert_true(is_refused(true, true, NULL));
+  memset(damaged.bytes, 0, damaged.length);
+  assert_true(is_refused(true, true, NULL));
+}
+
+/* Each field of the header and of the tables gets other values, one at a time. */
+static void each_field(void **state) {
+  (void)state;
+  const image_header *header = (const void *)sound.bytes;
+  uint64_t tables_end = header->parts[IMAGE_NAMES].at + header->parts[IMAGE_NAMES].count;
+  static const uint64_t changes[] = {0, 1, UINT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 32, 8, UINT64_C(1) << 21, 4096};
+  for (uint64_t at = 0, step = 8; at + 8 <= tables_end; at += step) {
+    /* of the long tables only some */
+    if (at >= sizeof *header) step = 8 * (1 + (at / 8 * UINT64_C(2654435761) >> 7) % 40);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+      restore();
+      uint64_t *word = (uint64_t *)(void *)(damaged.bytes + at);
+      *word = i < 3 ? changes[i] : *word ^ changes[i];
+      sum_tables(&damaged);
+      (void)is_refused(true, false, i % 2 ? (void *)(uintptr_t)0x200000000000 : NULL);
+    }
+  }
+  assert_true(refused > 500);
+}
+
+static uint64_t seed = 1;
+static size_t below(size_t bound) {
+  seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+  return (size_t)(seed >> 33) % bound;
+}
+
+static void flipped_bits(void **state) {
+  (void)state;
+  const image_header *header = (const void *)sound.bytes;
+  size_t times = getenv("IMAGE_FLIPS") != NULL ? (size_t)atol(getenv("IMAGE_FLIPS")) : 600;
+  for (size_t i = 0; i < times; i++) {
+    restore();
+    size_t at = below(3) == 0 ? below(header->objects_at) : header->objects_at + below(sound.length - header->objects_at);
+    damaged.bytes[at] ^= (char)(1 << below(8));
+    assert_true(is_refused(false, true, NULL));
+    for (size_t more = below(4); more > 0; more--) {
+      at = below(3) == 0 ? below(header->objects_at) : header->objects_at + below(sound.length - header->objects_at);
+      damaged.bytes[at] ^= (char)(1 << below(8));
+    }
+    sum_tables(&damaged);
+    (void)is_refused(true, false, i % 2 ? (void *)(uintptr_t)0x200000000000 : NULL);
+  }
+  print_message("%zu refused, %zu let through\n", refused, accepted);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_sound_one), cmocka_unit_test(cut_off),      cmocka_unit_test(shifted_and_foreign),
+      cmocka_unit_test(each_field),  cmocka_unit_test(flipped_bits),
+  };
+  return cmocka_run_group_tests(tests, make, end);
+}

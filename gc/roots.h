@@ -8,7 +8,6 @@
 #ifndef CRADLE_GC_ROOTS_H
 #define CRADLE_GC_ROOTS_H
 
-#include "gc/base/address_map.h"
 #include "gc/object/visit.h"
 #include "gc/space.h"
 

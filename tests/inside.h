@@ -15,6 +15,7 @@
 #include "gc/collect.h"
 #include "gc/death/services.h"
 #include "gc/heap.h"
+#include "gc/image/image.h"
 #include "gc/instruments/dump.h"
 #include "gc/instruments/history.h"
 #include "gc/instruments/verify.h"

@@ -10,8 +10,6 @@
 
 #include "tests/inside.h"
 
-#include "gc/image/image.h"
-
 enum {
   I_NODE = 1,
   I_BYTES,

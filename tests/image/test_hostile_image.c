@@ -86,7 +86,7 @@ static void cut_off(void **state) {
   const image_header *header = (const void *)sound.bytes;
   restore();
   for (size_t at = 0; at <= IMAGE_PARTS + 40; at++) {
-    uint64_t near_by = at < IMAGE_PARTS ? header->parts[at].at
+    uint64_t near_by = at < IMAGE_PARTS    ? header->parts[at].at
                        : at == IMAGE_PARTS ? header->objects_at
                                            : (at - IMAGE_PARTS) * (sound.length / 41);
     for (int off = -1; off <= 1; off++) {
@@ -124,7 +124,8 @@ static void each_field(void **state) {
   (void)state;
   const image_header *header = (const void *)sound.bytes;
   uint64_t tables_end = header->parts[IMAGE_NAMES].at + header->parts[IMAGE_NAMES].count;
-  static const uint64_t changes[] = {0, 1, UINT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 32, 8, UINT64_C(1) << 21, 4096};
+  static const uint64_t changes[] = {0,   1, UINT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 32, 8, UINT64_C(1) << 21,
+                                     4096};
   for (uint64_t at = 0, step = 8; at + 8 <= tables_end; at += step) {
     /* of the long tables only some */
     if (at >= sizeof *header) step = 8 * (1 + (at / 8 * UINT64_C(2654435761) >> 7) % 40);
@@ -151,7 +152,8 @@ static void flipped_bits(void **state) {
   size_t times = getenv("IMAGE_FLIPS") != NULL ? (size_t)atol(getenv("IMAGE_FLIPS")) : 600;
   for (size_t i = 0; i < times; i++) {
     restore();
-    size_t at = below(3) == 0 ? below(header->objects_at) : header->objects_at + below(sound.length - header->objects_at);
+    size_t at =
+        below(3) == 0 ? below(header->objects_at) : header->objects_at + below(sound.length - header->objects_at);
     damaged.bytes[at] ^= (char)(1 << below(8));
     assert_true(is_refused(false, true, NULL));
     for (size_t more = below(4); more > 0; more--) {

@@ -74,6 +74,9 @@ OTHER_HEADERS = [
     ("gc/platform/hardware_sysctl.c", "gc/platform/hardware.h", "one interface, of which each kind of system has its own .c"),
     ("gc/old/mark_beside.c", "gc/old/marker.h", "the second core is one module, of which tests compile the rounds again"),
     ("gc/old/span_check.c", "gc/old/span.h", "what only the verifier asks of spans"),
+    ("gc/image/enter.c", "gc/image/image.h", "loading an image is one module of several files"),
+    ("gc/image/objects.c", "gc/image/image.h", "loading an image is one module of several files"),
+    ("gc/image/open.c", "gc/image/image.h", "loading an image is one module of several files"),
     ("gc/instruments/verify_objects.c", "gc/instruments/verify.h", "the verifier is one module of several files"),
     ("gc/instruments/verify_parts.c", "gc/instruments/verify.h", "the verifier is one module of several files"),
 ]

@@ -5,7 +5,7 @@ CLEAN = {
     "include/cradle/base.h": "#include <stdint.h>\n#include <cradle/detail/new.h>\n",
     "include/cradle/detail/new.h": "",
     "gc/heap.h": '#include <cradle/cradle.h>\n#include "gc/old/span.h"\n#include "gc/base/check.h"\n',
-    "gc/heap.c": '#include "gc/heap.h"\n#include <string.h>\n#include "gc/platform/pages.h"\n'
+    "gc/heap.c": '#include "gc/heap.h"\n#include <string.h>\n#include "gc/platform/pages.h"\n#include "gc/image/image.h"\n'
     '/* mmap(here), (uintptr_t) and\n#include <stdio.h> in a comment */\nconst char *s = "getenv(";\n'
     "static void crd_mmap(int); void f(void) { crd_mmap(1); }\n",
     "gc/space.h": '#include "gc/young/local.h"\n#include "gc/young/nursery.h"\n#include "gc/base/check.h"\n#include <cradle/cradle.h>\n',
@@ -36,6 +36,10 @@ CLEAN = {
     "int crd_minor(int (*visit)(int)) { return visit(1); }\n",
     "gc/death/weak.h": "",
     "gc/death/weak.c": '#include "gc/death/weak.h"\n#include "gc/young/minor.h"\n',
+    "gc/image/image.h": "void crd_image_open(void);\nvoid crd_image_enter(void);\nvoid crd_image_objects(void);\n",
+    "gc/image/open.c": '#include "gc/image/image.h"\nvoid crd_image_open(void) {}\n',
+    "gc/image/enter.c": '#include "gc/image/image.h"\n#include "gc/instruments/verify.h"\nvoid crd_image_enter(void) {}\n',
+    "gc/image/objects.c": '#include "gc/image/image.h"\nvoid crd_image_objects(void) {}\n',
     "gc/instruments/stress.h": "",
     "gc/instruments/stress.c": '#include "gc/instruments/stress.h"\n#include "gc/young/minor.h"\n',
     "gc/instruments/verify.h": "void crd_objects(void);\nvoid crd_parts(void);\n",
@@ -47,6 +51,8 @@ CLEAN = {
     "gc/platform/thread.h": "void crd_thread(void);\n",
     "gc/platform/limits.h": "void crd_limits(void);\n",
     "gc/platform/limits_posix.c": '#include "gc/platform/limits.h"\nvoid crd_limits(void) {}\n',
+    "gc/platform/input.h": "void crd_input(void);\n",
+    "gc/platform/input_posix.c": '#include "gc/platform/input.h"\nvoid crd_input(void) {}\n',
     "gc/platform/thread_pthread.c": '#include "gc/platform/thread.h"\nvoid crd_thread(void) {}\n',
     "gc/platform/gate.h": "void crd_gate(void);\n",
     "gc/platform/gate_pthread.c": '#include "gc/platform/gate.h"\nvoid crd_gate(void) {}\n',

@@ -31,11 +31,14 @@ MAY_INCLUDE = {
     "death": (*BELOW, "ground", "old", "tables", "young"),
     "heap": (*BELOW, "ground", "old", "tables", "young", "death", "instruments-lower"),
     "spine": (*BELOW, "ground", "old", "tables", "young", "death", "instruments-lower", "heap"),
+    "image": (*BELOW, "ground", "old", "tables", "young", "death", "heap", "spine"),
     "instruments-upper": (*BELOW, "ground", "old", "tables", "young", "death", "instruments-lower", "heap", "spine"),
 }
 
 # Allowed arrows that point up: from, to, why.
 UPWARD_ARROWS = [
+    ("gc/heap.c", "gc/image/image.h", "options.image asks for a heap that begins with an image"),
+    ("gc/image/enter.c", "gc/instruments/verify.h", "cradle_image.verify asks for a verification of that heap"),
     ("gc/space.h", "gc/young/nursery.h", "the nursery is a part of the space of objects"),
     ("gc/space.h", "gc/young/local.h", "so is what a mutator has of it"),
     ("gc/collect.c", "gc/instruments/verify.h", "options.verify asks for a verification before and after each collection"),

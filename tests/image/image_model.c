@@ -38,7 +38,11 @@ static const cradle_type types[] = {
     {.name = "small", THING(0)},
     {.name = "larger", THING(200)},
     {.name = "large", THING(9000)},
-    {.name = "table", .size = sizeof(table), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, .length_offset = offsetof(table, length)},
+    {.name = "table",
+     .size = sizeof(table),
+     .items = CRADLE_ITEMS_REFERENCES,
+     .item_size = 8,
+     .length_offset = offsetof(table, length)},
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -64,7 +68,8 @@ static uint64_t below(uint64_t bound) {
   return (seed >> 33) % bound;
 }
 static void fail(const char *what, uint64_t number) {
-  fprintf(stderr, "image_model: %s at object %llu, after %llu images\n", what, (unsigned long long)number, (unsigned long long)images);
+  fprintf(stderr, "image_model: %s at object %llu, after %llu images\n", what, (unsigned long long)number,
+          (unsigned long long)images);
   abort();
 }
 static uint32_t type_id(uint32_t type) {
@@ -280,8 +285,12 @@ static void operate(void) {
   switch (below(100)) {
   case 0: cradle_collect(m, CRADLE_COLLECT_MINOR); break;
   case 1: (void)cradle_collect_step(m, 20000); break;
-  case 2: if (below(20) == 0) cradle_collect(m, CRADLE_COLLECT_MAJOR); break;
-  case 3: if (below(20) == 0) cradle_collect(m, CRADLE_COLLECT_COMPACTING); break;
+  case 2:
+    if (below(20) == 0) cradle_collect(m, CRADLE_COLLECT_MAJOR);
+    break;
+  case 3:
+    if (below(20) == 0) cradle_collect(m, CRADLE_COLLECT_COMPACTING);
+    break;
   default:
     if (below(3) == 0)
       make();
@@ -310,6 +319,7 @@ int main(int count, char **arguments) CRADLE_UNCHECKED_COLLECTION {
   }
   change_heaps();
   close_heap();
-  printf("%llu operations, %llu images, %u objects made\n", (unsigned long long)operations, (unsigned long long)images, made);
+  printf("%llu operations, %llu images, %u objects made\n", (unsigned long long)operations, (unsigned long long)images,
+         made);
   return 0;
 }

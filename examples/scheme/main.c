@@ -1,4 +1,4 @@
-/* scheme [--gc-stats] [--stack=SIZE] [--help] [FILE...]: runs the files, or reads from the prompt (or standard input)
+/* scheme [--gc-stats] [--image=FILE] [--save-image=FILE] [--stack=SIZE] [--help] [FILE...]: runs the files, or reads from the prompt (or standard input)
  * without any. */
 #include "scheme.h"
 
@@ -33,7 +33,7 @@ static const cradle_type types[T_COUNT] = {
     [T_CLOSURE] = {.name = "closure",
                    .size = sizeof(closure),
                    .references = CRADLE_SLOT(closure, lambda) | CRADLE_SLOT(closure, outer)},
-    [T_PRIMITIVE] = {.name = "primitive", .size = sizeof(primitive)},
+    [T_PRIMITIVE] = {.name = "primitive", .size = sizeof(primitive), .symbols = CRADLE_SLOT(primitive, row)},
     [T_CONTINUATION] = {.name = "continuation", .size = sizeof(continuation)},
     [T_FRAME] = {.name = "frame",
                  .size = sizeof(frame),
@@ -119,9 +119,11 @@ CRADLE_UNCHECKED_COLLECTION static void stop(scheme *s) {
   cradle_heap_free(s->heap);
 }
 
-static bool start(scheme *s, size_t stack_bytes) CRADLE_GRANTS_COLLECTION;
-CRADLE_UNCHECKED_COLLECTION static bool start(scheme *s, size_t stack_bytes) {
+/* path: of the image that the heap begins with, or NULL. */
+static bool start(scheme *s, size_t stack_bytes, const char *path) CRADLE_GRANTS_COLLECTION;
+CRADLE_UNCHECKED_COLLECTION static bool start(scheme *s, size_t stack_bytes, const char *path) {
   cradle_options options;
+  cradle_image image = {.path = path, .sealed = true};
   cradle_options_init(&options);
   options.types = types;
   options.type_count = T_COUNT;
@@ -133,7 +135,11 @@ CRADLE_UNCHECKED_COLLECTION static bool start(scheme *s, size_t stack_bytes) {
   options.user = s;
   options.stack = (cradle_stack){profiled_frames, s};
   cradle_error error;
+  cradle_image_symbol *symbols = path == NULL ? NULL : row_symbols(&image.symbol_count);
+  image.symbols = symbols;
+  if (path != NULL) options.image = &image;
   s->heap = cradle_heap_new_from_environment(&options, &error);
+  free(symbols);
   s->m = s->heap != NULL ? cradle_mutator_new(s->heap) : NULL;
   if (s->m == NULL) {
     fprintf(stderr, "scheme: %s\n", s->heap == NULL ? error.message : "no memory for the mutator");
@@ -145,6 +151,11 @@ CRADLE_UNCHECKED_COLLECTION static bool start(scheme *s, size_t stack_bytes) {
   cradle_root_callback_set(s->heap, visit_roots, s);
   cradle_kit_init(&s->kit, s->m, T_KIT);
   s->kit.data = s;
+  if (path != NULL) {
+    take_image(s);
+    init_errors(s);
+    return true;
+  }
   s->symbols = cradle_weak_set_new(s->m, NULL, NULL);
   s->globals = cradle_kit_list_new(&s->kit, 0);
   s->files = cradle_kit_list_new(&s->kit, 0);
@@ -262,6 +273,7 @@ CRADLE_MAY_COLLECT static void run_prompt(scheme *s) {
 /* --- the program --- */
 
 typedef struct arguments {
+  const char *image, *save; /* paths, or NULL */
   bool statistics;
   size_t stack_bytes;
   char **files;
@@ -275,13 +287,14 @@ CRADLE_UNCHECKED_COLLECTION static void *run_all(void *data) {
   scheme s = {.exit_status = 0};
   char here;
   s.stack_limit = &here - a->stack_bytes;
-  if (!start(&s, a->stack_bytes)) {
+  if (!start(&s, a->stack_bytes, a->image)) {
     a->status = 1;
     return NULL;
   }
   s.shadow_most = s.m->shadow_base + a->stack_bytes / sizeof(value);
-  if (*a->files == NULL) run_prompt(&s);
+  if (*a->files == NULL && a->save == NULL) run_prompt(&s);
   for (char **file = a->files; *file != NULL && run_file(&s, *file) == 0 && !s.wants_exit; file++) continue;
+  if (a->save != NULL && s.exit_status == 0 && !save_image(&s, a->save)) s.exit_status = 1;
   a->status = s.exit_status;
   fflush(stdout);
   if (a->statistics) print_statistics(&s);
@@ -290,11 +303,13 @@ CRADLE_UNCHECKED_COLLECTION static void *run_all(void *data) {
 }
 
 static void print_usage(FILE *to) {
-  fputs("usage: scheme [--gc-stats] [--stack=SIZE] [FILE...]\n"
+  fputs("usage: scheme [--gc-stats] [--image=FILE] [--save-image=FILE] [--stack=SIZE] [FILE...]\n"
         "\n"
         "Runs the files, or reads from the prompt, or from standard input, when there are none.\n"
         "\n"
         "  --gc-stats      says at the end what the collector did\n"
+        "  --image=FILE    begins with what an image has\n"
+        "  --save-image=FILE  saves an image of what the files have defined\n"
         "  --stack=SIZE    for deep recursion: 1M or more; " STACK_DEFAULT " unless given\n"
         "  --help          prints this\n",
         to);
@@ -324,6 +339,10 @@ int main(int argc, char **argv) {
       a.statistics = true;
     else if (strcmp(argv[i], "--help") == 0)
       return print_usage(stdout), 0;
+    else if (strncmp(argv[i], "--image=", 8) == 0)
+      a.image = argv[i] + 8;
+    else if (strncmp(argv[i], "--save-image=", 13) == 0)
+      a.save = argv[i] + 13;
     else if (strncmp(argv[i], "--stack=", 8) == 0) {
       if (!read_bytes(argv[i] + 8, &a.stack_bytes) || a.stack_bytes < STACK_LEAST_BYTES ||
           a.stack_bytes > SIZE_MAX - STACK_RESERVE_BYTES)

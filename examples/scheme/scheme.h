@@ -3,6 +3,7 @@
  *   read.c     text to data syntax.c data to code, a tree of nodes eval.c running code, procedures, escapes
  *   print.c    data to text            error.c    errors, and memory running out    main.c     files, the prompt
  *   numbers.c, number_text.c, lists.c, walks.c, text.c, tables.c, control.c: the procedures
+ *   image.c    heap images: a library that need not be read again
  *   profile.c  which procedures run, for the allocation profiler
  *
  * What to look at when you embed the collector yourself:
@@ -445,9 +446,14 @@ value living_handlers(const scheme *s, value handlers);
 
 void define_primitives(scheme *s, const primitive_row *rows, size_t count) CRADLE_MAY_COLLECT;
 extern const primitive_row number_rows[], number_text_rows[], list_rows[], walk_rows[], text_rows[], table_rows[],
-    control_rows[];
+    control_rows[], syntax_rows[]; /* the last: procedures that only code refers to */
 extern const size_t number_row_count, number_text_row_count, list_row_count, walk_row_count, text_row_count,
-    table_row_count, control_row_count;
+    table_row_count, control_row_count, syntax_row_count;
+/* image.c: heap images. The symbols of all rows, from malloc (*count of them); what an image is to have; and, in a heap
+ * that was made from an image, the tables of the interpreter. */
+cradle_image_symbol *row_symbols(size_t *count);
+bool save_image(scheme *s, const char *path) CRADLE_MAY_COLLECT;
+void take_image(scheme *s);
 /* What syntax.c puts into code by itself. */
 value apply_row(scheme *s, size_t count, const value *args) CRADLE_MAY_COLLECT;
 value cons_row(scheme *s, size_t count, const value *args) CRADLE_MAY_COLLECT;

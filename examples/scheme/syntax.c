@@ -20,18 +20,20 @@ node *new_constant(scheme *s, value content) {
   return &made->header;
 }
 
+const primitive_row syntax_rows[] = {{"cons", cons_row, 2, 2},
+                                     {"append", append_row, 0, -1},
+                                     {"list->vector", list_to_vector_row, 1, 1},
+                                     {"memv", memv_row, 2, 2},
+                                     {"make-promise", make_promise_row, 1, 1},
+                                     {"call-with-values", call_with_values_row, 2, 2},
+                                     {"raise", raise_row, 1, 1}};
+const size_t syntax_row_count = sizeof syntax_rows / sizeof *syntax_rows;
+
 node *new_primitive(scheme *s, primitive_function *function) {
-  static const primitive_row rows[] = {{"cons", cons_row, 2, 2},
-                                       {"append", append_row, 0, -1},
-                                       {"list->vector", list_to_vector_row, 1, 1},
-                                       {"memv", memv_row, 2, 2},
-                                       {"make-promise", make_promise_row, 1, 1},
-                                       {"call-with-values", call_with_values_row, 2, 2},
-                                       {"raise", raise_row, 1, 1}};
   size_t i = 0;
-  while (rows[i].function != function) i++;
+  while (syntax_rows[i].function != function) i++;
   primitive *made = CRADLE_NEW(s->m, primitive, T_PRIMITIVE);
-  made->row = &rows[i];
+  made->row = &syntax_rows[i];
   return new_constant(s, value_of(made));
 }
 

@@ -271,7 +271,8 @@ CRADLE_API cradle_kit_symbol *cradle_kit_intern_string(const cradle_kit *kit, cr
                                  .references = CRADLE_SLOT(cradle_kit_list, array)}, \
   [(first) + CRADLE_KIT_MAP] = {.name = "map", .size = sizeof(cradle_kit_map), \
                                 .references = CRADLE_SLOT(cradle_kit_map, entries) | \
-                                              CRADLE_SLOT(cradle_kit_map, index)}, \
+                                              CRADLE_SLOT(cradle_kit_map, index), \
+                                .symbols = CRADLE_SLOT(cradle_kit_map, keys)}, \
   [(first) + CRADLE_KIT_ENTRIES] = {.name = "map entries", .size = sizeof(cradle_kit_entries), \
                                     .items = CRADLE_ITEMS_STRUCTURES, .item_size = sizeof(cradle_kit_map_entry), \
                                     .length_offset = offsetof(cradle_kit_entries, length), \

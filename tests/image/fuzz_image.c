@@ -63,7 +63,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
   damage(&image, data + 1, size - 1);
   sum_tables(&image);
   if (data[0] & 8) image.length -= data[0];
-  if (pwrite(file, image.bytes, image.length, 0) != (ssize_t)image.length || ftruncate(file, (off_t)image.length) != 0) abort();
+  if (pwrite(file, image.bytes, image.length, 0) != (ssize_t)image.length || ftruncate(file, (off_t)image.length) != 0)
+    abort();
   free(image.bytes);
   image_options(&f, &options);
   options.verify = false;

@@ -1,4 +1,5 @@
-/* An image in a file. It is written beside the file that it replaces, because other processes may have that one mapped. */
+/* An image in a file. It is written beside the file that it replaces, because other processes may have that one mapped;
+ * and the file is opened at the first write, so a refused call leaves none. */
 #include <cradle/image.h>
 
 #include "gc/base/text.h"
@@ -8,15 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PATH_MOST 4096
-
 typedef struct image_file {
-  int fd;
+  char path[4096];
+  int fd; /* negative: not opened */
+  bool failed;
 } image_file;
 
 static bool write_image(void *data, const void *bytes, size_t count) {
-  const image_file *file = data;
-  return crd_write_all(file->fd, bytes, count);
+  image_file *file = data;
+  bool is_first = file->fd < 0;
+  if (is_first) file->fd = crd_open_to_write(file->path, O_CREAT);
+  file->failed = file->fd < 0 || (is_first && !crd_file_empty(file->fd)) || !crd_write_all(file->fd, bytes, count);
+  return !file->failed;
 }
 
 /* Windows does not rename a file to the name of another one. */
@@ -29,25 +33,19 @@ static bool replace(const char *written, const char *path) {
 #endif
 }
 
-static bool fail(cradle_error *error, const char *path, const char *what) {
-  char shown[100];
-  (void)crd_show_text(shown, sizeof shown, path, strlen(path));
-  if (error == NULL) return false;
-  *error = (cradle_error){.option = NULL};
-  snprintf(error->message, sizeof error->message, "image: \"%s\" %.120s", shown, what);
-  return false;
-}
-
 bool cradle_image_save(cradle_mutator *mutator, const char *path, const cradle_image_contents *contents,
                        cradle_error *error) {
-  char written[PATH_MOST];
-  if (strlen(path) + sizeof ".new" > sizeof written) return fail(error, path, "is too long a name");
-  snprintf(written, sizeof written, "%s.new", path);
-  image_file file = {crd_open_to_write(written, O_CREAT)};
-  if (file.fd < 0 || !crd_file_empty(file.fd)) return fail(error, written, "cannot be written");
-  bool done = cradle_image_save_to(mutator, write_image, &file, contents, error);
-  if (!crd_file_close(file.fd) && done) done = fail(error, written, "could not be written");
-  if (done && !replace(written, path)) done = fail(error, path, "could not be replaced");
-  if (!done) (void)remove(written);
-  return done;
+  image_file file = {.fd = -1};
+  file.failed = snprintf(file.path, sizeof file.path, "%s.new", path) >= (int)sizeof file.path;
+  bool done = !file.failed && cradle_image_save_to(mutator, write_image, &file, contents, error);
+  if (file.fd >= 0 && !crd_file_close(file.fd)) file.failed = true;
+  if (done && !file.failed) file.failed = !replace(file.path, path);
+  if (file.fd >= 0 && (!done || file.failed)) (void)remove(file.path);
+  if (!file.failed) return done;
+  char shown[100];
+  (void)crd_show_text(shown, sizeof shown, file.path, strlen(file.path));
+  if (error == NULL) return false;
+  *error = (cradle_error){.option = NULL};
+  snprintf(error->message, sizeof error->message, "image: \"%s\" could not be written", shown);
+  return false;
 }

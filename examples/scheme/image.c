@@ -10,9 +10,9 @@ cradle_image_symbol *row_symbols(size_t *count) {
     size_t count;
     const char *table;
   } tables[] = {
-      {number_rows, number_row_count, "number"}, {number_text_rows, number_text_row_count, "number text"},
-      {list_rows, list_row_count, "list"},       {walk_rows, walk_row_count, "walk"},
-      {text_rows, text_row_count, "text"},       {table_rows, table_row_count, "table"},
+      {number_rows, number_row_count, "number"},    {number_text_rows, number_text_row_count, "number text"},
+      {list_rows, list_row_count, "list"},          {walk_rows, walk_row_count, "walk"},
+      {text_rows, text_row_count, "text"},          {table_rows, table_row_count, "table"},
       {control_rows, control_row_count, "control"}, {syntax_rows, syntax_row_count, "syntax"},
   };
   enum { TABLES = sizeof tables / sizeof *tables, NAME_BYTES = 64 };

@@ -33,6 +33,7 @@ static bool keep_on_walking(void *data, const cradle_object_info *object) {
   (void)data, (void)object;
   return true;
 }
+static const cradle_image_contents no_contents;
 static bool take_bytes(void *data, const void *bytes, size_t count) {
   (void)data, (void)bytes, (void)count;
   return true;
@@ -137,6 +138,11 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_referrers", CHECKS, cradle_referrers, (void)cradle_referrers(f.heap, kept, NULL, NULL)) \
   ROW("cradle_heap_dump", CHECKS, cradle_heap_dump_to, (void)cradle_heap_dump_to(f.heap, take_bytes, NULL, NULL)) \
   ROW("cradle_heap_dump", CHECKS, cradle_heap_dump, (void)cradle_heap_dump(f.heap, "", NULL)) \
+  ROW("cradle_image_root_get", CHECKS, cradle_image_root_get, (void)cradle_image_root_get(f.heap, "")) \
+  ROW("cradle_image_set_take", CHECKS, cradle_image_set_take, (void)cradle_image_set_take(f.heap, "", NULL, NULL)) \
+  ROW("cradle_image_save", COLLECTS, cradle_image_save, (void)cradle_image_save(f.m, "", &no_contents, NULL)) \
+  ROW("cradle_image_save", COLLECTS, cradle_image_save_to, \
+      (void)cradle_image_save_to(f.m, take_bytes, NULL, &no_contents, NULL)) \
   ROW("cradle_fork_done", CHECKS | OWN, cradle_fork_done, cradle_fork_done(f.heap))
 
 #define DEFINE(said, refuses, function, ...) \

@@ -14,10 +14,12 @@
 
 /* --- arenas --- */
 
+/* Elsewhere nearly every page would be written, so that reading the file is faster than mapping it. */
 static bool fill(const crd_image *image, uint64_t at, uint32_t index, size_t bytes) {
   crd_arenas *arenas = &image->heap->space.old.arenas;
   void *memory = memory_at(arenas->base + (size_t)index * ARENA_BYTES);
-  if (image->heap->hardware.page_bytes <= IMAGE_ALIGNMENT && crd_input_map(&image->input, at, memory, bytes)) {
+  if (image->moved == 0 && image->heap->hardware.page_bytes <= IMAGE_ALIGNMENT &&
+      crd_input_map(&image->input, at, memory, bytes)) {
     arenas->origins[index] |= ARENA_FROM_FILE;
     return true;
   }
@@ -34,6 +36,7 @@ static bool take_arenas(crd_image *image, cradle_error *error) {
                         image->header.arenas * (uint64_t)ARENA_BYTES);
   if (max != 0 && image_count(image, IMAGE_ARENAS) > max / ARENA_BYTES)
     return IMAGE_REFUSE(error, "it has more than options.heap_max_bytes");
+  if (image->moved != 0 && end - arena > 1) crd_arenas_enter_huge(arenas);
   for (; arena < end; arena++) {
     size_t bytes = (size_t)arena->pages * PAGE_BYTES;
     if (arena->index < next || arena->index >= image->header.arenas || arena->pages == 0 ||
@@ -75,9 +78,13 @@ static bool take_pages(const crd_image *image, const image_arena **arena, const 
 /* Copies the allocation bits of a span. Returns how many there are; 0: none, or one where no object can be. */
 static uint32_t take_bits(const crd_old *old, uint32_t page, const crd_size_class *class, const uint64_t *from) {
   span_bits bits = old_bits_of(old, page, class->pages);
-  uint32_t count = 0, end = class->objects * class->words;
+  uint32_t count = 0, end = class->objects * class->words, over = 0;
   for (uint32_t i = 0; i < bits.words; i++) {
-    uint64_t places = size_class_starts(class, i);
+    /* size_class_starts, without a division for each word */
+    uint32_t phase = over == 0 ? 0 : class->words - over;
+    uint64_t places = phase >= 64 ? 0 : class->pattern << phase;
+    over += 64 % class->words;
+    if (over >= class->words) over -= class->words;
     if (end < (i + 1) * 64) places &= end <= i * 64 ? 0 : (UINT64_C(1) << (end - i * 64)) - 1;
     if (from[i] & ~places) return 0;
     bits.allocated[i] = from[i];

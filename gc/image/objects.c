@@ -11,7 +11,8 @@ typedef struct image_look {
   const crd_space *space;
   cradle_error *error;
   cradle_word *object;
-  size_t room, bytes; /* of its place, of the object */
+  size_t room, bytes;            /* of its place, of the object */
+  uintptr_t from, length, moved; /* the addresses that the image had; what is added to them */
   uint64_t listed[REGISTERED_KINDS], fixes;
   bool verifies, failed;
 } image_look;
@@ -22,18 +23,24 @@ static uint64_t place_of(const image_look *look, const cradle_word *word) {
   return address_of(word) - look->space->old.arenas.base;
 }
 
-static void look_at_slot(void *data, bool value, cradle_word *slot) {
-  image_look *look = data;
-  const crd_image *image = look->image;
-  if (look->failed) return;
-  if (address_of(slot) - address_of(look->object) >= look->bytes) {
-    FAIL(look, "an object at %#" PRIx64 " has a slot outside of itself", place_of(look, look->object));
-    return;
-  }
-  uintptr_t address = space_address_in(look->space, value, *slot);
-  if (image->moved == 0 || address - image->header.base >= image->header.arenas * ARENA_BYTES) return;
-  uintptr_t now = address + image->moved;
+/* A slot follows the object that it refers to. */
+CRD_ALWAYS_INLINE void move_slot(void *data, bool value, cradle_word *slot) {
+  const image_look *look = data;
+  uintptr_t address = space_address_in(look->space, value, *slot), now = address + look->moved;
+  if (address - look->from >= look->length) return;
   *slot = value ? value_moved(&look->space->encoding, *slot, now) : now;
+}
+static void move_weak_slot(void *data, bool value, cradle_word *slot) {
+  move_slot(data, value, slot);
+}
+
+/* What a trace callback visits must lie in the object. */
+static void move_own_slot(void *data, bool value, cradle_word *slot) {
+  image_look *look = data;
+  if (address_of(slot) - address_of(look->object) < look->bytes)
+    move_slot(data, value, slot);
+  else if (!look->failed)
+    FAIL(look, "an object at %#" PRIx64 " has a slot outside of itself", place_of(look, look->object));
 }
 
 /* Whether the next entry of a list is the object; the entry is passed then. */
@@ -85,14 +92,20 @@ static void look_at(void *data, cradle_word *object) {
     return;
   }
   if (look->verifies) compare(look, type);
-  if (type->has_slots) visit_object(&look->space->types, object, look_at_slot, look);
-  if (header_is_weak(object[0])) crd_registry_each_slot(look->space, object, look_at_slot, look);
+  if (CRADLE_UNLIKELY(type->trace != NULL))
+    visit_object(&look->space->types, object, move_own_slot, look);
+  else if (look->moved != 0 && type->has_slots)
+    visit_object(&look->space->types, object, move_slot, look);
+  if (header_is_weak(object[0])) crd_registry_each_slot(look->space, object, move_weak_slot, look);
 }
 
 bool crd_image_objects(crd_image *image, cradle_error *error) {
   const crd_space *space = &image->heap->space;
   const crd_old *old = &space->old;
   image_look look = {.image = image, .space = space, .error = error, .verifies = image->from->verify};
+  look.from = image->header.base;
+  look.length = image->header.arenas * ARENA_BYTES;
+  look.moved = image->moved;
   for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE && !look.failed; page = old_span_after(old, page)) {
     const crd_page *entry = arenas_page(&old->arenas, page);
     look.room =

@@ -30,7 +30,11 @@ typedef struct vector {
 enum { T_NODE, T_VECTOR, T_COUNT };
 static const cradle_type types[] = {
     [T_NODE] = {.name = "node", .size = sizeof(node), .references = CRADLE_SLOT(node, left) | CRADLE_SLOT(node, right)},
-    [T_VECTOR] = {.name = "vector", .size = sizeof(vector), .items = CRADLE_ITEMS_REFERENCES, .item_size = 8, .length_offset = offsetof(vector, length)},
+    [T_VECTOR] = {.name = "vector",
+                  .size = sizeof(vector),
+                  .items = CRADLE_ITEMS_REFERENCES,
+                  .item_size = 8,
+                  .length_offset = offsetof(vector, length)},
     [T_COUNT] = {.name = "other", .size = 16},
 };
 
@@ -57,8 +61,10 @@ static void memory_mib(double *own, double *shared) {
   FILE *file = fopen("/proc/self/smaps_rollup", "r");
   *own = *shared = 0;
   while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-    if (sscanf(line, "Private_Clean: %lu", &kib) == 1 || sscanf(line, "Private_Dirty: %lu", &kib) == 1) *own += (double)kib / 1024;
-    if (sscanf(line, "Shared_Clean: %lu", &kib) == 1 || sscanf(line, "Shared_Dirty: %lu", &kib) == 1) *shared += (double)kib / 1024;
+    if (sscanf(line, "Private_Clean: %lu", &kib) == 1 || sscanf(line, "Private_Dirty: %lu", &kib) == 1)
+      *own += (double)kib / 1024;
+    if (sscanf(line, "Shared_Clean: %lu", &kib) == 1 || sscanf(line, "Shared_Dirty: %lu", &kib) == 1)
+      *shared += (double)kib / 1024;
   }
   if (file != NULL) fclose(file);
 }
@@ -114,8 +120,8 @@ CRADLE_UNCHECKED_COLLECTION static void tell(const char *name, cradle_heap *heap
   CRADLE_ROOT(m, all);
   uint64_t before = now_ns();
   cradle_collect(m, CRADLE_COLLECT_MAJOR);
-  printf("%-22s %9.2f %9.2f   %7.1f %7.1f   %7.1f %7.1f   %8.2f\n", name, ready, walked, own, shared, own_walked, shared_walked,
-         (double)(now_ns() - before) / 1e6);
+  printf("%-22s %9.2f %9.2f   %7.1f %7.1f   %7.1f %7.1f   %8.2f\n", name, ready, walked, own, shared, own_walked,
+         shared_walked, (double)(now_ns() - before) / 1e6);
   fflush(stdout);
   (void)heap;
 }

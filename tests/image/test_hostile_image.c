@@ -140,6 +140,25 @@ static void each_field(void **state) {
   assert_true(refused > 500);
 }
 
+/* [image.3] Entries in another order. */
+static void out_of_order(void **state) {
+  (void)state;
+  const image_header *header = (const void *)sound.bytes;
+  static const int parts[] = {IMAGE_SPANS, IMAGE_LISTS, IMAGE_LISTS + 1, IMAGE_FIXES};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    char kept[64];
+    size_t each = image_part_bytes[parts[i]];
+    assert_true(header->parts[parts[i]].count > 1);
+    restore();
+    char *first = damaged.bytes + header->parts[parts[i]].at;
+    memcpy(kept, first, each);
+    memmove(first, first + each, each);
+    memcpy(first + each, kept, each);
+    sum_tables(&damaged);
+    assert_true(is_refused(true, false, NULL));
+  }
+}
+
 static uint64_t seed = 1;
 static size_t below(size_t bound) {
   seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
@@ -168,8 +187,8 @@ static void flipped_bits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_sound_one), cmocka_unit_test(cut_off),      cmocka_unit_test(shifted_and_foreign),
-      cmocka_unit_test(each_field),  cmocka_unit_test(flipped_bits),
+      cmocka_unit_test(a_sound_one),  cmocka_unit_test(cut_off),    cmocka_unit_test(shifted_and_foreign),
+      cmocka_unit_test(out_of_order), cmocka_unit_test(each_field), cmocka_unit_test(flipped_bits),
   };
   return cmocka_run_group_tests(tests, make, end);
 }

@@ -410,6 +410,50 @@ CRADLE_UNCHECKED_COLLECTION static void an_image_of_an_image(void **state) {
   }
 }
 
+/* The arenas of an image whose objects died are used again: what is allocated there is zero, though the file is not. */
+CRADLE_UNCHECKED_COLLECTION static void memory_is_used_again(void **state) {
+  (void)state;
+  enum { EACH = 100000, COUNT = 60 };
+  for (int kind = CRADLE_COLLECT_MAJOR; kind <= CRADLE_COLLECT_COMPACTING; kind++) {
+    fixture f;
+    cradle_error error;
+    cradle_options options;
+    char path[200];
+    image_options(&f, &options);
+    fixture_unstress(&options);
+    fixture_open_with(&f, &options);
+    snprintf(path, sizeof path, "%s/third.image", folder);
+    {
+      words *all = new_words(f.m, I_VECTOR, COUNT);
+      CRADLE_ROOT(f.m, all);
+      for (size_t i = 0; i < COUNT; i++) {
+        bytes *text = (bytes *)new_words(f.m, I_BYTES, EACH);
+        memset(text->byte, 'x', EACH);
+        cradle_store(f.m, all, &all->item[i], text);
+      }
+      if (!cradle_image_save(f.m, path, &nothing, &error)) fail_msg("%s", error.message);
+    }
+    fixture_close(&f);
+    cradle_image from = {.path = path};
+    options.image = &from;
+    fixture_open_with(&f, &options);
+    assert_true(fixture_stats(&f).old_bytes > EACH * COUNT);
+    cradle_collect(f.m, (cradle_collection_kind)kind);
+    assert_true(fixture_stats(&f).old_bytes < EACH);
+    {
+      words *all = new_words(f.m, I_VECTOR, COUNT);
+      CRADLE_ROOT(f.m, all);
+      for (size_t i = 0; i < COUNT; i++) {
+        bytes *text = (bytes *)new_words(f.m, I_BYTES, EACH);
+        for (size_t at = 0; at < EACH; at++)
+          if (text->byte[at] != 0) fail_msg("a byte of a new object is %d", text->byte[at]);
+        cradle_store(f.m, all, &all->item[i], text);
+      }
+    }
+    fixture_close(&f);
+  }
+}
+
 /* A heap without image: both functions find nothing. [input.1] Loading does not change errno. */
 static void without_an_image(void **state) {
   (void)state;
@@ -431,7 +475,7 @@ int main(void) {
       cmocka_unit_test(what_does_not_fit),    cmocka_unit_test(types_of_images),
       cmocka_unit_test(two_mutators),         cmocka_unit_test(a_fork),
       cmocka_unit_test(an_image_of_an_image), cmocka_unit_test(a_sealed_image_is_not_traced),
-      cmocka_unit_test(without_an_image),
+      cmocka_unit_test(memory_is_used_again), cmocka_unit_test(without_an_image),
   };
   return cmocka_run_group_tests(tests, make, end);
 }

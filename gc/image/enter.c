@@ -10,8 +10,6 @@
 #include "gc/old/sealed.h"
 #include "gc/world.h"
 
-#define DAMAGED "the file is damaged: "
-
 /* --- arenas --- */
 
 /* Elsewhere nearly every page would be written, so that reading the file is faster than mapping it. */
@@ -164,7 +162,7 @@ static bool enter_ids(crd_image *image, cradle_error *error) {
         (id->place != IMAGE_NOWHERE && (address == 0 || !header_has_id(*object_at(address)))))
       return IMAGE_REFUSE(error, DAMAGED "an id belongs to no object");
     if (!crd_ids_adopt(ids, address, (uint32_t)id->generation))
-      return IMAGE_REFUSE(error, "memory for its ids was refused, or the file is damaged");
+      return IMAGE_REFUSE(error, NO_MEMORY ", or it is damaged");
   }
   return true;
 }
@@ -180,8 +178,7 @@ static bool enter_list(crd_image *image, crd_services *services, int kind, cradl
     if (type == NULL || !(type->registers >> kind & 1) || (weakly && !header_is_weak(*object_at(address))) ||
         kind == REGISTERED_FINALIZER)
       return IMAGE_REFUSE(error, DAMAGED "a list of registered objects has another one");
-    if (weakly && !crd_registry_adopt(services, kind, address))
-      return IMAGE_REFUSE(error, "memory for its weak objects was refused");
+    if (weakly && !crd_registry_adopt(services, kind, address)) return IMAGE_REFUSE(error, NO_MEMORY);
   }
   return true;
 }
@@ -201,12 +198,10 @@ static bool enter_sets(crd_image *image, crd_services *services, cradle_error *e
     for (const image_member *stop = member + set->count; member < stop; member++) {
       uintptr_t address = object_of(image, member->place);
       if (address == 0) return IMAGE_REFUSE(error, DAMAGED "a weak set has what is no object");
-      if (!crd_weak_set_put(made, member->hash, memory_at(address)))
-        return IMAGE_REFUSE(error, "memory for its weak sets was refused");
+      if (!crd_weak_set_put(made, member->hash, memory_at(address))) return IMAGE_REFUSE(error, NO_MEMORY);
     }
   }
-  if (image->set_count < count || image->sets == NULL)
-    return IMAGE_REFUSE(error, "memory for its weak sets was refused");
+  if (image->set_count < count || image->sets == NULL) return IMAGE_REFUSE(error, NO_MEMORY);
   return member == end || IMAGE_REFUSE(error, DAMAGED "objects belong to no weak set");
 }
 
@@ -215,7 +210,7 @@ static bool enter_services(crd_image *image, cradle_error *error) {
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) count += image_count(image, IMAGE_LISTS + kind);
   if (count == 0) return true;
   crd_services *services = crd_registry_open(&image->heap->space, &image->heap->marking);
-  if (services == NULL) return IMAGE_REFUSE(error, "memory for its weak objects was refused");
+  if (services == NULL) return IMAGE_REFUSE(error, NO_MEMORY);
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)
     if (!enter_list(image, services, kind, error)) return false;
   return enter_sets(image, services, error);
@@ -226,7 +221,7 @@ static bool enter_roots(crd_image *image, cradle_error *error) {
   const image_root *root = image_part_of(image, IMAGE_ROOTS);
   uint64_t count = image_count(image, IMAGE_ROOTS);
   image->roots = calloc(count + 1, sizeof *image->roots);
-  if (image->roots == NULL) return IMAGE_REFUSE(error, "memory for its roots was refused");
+  if (image->roots == NULL) return IMAGE_REFUSE(error, NO_MEMORY);
   for (; image->root_count < count; root++) {
     const char *name = image_name(image, root->name);
     bool value = root->kind == CRADLE_KIND_VALUE && !space->plain_encoding;
@@ -240,7 +235,7 @@ static bool enter_roots(crd_image *image, cradle_error *error) {
     crd_named_root *named = &image->roots[image->root_count++];
     *named = (crd_named_root){name, word};
     if (!cradle_global_root_add(image->heap, &named->word, (cradle_kind)root->kind))
-      return IMAGE_REFUSE(error, "memory for its roots was refused");
+      return IMAGE_REFUSE(error, NO_MEMORY);
   }
   return true;
 }
@@ -301,7 +296,7 @@ static bool list_destructors(const crd_image *image, cradle_error *error) {
   const uint64_t *place = image_part_of(image, IMAGE_LISTS + REGISTERED_DESTRUCTOR);
   for (uint64_t i = 0; i < image_count(image, IMAGE_LISTS + REGISTERED_DESTRUCTOR); i++)
     if (!crd_destructors_adopt(space->services, object_at(space->old.arenas.base + place[i])))
-      return IMAGE_REFUSE(error, "memory for its destructors was refused");
+      return IMAGE_REFUSE(error, NO_MEMORY);
   return true;
 }
 
@@ -310,7 +305,7 @@ static bool keep_names(crd_image *image, cradle_error *error) {
   size_t count = image_count(image, IMAGE_NAMES);
   const char *from = image_part_of(image, IMAGE_NAMES);
   image->names = malloc(count + 1);
-  if (image->names == NULL) return IMAGE_REFUSE(error, "memory for its names was refused");
+  if (image->names == NULL) return IMAGE_REFUSE(error, NO_MEMORY);
   memcpy(image->names, from, count);
   for (size_t i = 0; i < image->root_count; i++) image->roots[i].name = image->names + (image->roots[i].name - from);
   for (size_t i = 0; i < image->set_count; i++) image->sets[i].name = image->names + (image->sets[i].name - from);

@@ -118,12 +118,6 @@ static inline uint64_t image_sum(uint64_t sum, const void *bytes, size_t count) 
   }
   return sum;
 }
-static inline uint64_t image_name_sum(const char *name) {
-  uint64_t sum = 1;
-  for (; *name != 0; name++) sum = (sum ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-  return sum | 1; /* never 0 */
-}
-
 static inline uintptr_t image_symbol_address(const cradle_image_symbol *symbol) {
   return symbol->address != NULL ? address_of(symbol->address) : address_of_function(symbol->function);
 }
@@ -173,6 +167,9 @@ static inline void image_fields(uint64_t *fields, const crd_type *type, const cr
   memcpy(fields, all, sizeof all);
 }
 
+/* What is said of every file that contradicts itself, and wherever malloc refuses. */
+#define DAMAGED "the file is damaged: "
+#define NO_MEMORY "there is no memory for its tables"
 #define IMAGE_REFUSE(error, ...) crd_fail((error), "image: " __VA_ARGS__)
 
 #endif

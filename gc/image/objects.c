@@ -17,7 +17,7 @@ typedef struct image_look {
   bool verifies, failed;
 } image_look;
 
-#define FAIL(look, ...) ((look)->failed = true, (void)IMAGE_REFUSE((look)->error, "the file is damaged: " __VA_ARGS__))
+#define FAIL(look, ...) ((look)->failed = true, (void)IMAGE_REFUSE((look)->error, DAMAGED __VA_ARGS__))
 
 static uint64_t place_of(const image_look *look, const cradle_word *word) {
   return address_of(word) - look->space->old.arenas.base;

@@ -27,14 +27,14 @@ static bool check_parts(const crd_image *image, cradle_error *error) {
   uint64_t at = sizeof *header, most = header->file_bytes;
   for (int i = 0; i < IMAGE_PARTS; i++) {
     if (header->parts[i].at != at || header->parts[i].count > (most - at) / image_part_bytes[i])
-      return IMAGE_REFUSE(error, "the file is damaged: table %u is not where it must be", (unsigned)i);
+      return IMAGE_REFUSE(error, DAMAGED "table %u is not where it must be", (unsigned)i);
     at = align_up(at + header->parts[i].count * image_part_bytes[i], 8);
-    if (at > most) return IMAGE_REFUSE(error, "the file is damaged: table %u is longer than the file", (unsigned)i);
+    if (at > most) return IMAGE_REFUSE(error, DAMAGED "table %u is longer than the file", (unsigned)i);
   }
   if (header->objects_at != align_up(at, IMAGE_ALIGNMENT) || header->objects_at > most)
-    return IMAGE_REFUSE(error, "the file is damaged: its objects are not where they must be");
+    return IMAGE_REFUSE(error, DAMAGED "its objects are not where they must be");
   if (header->base == 0 || header->base % ARENA_BYTES != 0 || header->arenas > UINT32_MAX / ARENA_PAGES)
-    return IMAGE_REFUSE(error, "the file is damaged: no heap can have had its address");
+    return IMAGE_REFUSE(error, DAMAGED "no heap can have had its address");
   return true;
 }
 
@@ -42,15 +42,14 @@ static bool read_tables(crd_image *image, cradle_error *error) {
   const image_header *header = &image->header;
   size_t bytes = header->objects_at - sizeof *header;
   image->tables = malloc(bytes + 1);
-  if (image->tables == NULL) return IMAGE_REFUSE(error, "memory for its tables was refused");
+  if (image->tables == NULL) return IMAGE_REFUSE(error, NO_MEMORY);
   if (!crd_input_read(&image->input, sizeof *header, image->tables, bytes))
     return IMAGE_REFUSE(error, "the file cannot be read");
   uint64_t sum = image_sum(0, &header->file_bytes, sizeof *header - offsetof(image_header, file_bytes));
   if (image_sum(sum, image->tables, bytes) != header->checksum)
-    return IMAGE_REFUSE(error, "the file is damaged: its tables do not have their checksum");
+    return IMAGE_REFUSE(error, DAMAGED "its tables do not have their checksum");
   uint64_t names = image_count(image, IMAGE_NAMES);
-  if (names != 0 && *image_name(image, names - 1) != 0)
-    return IMAGE_REFUSE(error, "the file is damaged: its last name has no end");
+  if (names != 0 && *image_name(image, names - 1) != 0) return IMAGE_REFUSE(error, DAMAGED "its last name has no end");
   return true;
 }
 
@@ -61,14 +60,6 @@ static bool check_encoding(const crd_image *image, cradle_error *error) {
   image_encoding(words, &image->heap->options.encoding);
   return memcmp(words, image->header.encoding, sizeof words) == 0 ||
          IMAGE_REFUSE(error, "its values have another encoding than options.encoding");
-}
-
-/* Numbers by name. A name that comes twice has the number that it had first. */
-static bool enter_name(crd_address_map *map, const char *name, uint32_t number) {
-  uint64_t sum = image_name_sum(name);
-  if (!crd_address_map_reserve(map)) return false;
-  if (crd_address_map_find(map, sum) == NULL) crd_address_map_insert(map, sum, number);
-  return true;
 }
 
 static bool check_fields(const crd_image *image, const image_type *type, uint32_t id, cradle_error *error) {
@@ -83,67 +74,58 @@ static bool check_fields(const crd_image *image, const image_type *type, uint32_
   return true;
 }
 
-static bool is_named(const crd_type_table *types, uint32_t id, const char *name) {
-  return type_table_name(types, id) != NULL && strcmp(types->types[id].name, name) == 0;
+/* The type of a name: that with the same number first, else the next one after the last that was found, as most types
+ * come in the same order. IMAGE_NUMBER_NONE: none has the name. */
+static uint32_t find_type(const crd_type_table *types, uint32_t id, uint32_t last, const char *name) {
+  for (uint32_t i = 0; i <= types->count; i++) {
+    uint32_t at = i == 0 ? id : (last + i) % types->count;
+    if (type_table_name(types, at) != NULL && strcmp(types->types[at].name, name) == 0) return at;
+  }
+  return IMAGE_NUMBER_NONE;
 }
 
-/* A type that has the same number is taken at once. */
-static bool match_type(crd_image *image, const crd_address_map *map, const image_type *type, cradle_error *error) {
-  const crd_type_table *types = &image->heap->space.types;
-  const char *name = image_name(image, type->name);
-  if (name == NULL || type->id >= image->type_end || image->types[type->id] != IMAGE_NUMBER_NONE)
-    return IMAGE_REFUSE(error, "the file is damaged: its table of types has a wrong number or name");
-  uint32_t id = is_named(types, type->id, name) ? type->id : crd_address_map_get(map, image_name_sum(name));
-  if (id == ADDRESS_MAP_NONE || !is_named(types, id, name))
-    return IMAGE_REFUSE(error, "it has objects of the type %s, which is not in options.types",
-                        crd_show_name(name).buffer);
-  image->types[type->id] = id;
-  image->renumbers |= id != type->id;
-  return check_fields(image, type, id, error);
-}
-
-static bool match_types(crd_image *image, crd_address_map *map, cradle_error *error) {
-  const crd_type_table *types = &image->heap->space.types;
+static bool match_types(crd_image *image, cradle_error *error) {
   const image_type *type = image_part_of(image, IMAGE_TYPES), *end = type + image_count(image, IMAGE_TYPES);
-  bool ready = true;
-  for (uint32_t id = 0; id < types->count && ready; id++)
-    if (types->types[id].name != NULL) ready = enter_name(map, types->types[id].name, id);
   for (const image_type *each = type; each < end; each++)
     if (each->id < CRADLE_TYPE_ID_END && each->id >= image->type_end) image->type_end = each->id + 1;
   image->types = malloc((image->type_end + 1) * sizeof *image->types);
-  if (image->types == NULL || !ready) return IMAGE_REFUSE(error, "memory for its types was refused");
+  if (image->types == NULL) return IMAGE_REFUSE(error, NO_MEMORY);
   for (size_t i = 0; i < image->type_end; i++) image->types[i] = IMAGE_NUMBER_NONE;
-  for (; type < end; type++)
-    if (!match_type(image, map, type, error)) return false;
+  for (uint32_t found = 0; type < end; type++) {
+    const char *name = image_name(image, type->name);
+    if (name == NULL || type->id >= image->type_end || image->types[type->id] != IMAGE_NUMBER_NONE)
+      return IMAGE_REFUSE(error, DAMAGED "its table of types has a wrong number or name");
+    found = find_type(&image->heap->space.types, type->id, found, name);
+    if (found == IMAGE_NUMBER_NONE)
+      return IMAGE_REFUSE(error, "it has objects of the type %s, which is not in options.types",
+                          crd_show_name(name).buffer);
+    image->types[type->id] = found;
+    image->renumbers |= found != type->id;
+    if (!check_fields(image, type, found, error)) return false;
+  }
   return true;
 }
 
-static bool match_symbols(crd_image *image, crd_address_map *map, cradle_error *error) {
-  uint64_t count = image_count(image, IMAGE_SYMBOLS);
-  const uint64_t *names = image_part_of(image, IMAGE_SYMBOLS);
+static bool match_symbols(crd_image *image, cradle_error *error) {
+  const uint64_t *names = image_part_of(image, IMAGE_SYMBOLS), count = image_count(image, IMAGE_SYMBOLS);
   const cradle_image *from = image->from;
   image->symbols = calloc(count + 1, sizeof *image->symbols);
-  bool ready = image->symbols != NULL && from->symbol_count < UINT32_MAX;
-  for (size_t i = 0; i < from->symbol_count && ready && count != 0; i++)
-    ready = enter_name(map, from->symbols[i].name, (uint32_t)i);
-  if (!ready) return IMAGE_REFUSE(error, "memory for its symbols was refused");
-  for (uint64_t i = 0; i < count; i++) {
+  if (image->symbols == NULL) return IMAGE_REFUSE(error, NO_MEMORY);
+  for (size_t i = 0, last = 0; i < count; i++) {
     const char *name = image_name(image, names[i]);
-    if (name == NULL) return IMAGE_REFUSE(error, "the file is damaged: a symbol has no name");
-    uint32_t found = crd_address_map_get(map, image_name_sum(name));
-    if (found == ADDRESS_MAP_NONE || strcmp(from->symbols[found].name, name) != 0)
+    if (name == NULL) return IMAGE_REFUSE(error, DAMAGED "a symbol has no name");
+    size_t tried = 0; /* most symbols come in the same order */
+    while (tried < from->symbol_count && strcmp(from->symbols[last % from->symbol_count].name, name) != 0)
+      tried++, last++;
+    if (tried == from->symbol_count)
       return IMAGE_REFUSE(error, "it needs the symbol %s, which the program has not", crd_show_name(name).buffer);
-    image->symbols[i] = image_symbol_address(&from->symbols[found]);
+    image->symbols[i] = image_symbol_address(&from->symbols[last++ % from->symbol_count]);
   }
   return true;
 }
 
 bool crd_image_match(crd_image *image, cradle_error *error) {
-  crd_address_map types = {.capacity = 0}, symbols = {.capacity = 0};
-  bool matched = match_types(image, &types, error) && match_symbols(image, &symbols, error);
-  crd_address_map_fini(&types);
-  crd_address_map_fini(&symbols);
-  return matched;
+  return match_types(image, error) && match_symbols(image, error);
 }
 
 /* --- life --- */
@@ -151,7 +133,7 @@ bool crd_image_match(crd_image *image, cradle_error *error) {
 bool crd_image_make(cradle_heap *heap, cradle_error *error) {
   if (heap->options.image == NULL) return true;
   heap->image = calloc(1, sizeof *heap->image);
-  if (heap->image == NULL) return IMAGE_REFUSE(error, "memory for it was refused");
+  if (heap->image == NULL) return IMAGE_REFUSE(error, NO_MEMORY);
   *heap->image = (crd_image){.heap = heap, .from = heap->options.image};
   return true;
 }

@@ -44,7 +44,7 @@ static void add(image_save *save, int part, const void *bytes, size_t count) {
   if (to->used + count > to->room) {
     size_t room = 2 * (to->used + count) + FIRST_BYTES;
     char *larger = save->failed ? NULL : realloc(to->at, room);
-    if (larger == NULL && !save->failed) REFUSE(save, "memory for its tables was refused");
+    if (larger == NULL && !save->failed) REFUSE(save, NO_MEMORY);
     if (larger == NULL) return;
     to->at = larger;
     to->room = room;
@@ -139,30 +139,28 @@ static void save_object(void *data, cradle_word *object) {
 
 /* --- what else there is --- */
 
+/* Whether another type that has objects has the name. */
+static bool is_twice(const image_save *save, uint32_t id) {
+  const crd_type_table *types = &save->heap->space.types;
+  const image_type *other = (const void *)save->parts[IMAGE_TYPES].at;
+  for (uint64_t i = 0; i < count_of(save, IMAGE_TYPES); i++)
+    if (strcmp(types->types[other[i].id].name, types->types[id].name) == 0) return true;
+  return false;
+}
+
 static void save_types(image_save *save) {
   const crd_type_table *types = &save->heap->space.types;
-  crd_address_map names = {.capacity = 0};
   for (uint32_t id = 0; id < types->count && !save->failed; id++) {
+    const char *name = types->types[id].name;
     if (!bitmap_has(save->seen, id)) continue;
-    const crd_type *type = &types->types[id];
-    image_type saved = {.id = id};
-    if (type->name == NULL) {
-      REFUSE(save, "type %u has objects and no name", id);
-      break;
+    if (name == NULL || is_twice(save, id)) {
+      REFUSE(save, "type %u has objects and no name that is its own (%s)", id, crd_show_name(name).buffer);
+      return;
     }
-    const crd_address_entry *other = crd_address_map_find(&names, image_name_sum(type->name));
-    if (other != NULL)
-      REFUSE(save, "types %u and %u have objects and the same name, %s", other->number, id,
-             crd_show_name(type->name).buffer);
-    else if (!crd_address_map_reserve(&names))
-      REFUSE(save, "memory for its tables was refused");
-    else
-      crd_address_map_insert(&names, image_name_sum(type->name), id);
-    saved.name = add_name(save, type->name);
-    image_fields(saved.fields, type, crd_type_mended(types, id));
+    image_type saved = {.name = add_name(save, name), .id = id};
+    image_fields(saved.fields, &types->types[id], crd_type_mended(types, id));
     ADD(save, IMAGE_TYPES, saved);
   }
-  crd_address_map_fini(&names);
 }
 
 static void add_arena(image_save *save, uint32_t index, uint32_t end_page) {
@@ -353,8 +351,7 @@ static void save_heap(image_save *save) {
   save->seen = calloc(heap->space.types.count / 64 + 1, sizeof *save->seen);
   save->symbols = calloc(save->contents->symbol_count + 1, sizeof *save->symbols);
   save->buffer = malloc(BUFFER_BYTES);
-  if (save->seen == NULL || save->symbols == NULL || save->buffer == NULL)
-    REFUSE(save, "memory for its tables was refused");
+  if (save->seen == NULL || save->symbols == NULL || save->buffer == NULL) REFUSE(save, NO_MEMORY);
   crd_state before = crd_state_enter(&heap->report, HEAP_WALKING);
   crd_old_retire(&heap->space.old);
   if (!save->failed) check_tables(save);

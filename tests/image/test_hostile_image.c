@@ -159,6 +159,21 @@ static void out_of_order(void **state) {
   }
 }
 
+/* Allocation bits where no object can begin are found although the objects are not looked at. */
+static void bits_between(void **state) {
+  (void)state;
+  const image_header *header = (const void *)sound.bytes;
+  restore();
+  *(uint64_t *)(void *)(damaged.bytes + header->parts[IMAGE_BITS].at) |= 2;
+  sum_tables(&damaged);
+  assert_true(is_refused(false, false, NULL));
+  restore(); /* and symbols outside of all arenas */
+  image_fix *fix = (void *)(damaged.bytes + header->parts[IMAGE_FIXES].at);
+  fix->place = header->arenas * ARENA_BYTES + 64;
+  sum_tables(&damaged);
+  assert_true(is_refused(false, false, NULL));
+}
+
 static uint64_t seed = 1;
 static size_t below(size_t bound) {
   seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
@@ -187,8 +202,9 @@ static void flipped_bits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_sound_one),  cmocka_unit_test(cut_off),    cmocka_unit_test(shifted_and_foreign),
-      cmocka_unit_test(out_of_order), cmocka_unit_test(each_field), cmocka_unit_test(flipped_bits),
+      cmocka_unit_test(a_sound_one),  cmocka_unit_test(cut_off),      cmocka_unit_test(shifted_and_foreign),
+      cmocka_unit_test(out_of_order), cmocka_unit_test(bits_between), cmocka_unit_test(each_field),
+      cmocka_unit_test(flipped_bits),
   };
   return cmocka_run_group_tests(tests, make, end);
 }

@@ -73,9 +73,9 @@ static void what_cannot_be_saved(void **state) {
     refuses(&f, &nothing, "pins cannot be saved, and type 0 (node) at");
     cradle_unpin(f.m, n);
     other = CRADLE_NEW(f.m, node, O_NAMELESS);
-    refuses(&f, &nothing, "type 1 has objects and no name");
+    refuses(&f, &nothing, "type 1 has objects and no name that is its own (without a name)");
     other = CRADLE_NEW(f.m, node, O_TWIN);
-    refuses(&f, &nothing, "types 0 and 4 have objects and the same name, node");
+    refuses(&f, &nothing, "type 4 has objects and no name that is its own (node)");
     other = CRADLE_NEW_WITH(f.m, node, O_FINAL, 0);
     refuses(&f, &nothing, "type 2 (final) at ");
     refuses(&f, &nothing, "has an open finalizer");

@@ -36,6 +36,7 @@ typedef struct cradle_image_root {
   cradle_kind kind;
 } cradle_image_root;
 
+/* A weak set by name. */
 typedef struct cradle_image_set {
   const char *name;
   cradle_weak_set *set;

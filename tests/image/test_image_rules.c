@@ -143,40 +143,35 @@ CRADLE_UNCHECKED_COLLECTION static void a_write_that_fails(void **state) {
   fixture_close(&f);
 }
 
-/* [image.2], [image.4] What is dead is not in the file, and what is alive is there in one order: so two heaps that were
- * filled alike at one address give the same file. */
-CRADLE_UNCHECKED_COLLECTION static buffer save_filled(int garbage) {
+/* [image.4] What is dead is not in the file, also where it lay between objects that live. */
+CRADLE_UNCHECKED_COLLECTION static void nothing_of_the_dead(void **state) {
+  (void)state;
+  static const char dead[] = "this is dead ";
   fixture f;
   cradle_options options;
   cradle_error error;
   buffer saved = {NULL, 0, 0};
   image_options(&f, &options);
   fixture_unstress(&options);
-  options.base_address = (void *)(uintptr_t)0x200000000000;
+  options.verify = false; /* which writes poison over what died */
   fixture_open_with(&f, &options);
   {
-    words *all = new_words(f.m, I_VECTOR, 1000);
+    /* so many arenas that the compaction, which moves what lies in the sparsest, does not fill all places of the dead */
+    words *all = new_words(f.m, I_VECTOR, 200000);
     CRADLE_ROOT(f.m, all);
-    for (size_t i = 0; i < 1000; i++) {
+    for (size_t i = 0; i < all->length; i++) {
       bytes *text = (bytes *)new_words(f.m, I_BYTES, 100);
-      memset(text->byte, i % 2 ? garbage : 'x', 100);
+      for (size_t at = 0; at < 100; at++) text->byte[at] = i % 8 == 0 ? dead[at % 13] : 'x';
       cradle_store(f.m, all, &all->item[i], text);
     }
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
-    for (size_t i = 1; i < 1000; i += 2) cradle_store(f.m, all, &all->item[i], NULL);
+    for (size_t i = 0; i < all->length; i += 8) cradle_store(f.m, all, &all->item[i], NULL);
     if (!cradle_image_save_to(f.m, take, &saved, &nothing, &error)) fail_msg("%s", error.message);
   }
+  for (size_t at = 0; at + 13 <= saved.length; at++)
+    if (memcmp(saved.bytes + at, dead, 13) == 0) fail_msg("a dead object is in the image");
+  free(saved.bytes);
   fixture_close(&f);
-  return saved;
-}
-
-static void nothing_of_the_dead(void **state) {
-  (void)state;
-  buffer a = save_filled('a'), b = save_filled('b');
-  assert_int_equal(a.length, b.length);
-  assert_memory_equal(a.bytes, b.bytes, a.length);
-  free(a.bytes);
-  free(b.bytes);
 }
 
 /* --- loading --- */

@@ -205,7 +205,7 @@ static bool enter_sets(crd_image *image, crd_services *services, cradle_error *e
   return member == end || IMAGE_REFUSE(error, DAMAGED "objects belong to no weak set");
 }
 
-static bool enter_services(crd_image *image, cradle_error *error) {
+static bool enter_registered(crd_image *image, cradle_error *error) {
   uint64_t count = image_count(image, IMAGE_SETS) + image_count(image, IMAGE_MEMBERS);
   for (int kind = 0; kind < REGISTERED_KINDS; kind++) count += image_count(image, IMAGE_LISTS + kind);
   if (count == 0) return true;
@@ -264,7 +264,7 @@ bool crd_image_enter(crd_image *image, cradle_error *error) {
   if (!crd_image_match(image, error)) return false;
   bool looks = image->moved != 0 || image->renumbers || image->from->verify;
   return take_arenas(image, error) && enter_spans(image, error) && enter_ids(image, error) &&
-         (!looks || crd_image_objects(image, error)) && enter_fixes(image, error) && enter_services(image, error) &&
+         (!looks || crd_image_objects(image, error)) && enter_fixes(image, error) && enter_registered(image, error) &&
          enter_roots(image, error);
 }
 

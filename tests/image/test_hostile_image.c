@@ -177,6 +177,21 @@ static void bits_between(void **state) {
   }
 }
 
+/* An array that says that it is longer than its place is found wherever objects are looked at. */
+static void too_long(void **state) {
+  (void)state;
+  const uint64_t lengths[] = {NODES + 500, UINT64_C(1) << 40, UINT64_MAX, UINT64_C(1) << 61};
+  uint64_t *word = (uint64_t *)(void *)(sound.bytes + ((image_header *)(void *)sound.bytes)->objects_at);
+  while ((uint32_t)word[0] != I_VECTOR || word[1] != NODES + 12) word++;
+  size_t at = (size_t)((char *)word - sound.bytes) + 8;
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    restore();
+    memcpy(damaged.bytes + at, &lengths[i], 8);
+    assert_true(is_refused(true, false, NULL));
+    assert_true(is_refused(false, false, (void *)(uintptr_t)0x200000000000));
+  }
+}
+
 static uint64_t seed = 1;
 static size_t below(size_t bound) {
   seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
@@ -206,8 +221,8 @@ static void flipped_bits(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_sound_one),  cmocka_unit_test(cut_off),      cmocka_unit_test(shifted_and_foreign),
-      cmocka_unit_test(out_of_order), cmocka_unit_test(bits_between), cmocka_unit_test(each_field),
-      cmocka_unit_test(flipped_bits),
+      cmocka_unit_test(out_of_order), cmocka_unit_test(bits_between), cmocka_unit_test(too_long),
+      cmocka_unit_test(each_field),   cmocka_unit_test(flipped_bits),
   };
   return cmocka_run_group_tests(tests, make, end);
 }

@@ -92,6 +92,11 @@ CRADLE_UNCHECKED_COLLECTION static void load_and_go_on(way by) {
     cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
     if (!by.renumbered) check(&f, all, set, hashes, ids);
     go_on(&f, all, set, of_node);
+    /* the counter of identity hashes goes on */
+    for (size_t i = 0; i < 300; i++) {
+      uint32_t hash = cradle_identity_hash(f.m, CRADLE_NEW(f.m, node, of_node));
+      for (size_t at = 0; at < NODES; at++) assert_int_not_equal(hash, hashes[at]);
+    }
     cradle_weak_set_free(set);
   }
   fixture_close(&f);

@@ -289,12 +289,13 @@ static crd_local *find_local(cradle_heap *heap) {
 
 /* With the world held. */
 static void set_name(crd_mutator *mutator, const char *name) {
-  crd_text text = {.length = 0};
-  if (name == NULL || *name == 0)
-    crd_text_format(&text, "mutator %llu", (unsigned long long)mutator->number);
-  else
-    crd_text_format(&text, "%.*s", MUTATOR_NAME_BYTES - 1, name);
-  memcpy(mutator->name, text.buffer, text.length + 1);
+  crd_text number = {.length = 0};
+  crd_text_format(&number, "mutator %llu", (unsigned long long)mutator->number);
+  if (name == NULL || *name == 0) name = number.buffer;
+  size_t length = strlen(name);
+  if (length >= MUTATOR_NAME_BYTES) length = MUTATOR_NAME_BYTES - 1;
+  memcpy(mutator->name, name, length);
+  mutator->name[length] = 0;
 }
 
 static crd_mutator *make(cradle_heap *heap) {

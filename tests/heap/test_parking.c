@@ -4,7 +4,9 @@
 #include "tests/support/heap_fixture.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/time.h>
 #include <time.h>
 
 enum { REPORT_NS = 5000000, LIST_LENGTH = 1000 };
@@ -275,8 +277,10 @@ static void *allocate_with_lock(void *data) {
 static void hear_turn(void *data, const cradle_event *event) {
   other *o = data;
   if (strstr(event->u.note.text, "a mutator waits for the turn of the mutator at") == NULL) return;
+  /* On a busy machine it may be said before, and of the other thread. It is told to the one that waits. */
+  if (atomic_load(&o->at) == 0 || !pthread_equal(o->thread, pthread_self()) || atomic_load(&o->goal) != 0) return;
   atomic_store(&o->goal, 1);
-  (void)pthread_mutex_unlock(&a_lock); /* it is told to the thread that waits for its turn */
+  (void)pthread_mutex_unlock(&a_lock);
 }
 
 /* One that waits for the lock without parking has the turn, and the one that has the lock waits for that. */
@@ -560,6 +564,127 @@ static void a_child_of_a_fork_has_one_mutator(void **state) {
   fixture_close(&f);
 }
 
+/* --- hostility --- */
+
+static void *allocate_until_told(void *data) {
+  other *o = data;
+  o->m = cradle_mutator_new(o->heap);
+  {
+    pair *list = NULL;
+    CRADLE_ROOT(o->m, list);
+    for (int i = 0; atomic_load(&o->goal) == 0; i++) {
+      list = i % LIST_LENGTH == 0 ? NULL : list;
+      list = new_pair(o->m, list);
+      reach(o, 1);
+    }
+  }
+  cradle_mutator_free(o->m);
+  return NULL;
+}
+
+/* The mutator stays parked, which the next call says. */
+static void a_parked_block_left_by_longjmp_stays_parked(void **state) {
+  (void)state;
+  fixture f;
+  jmp_buf out;
+  open_shared(&f, 2);
+  if (setjmp(out) == 0) {
+    cradle_mutator_park(f.m);
+    longjmp(out, 1);
+  }
+  EXPECT_MISUSE(&f, (void)cradle_new(f.m, T_PAIR, sizeof(pair)), "the mutator is parked");
+  cradle_mutator_unpark(f.m);
+  assert_non_null(cradle_new(f.m, T_PAIR, sizeof(pair)));
+  fixture_close(&f);
+}
+
+static cradle_mutator *asked;
+static atomic_int asked_count;
+
+static void ask(int number) {
+  (void)number;
+  cradle_safepoint_request(asked);
+  (void)atomic_fetch_add(&asked_count, 1);
+}
+
+/* Signals come while mutators stop, stand and go on; each handler asks for a collection. */
+static void signals_come_during_stops(void **state) {
+  (void)state;
+  fixture f;
+  other o;
+  struct sigaction action = {.sa_handler = ask, .sa_flags = SA_RESTART}, before;
+  struct itimerval often = {.it_interval = {.tv_usec = 200}, .it_value = {.tv_usec = 200}}, never = {.it_value = {0}};
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.verify = false; /* each signal asks for a collection */
+  open_shared_with(&f, &options, 2);
+  asked = f.m;
+  assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+  start(&o, f.heap, allocate_until_told);
+  assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+  while (atomic_load(&asked_count) < 50) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+  assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+  assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+  atomic_store(&o.goal, 1);
+  CRADLE_PARKED(f.m) join(&o);
+  fixture_close(&f);
+}
+
+static cradle_heap *ended;
+
+/* In an exit handler figures may be read, although the other thread runs on. */
+static void read_at_exit(void) {
+  cradle_statistics stats;
+  cradle_heap_statistics(ended, &stats, sizeof stats);
+  if (stats.stops == 0) _exit(3);
+}
+
+static void the_program_exits_while_others_run(void **state) {
+  (void)state;
+  (void)fflush(NULL);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) { /* a heap of its own */
+    fixture f;
+    other o;
+    open_shared(&f, 2);
+    ended = f.heap;
+    start(&o, f.heap, allocate_until_told);
+    while (atomic_load(&o.at) == 0) cradle_safepoint(f.m);
+    cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+    if (atexit(read_at_exit) != 0) _exit(2);
+    exit(0);
+  }
+  int status = 0;
+  assert_true(waitpid(child, &status, 0) == child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* A plain fork: the child may end or become another program, whatever the other threads do. */
+static void the_child_of_a_plain_fork_ends(void **state) {
+  (void)state;
+  fixture f;
+  other o;
+  open_shared(&f, 2);
+  start(&o, f.heap, allocate_until_told);
+  while (atomic_load(&o.at) == 0) cradle_safepoint(f.m);
+  for (int i = 0; i < 4; i++) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+      if (i % 2 == 0) _exit(7);
+      (void)execl("/bin/sh", "sh", "-c", "exit 7", (char *)NULL);
+      _exit(1);
+    }
+    int status = 0;
+    while (waitpid(child, &status, WNOHANG) == 0) cradle_safepoint(f.m);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+  }
+  atomic_store(&o.goal, 1);
+  CRADLE_PARKED(f.m) join(&o);
+  fixture_close(&f);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(allocation_while_parked_is_misuse),
@@ -572,6 +697,10 @@ int main(void) {
       cmocka_unit_test(a_collection_does_not_wait_for_the_parked),
       cmocka_unit_test(a_mutator_that_does_not_come_is_named),
       cmocka_unit_test(who_keeps_its_turn_is_named),
+      cmocka_unit_test(a_parked_block_left_by_longjmp_stays_parked),
+      cmocka_unit_test(signals_come_during_stops),
+      cmocka_unit_test(the_program_exits_while_others_run),
+      cmocka_unit_test(the_child_of_a_plain_fork_ends),
       cmocka_unit_test(turns_are_for_several_mutators),
       cmocka_unit_test(a_listener_that_is_told_of_it_does_not_collect),
       cmocka_unit_test(a_mutator_is_asked_by_another_thread),

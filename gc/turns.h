@@ -14,10 +14,11 @@
  * has come. Where the system does not tell what threads do, the order is only as good as the program's own.
  *
  * The clock decides nothing: such a heap has no pause target, no collection by age, a nursery of one size, and no
- * threads of the collector. What a program does by the clock itself, such as a sleep while it is parked, is not repeated.
+ * threads of the collector. What a program does by the clock itself is not repeated, such as a sleep while parked.
  *
  *   [turns.1] A mutator of such a heap is RUNNING only while its thread has the turn.
- *   [turns.2] Those that wait are in the order of their mutators' numbers; then come new threads, in the order of theirs.
+ *   [turns.2] Those that wait are in the order of their mutators' numbers; then come new threads, in the order of
+ *             theirs.
  */
 #ifndef CRADLE_GC_TURNS_H
 #define CRADLE_GC_TURNS_H

@@ -8,8 +8,8 @@
  *     parked  --unpark-->  waits  --chosen-->  has the turn  --slow path-->  waits
  *                                                   `---park, free--->  parked
  *
- * Who waits must not depend on how fast the machine is. A parked thread may have got its lock just now, a new thread may
- * be on its way to its first mutator, and an ended one about to wake the thread that joins it. So before each choice,
+ * Who waits must not depend on how fast the machine is. A parked thread may have got its lock just now, a new thread
+ * may be on its way to its first mutator, and an ended one about to wake the thread that joins it. So before each choice,
  * as a turn begins, and at each slow path, a thread waits until all others of the process sleep: then whoever can come
  * has come. Where the system does not tell what threads do, the order is only as good as the program's own.
  *

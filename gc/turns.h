@@ -9,9 +9,9 @@
  *                                                   `---park, free--->  parked
  *
  * Who waits must not depend on how fast the machine is. A parked thread may have got its lock just now, a new thread
- * may be on its way to its first mutator, and an ended one about to wake the thread that joins it. So before each choice,
- * as a turn begins, and at each slow path, a thread waits until all others of the process sleep: then whoever can come
- * has come. Where the system does not tell what threads do, the order is only as good as the program's own.
+ * may be on its way to its first mutator, and an ended one about to wake the thread that joins it. So before each
+ * choice, as a turn begins, and at each slow path, a thread waits until all others of the process sleep: then whoever
+ * can come has come. Where the system does not tell what threads do, the order is only as good as the program's own.
  *
  * The clock decides nothing: such a heap has no pause target, no collection by age, a nursery of one size, and no
  * threads of the collector. What a program does by the clock itself is not repeated, such as a sleep while parked.

@@ -139,8 +139,8 @@ bool crd_thread_activity(uint64_t id, char activity[THREAD_ACTIVITY_BYTES]) {
   return true;
 }
 
-/* Behind the thread's name, which ends with the last parenthesis, is a letter for its state (proc(5)). A thread that has
- * ended, or that a debugger holds, counts as one that sleeps. */
+/* Behind the thread's name, which ends with the last parenthesis, is a letter for its state (proc(5)). A thread that
+ * has ended, or that a debugger holds, counts as one that sleeps. */
 static bool sleeps(const char *id) {
   char path[64], words[128];
   (void)snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", id);

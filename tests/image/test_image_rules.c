@@ -156,7 +156,7 @@ CRADLE_UNCHECKED_COLLECTION static void nothing_of_the_dead(void **state) {
   options.verify = false; /* which writes poison over what died */
   fixture_open_with(&f, &options);
   {
-    /* so many arenas that the compaction, which moves what lies in the sparsest, does not fill all places of the dead */
+    /* so many arenas that the compaction, which empties the sparsest, does not fill all places of the dead */
     words *all = new_words(f.m, I_VECTOR, 200000);
     CRADLE_ROOT(f.m, all);
     for (size_t i = 0; i < all->length; i++) {

@@ -1,5 +1,5 @@
-/* Tests what an image refuses, by name; that it shares pages and says nothing of dead objects; what a sealed one spares;
- * and images in shared heaps, across a fork and in files. */
+/* Tests what an image refuses, by name; that it says nothing of dead objects; what a sealed one spares; and images in
+ * shared heaps, across a fork and in files. */
 #include <errno.h>
 #include <pthread.h>
 

@@ -1,5 +1,6 @@
-/* Tests that no file makes a heap that crashes: images that are cut off, shifted, damaged in each field of each table, or
- * anywhere by a bit. With the checksum every change is found; under image.verify what is let through is a sound heap. */
+/* Tests that no file makes a heap that crashes: images that are cut off, shifted, damaged in each field of each table,
+ * or anywhere by a bit. With the checksum every change is found; under image.verify what is let through is a sound
+ * heap. */
 #include "tests/image/image_heap.h"
 
 static uint32_t hashes[NODES];

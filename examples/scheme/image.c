@@ -1,4 +1,5 @@
-/* Heap images. Data and code lie in the heap, so an image has all that was defined. What leads out of it are the rows of
+/* Heap images. Data and code lie in the heap, so an image has all that was defined. What leads out of it are the
+ * rows of
  * primitives: symbols, named after their table and their procedure. */
 #include "scheme.h"
 

@@ -3,7 +3,8 @@
  *     header | parts, each a table, 8-byte aligned | zeros | arenas, as far as they have pages | checksum of the arenas
  *     0                                                    objects_at: a multiple of IMAGE_ALIGNMENT
  *
- * Places are told by their distance in bytes from the base, the address of arena 0, in the heap that was saved. Words of
+ * Places are told by their distance in bytes from the base, the address of arena 0, in the heap that was saved.
+ * Words of
  * objects are as they were there: so nothing is changed at all if an image is mapped where it was saved, by a program
  * whose types have the same numbers and whose symbols lie where they did.
  *
@@ -11,7 +12,8 @@
  *   [image.2] The parts follow each other without a gap, in the order of image_part; the file ends with its checksum.
  *   [image.3] Spans, arenas, and the objects of each list are in the order of their addresses. Where an object has
  *             several fixes, mend comes first.
- *   [image.4] Free places, free pages and the ends of large objects are zero in the file: it has no data of dead objects.
+ *   [image.4] Free places, free pages and the ends of large objects are zero in the file: it has no data of dead
+ *   objects.
  */
 #ifndef CRADLE_GC_IMAGE_FORMAT_H
 #define CRADLE_GC_IMAGE_FORMAT_H

@@ -20,7 +20,8 @@ const char *crd_input_open(crd_input *input, const char *path, int descriptor);
 void crd_input_close(crd_input *input);
 /* Reads exactly count bytes. false: there are fewer, or the system refuses. */
 bool crd_input_read(const crd_input *input, uint64_t at, void *bytes, size_t count);
-/* Puts the file's contents in place of committed memory; what is written there later is the process's own. Everything is
+/* Puts the file's contents in place of committed memory; what is written there later is the process's own.
+ * Everything is
  * a multiple of the base page. false: this system, or this file, cannot. */
 bool crd_input_map(const crd_input *input, uint64_t at, void *address, size_t size);
 

@@ -1,5 +1,6 @@
 /* A model of heaps that are saved and loaded at random moments: a program builds and changes a graph, and a plain table
- * says what must be in it. At random it saves an image, frees the heap, and goes on with one that is made from the image:
+ * says what must be in it. At random it saves an image, frees the heap, and goes on with one that is made from the
+ * image:
  * at its address or elsewhere, sealed or not, verified or not, with the types in another order or not.
  *
  *   image_model [SEED [OPERATIONS [--threads]]]

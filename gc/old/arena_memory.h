@@ -62,7 +62,8 @@ void crd_arenas_quarantine(crd_arenas *arenas, uint32_t first, uint32_t count, u
 /* The same for the FREE arenas that recent demand does not explain. If now_ns goes back, the epoch ends. */
 uint32_t crd_arenas_settle(crd_arenas *arenas, uint32_t keep, uint64_t now_ns, uint32_t most);
 /* Drops the contents of the FREE arenas and keeps them committed: before a fork, and to make what is resident less. Not
- * pages of a pool, which may not have them again, or of an image, and not with a quarantine, because FREE arenas hold poison. */
+ * pages of a pool, which may not have them again, or of an image, and not with a quarantine, because FREE arenas
+ * hold poison. */
 void crd_arenas_discard_free(crd_arenas *arenas);
 
 #endif

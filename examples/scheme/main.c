@@ -1,5 +1,5 @@
-/* scheme [--gc-stats] [--image=FILE] [--save-image=FILE] [--stack=SIZE] [--help] [FILE...]: runs the files, or reads from the prompt (or standard input)
- * without any. */
+/* scheme [--gc-stats] [--image=FILE] [--save-image=FILE] [--stack=SIZE] [--help] [FILE...]: runs the files, or reads
+ * from the prompt (or standard input) without any. */
 #include "scheme.h"
 
 #include <errno.h>

@@ -114,9 +114,9 @@ CRADLE_API void cradle_mutator_unpark(cradle_mutator *mutator) CRADLE_GRANTS_COL
 typedef void (*cradle_stopped_function)(void *data);
 CRADLE_API void cradle_stopped_call(cradle_mutator *mutator, cradle_stopped_function function, void *data)
     CRADLE_MAY_COLLECT;
-/* Names the mutator in logs, reports, notes and the debugger; at most 31 bytes are kept. By default, and after NULL or "",
- * it is "mutator 3", by its number among the heap's. Any thread may call it; the mutator must not be freed meanwhile. Does
- * not collect. */
+/* Names the mutator in logs, reports, notes and the debugger; at most 31 bytes are kept. By default, and after NULL or
+ * "", it is "mutator 3", by its number among the heap's. Any thread may call it; the mutator must not be freed
+ * meanwhile. Does not collect. */
 CRADLE_API void cradle_mutator_name(cradle_mutator *mutator, const char *name);
 
 /* A poll for loops that do not allocate: if another thread asked for a safepoint, it is served here. May collect. */

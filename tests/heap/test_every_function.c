@@ -74,7 +74,6 @@ static cradle_checkpoint checkpoint(void) {
   ROW("cradle_mutator_detach", COLLECTS, cradle_mutator_detach, cradle_mutator_detach(f.m)) \
   ROW("cradle_mutator_attach", CHECKS | OWN, cradle_mutator_attach, cradle_mutator_attach(f.m)) \
   ROW("cradle_mutator_new", CHECKS, cradle_mutator_new, (void)cradle_mutator_new(f.heap)) \
-  ROW("cradle_mutator_name", CHECKS, cradle_mutator_name, cradle_mutator_name(f.m, "m")) \
   ROW("cradle_mutator_park", COLLECTS, cradle_mutator_park, cradle_mutator_park(f.m)) \
   ROW("cradle_mutator_park", COLLECTS, cradle_parked_begin, (void)cradle_parked_begin(f.m)) \
   ROW("cradle_mutator_unpark", CHECKS | OWN, cradle_mutator_unpark, cradle_mutator_unpark(f.m)) \

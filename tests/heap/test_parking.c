@@ -232,7 +232,8 @@ static void *run_deaf(void *data) {
 /* The note comes while the collection waits: it is what lets the other go on. Figures may be read then. */
 static void hear_late(void *data, const cradle_event *event) {
   other *o = data;
-  if (strstr(event->u.note.text, "waits for the mutator deaf at") == NULL) return;
+  if (strstr(event->u.note.text, "a collection waits for the mutator at ") == NULL) return;
+  if (strstr(event->u.note.text, " (deaf), of thread ") == NULL) fail_msg("%s: not the name", event->u.note.text);
   o->kept = NULL;
   cradle_statistics stats;
   cradle_heap_statistics(o->heap, &stats, sizeof stats);

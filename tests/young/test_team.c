@@ -299,10 +299,6 @@ static uint32_t below(uint64_t limit) {
 
 /* --- running a test every way --- */
 
-static void use_quarantine(cradle_options *options) {
-  options->quarantine = 3;
-}
-
 /* Objects that helpers promoted in all tests: the collector's threads, and guests. In turns, the leader waits for them.
  * Otherwise a helper may come too late, so a test is tried again a few times. */
 static uint64_t helped_in_all[2];
@@ -335,7 +331,6 @@ static void every_way_with(size_t nursery, void (*options)(cradle_options *), vo
   change = options;
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
     if (ways[i].order != AS_IT_COMES && !asks) continue;
-    if (ways[i].guests && options == use_quarantine) continue;
     running = ways[i];
     random_state = 7;
     run_once(body);
@@ -663,6 +658,9 @@ static void nurseries_of_any_size(void **state) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) every_way_with(sizes[i], NULL, any_small);
 }
 
+static void use_quarantine(cradle_options *options) {
+  options->quarantine = 3;
+}
 static void use_stress(cradle_options *options) {
   options->stress_period = 40;
   options->stress_major = 5;

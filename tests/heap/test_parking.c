@@ -325,7 +325,7 @@ static void turns_are_for_several_mutators(void **state) {
 /* A listener that is told of it must not collect: the other mutator runs. */
 static void collect_late(void *data, const cradle_event *event) {
   other *o = data;
-  if (atomic_load(&o->goal) == 0 && strstr(event->u.note.text, "waits for the mutator deaf at") != NULL)
+  if (atomic_load(&o->goal) == 0 && strstr(event->u.note.text, " (deaf), of thread ") != NULL)
     cradle_collect(o->leader, CRADLE_COLLECT_MINOR);
 }
 

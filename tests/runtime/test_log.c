@@ -151,7 +151,7 @@ static void spans_and_the_second_core_have_sections(void **state) {
   (void)state;
   crd_link *log = open_log("gc-spans,gc-beside:", path);
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_SPANS, .u.spans = {16, 4096, 255, 3, 8000, 12288, 35}});
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {7, 224, 0, 5000, 1000}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {7, 224, 0, 5000, 1000, 0}});
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {8, 256, 2, 1000000000, 2000, 3}});
   close_log(log);
   char *text = must_read(path);
@@ -259,7 +259,7 @@ static char *log_of_known_events(const char *selection) {
   now = (uint64_t)1 << 60;
   send_minor(log);
   send_major(log);
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {7, 224, 0, 5000, 1000}});
+  send_event(log, (cradle_event){.kind = CRADLE_EVENT_BESIDE, .u.beside = {7, 224, 0, 5000, 1000, 0}});
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE,
                                  .u.pause = {.cause = CRADLE_CAUSE_REQUEST, .duration_ns = UINT64_MAX}});
   close_log(log);
@@ -334,7 +334,8 @@ static void words_are_escaped(void **state) {
 /* A pause in which the thread ran for ran_ns, and the system took the processor so often. */
 static void send_pause(crd_link *log, uint64_t ns, uint64_t ran_ns, uint64_t preemptions) {
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_PAUSE,
-                                 .u.pause = {CRADLE_CAUSE_NURSERY_FULL, ns, ran_ns, preemptions != 0, preemptions, 0}});
+                                 .u.pause = {CRADLE_CAUSE_NURSERY_FULL, ns, ran_ns, preemptions != 0, preemptions, 0,
+                                             NULL, NULL}});
 }
 
 /* What docs/logging.md shows. */

@@ -168,6 +168,7 @@ void crd_turn_await(crd_space *space, const crd_mutator *mutator) {
 void crd_turn_give(const crd_space *space) {
   crd_turns *turns = space->world->turns;
   if (turns == NULL || !is_mine(turns)) return;
+  ASSERT(!turns->chooses, "[turns.1] somebody chooses while a thread has the turn");
   crd_gate_lock(turns->gate);
   __atomic_store_n(&turns->thread, NULL, __ATOMIC_RELAXED);
   turns->mutator = NULL;
@@ -185,6 +186,7 @@ bool crd_turn_ends(const crd_space *space) {
 void crd_turn_pass(crd_space *space, const crd_mutator *mutator) {
   crd_turns *turns = space->world->turns;
   crd_waiter waiter = waiter_of(mutator);
+  ASSERT(is_mine(turns), "[turns.1] a turn is passed on by a thread that has not got it");
   crd_gate_lock(turns->gate);
   enter(turns, &waiter);
   choose(space);

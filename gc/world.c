@@ -75,6 +75,7 @@ static void sleep_at(crd_world *world) {
 static void linger(const crd_space *space) {
   crd_world *world = space->world;
   uint32_t spins = 0;
+  ASSERT(!holds(world), "[world.2] the holder waits for itself");
   do {
     bool helped = team_has_place(&world->young->team) && crd_team_visit(world->young);
     spins = helped ? 0 : spins + 1;
@@ -174,6 +175,7 @@ void crd_world_take(crd_space *space, crd_mutator *mutator) {
 /* Who sees no place in the team under the gate's lock sleeps already, or sees it here. */
 void crd_world_call(crd_space *space, uint32_t count) {
   crd_world *world = space->world;
+  ASSERT(holds(world) && is_stopping(space), "[world.1] guests are called while mutators run");
   crd_gate_lock(world->gate);
   if (count > world->sleepers) count = world->sleepers;
   for (; count > 0; count--) crd_gate_wake_one(world->gate, GATE_OPENS);

@@ -105,6 +105,7 @@ static bool enter_span(crd_image *image, const image_span *span, const uint64_t 
     return false;
   uint32_t objects = take_bits(old, span->page, class, *bits);
   if (objects == 0) return false;
+  ASSERT(objects <= class->objects, "[image.1] a span of an image has more objects than places");
   crd_old_adopt_span(old, span->page, (uint32_t)span->size_class, objects, !image->from->sealed);
   *bits += words;
   *bits_left -= words;
@@ -154,6 +155,7 @@ static const crd_type *type_of(const crd_image *image, uintptr_t object) {
 
 static bool enter_ids(crd_image *image, cradle_error *error) {
   crd_ids *ids = &image->heap->tables.ids;
+  ASSERT(ids->used == 0, "an image enters a heap that has ids");
   const image_id *id = image_part_of(image, IMAGE_IDS), *end = id + image_count(image, IMAGE_IDS);
   ids->hashes = image->header.hashes;
   for (; id < end; id++) {
@@ -258,6 +260,7 @@ static bool enter_fixes(crd_image *image, cradle_error *error) {
 
 bool crd_image_enter(crd_image *image, cradle_error *error) {
   crd_old *old = &image->heap->space.old;
+  ASSERT(old->used_bytes == 0 && old->arenas.used_end == 0, "an image enters a heap that has objects");
   if (image_layout(old) != image->header.layout)
     return IMAGE_REFUSE(error, "it was made by a library that lays out objects differently");
   image->moved = old->arenas.base - image->header.base;
@@ -281,6 +284,7 @@ static bool mend(const crd_image *image, cradle_error *error) {
   for (; fix < end; fix++) {
     if (fix->symbol != IMAGE_NUMBER_NONE) continue;
     cradle_word *object = object_at(space->old.arenas.base + fix->place);
+    ASSERT(object_of(image, fix->place) != 0, "[image.1] what is mended is no object");
     const crd_mended *mended = crd_type_mended(&space->types, header_type(object[0]));
     if (mended == NULL || mended->mend == NULL)
       return IMAGE_REFUSE(error, DAMAGED "%s is to be mended", crd_name_object(space, object).buffer);
@@ -306,6 +310,7 @@ static bool keep_names(crd_image *image, cradle_error *error) {
   const char *from = image_part_of(image, IMAGE_NAMES);
   image->names = malloc(count + 1);
   if (image->names == NULL) return IMAGE_REFUSE(error, NO_MEMORY);
+  ASSERT(count == 0 || from[count - 1] == 0, "[image.1] the last name has no end");
   memcpy(image->names, from, count);
   for (size_t i = 0; i < image->root_count; i++) image->roots[i].name = image->names + (image->roots[i].name - from);
   for (size_t i = 0; i < image->set_count; i++) image->sets[i].name = image->names + (image->sets[i].name - from);
@@ -321,6 +326,8 @@ static bool keep_names(crd_image *image, cradle_error *error) {
 
 bool crd_image_settle(crd_image *image, cradle_error *error) {
   crd_marking *marking = &image->heap->marking;
+  ASSERT(image->from != NULL && image->tables != NULL, "an image is settled that was not entered");
+  ASSERT(marking->major.phase == MAJOR_IDLE, "a major collection began before the image was settled");
   if (image->from->verify && !verify(image, error)) return false;
   if (!mend(image, error) || !list_destructors(image, error) || !keep_names(image, error)) return false;
   crd_space_note_used(&image->heap->space);

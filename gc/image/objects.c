@@ -79,6 +79,7 @@ static void look_at(void *data, cradle_word *object) {
   const crd_image *image = look->image;
   uint32_t id = header_type(object[0]), now = id < image->type_end ? image->types[id] : IMAGE_NUMBER_NONE;
   if (look->failed) return;
+  ASSERT(look->room % 8 == 0 && look->room != 0, "a place of an image is no words");
   look->object = object;
   if (now == IMAGE_NUMBER_NONE || header_is_forwarded(object[0])) {
     FAIL(look, "no object can have the header %#" PRIx64 " at %#" PRIx64, object[0], place_of(look, object));

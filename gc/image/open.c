@@ -40,6 +40,8 @@ static bool check_parts(const crd_image *image, cradle_error *error) {
 
 static bool read_tables(crd_image *image, cradle_error *error) {
   const image_header *header = &image->header;
+  ASSERT(header->objects_at >= sizeof *header && header->objects_at <= image->input.length,
+         "[image.1] tables are read that are not in the file");
   size_t bytes = header->objects_at - sizeof *header;
   image->tables = malloc(bytes + 1);
   if (image->tables == NULL) return IMAGE_REFUSE(error, NO_MEMORY);
@@ -88,6 +90,7 @@ static bool match_types(crd_image *image, cradle_error *error) {
   const image_type *type = image_part_of(image, IMAGE_TYPES), *end = type + image_count(image, IMAGE_TYPES);
   for (const image_type *each = type; each < end; each++)
     if (each->id < CRADLE_TYPE_ID_END && each->id >= image->type_end) image->type_end = each->id + 1;
+  ASSERT(image->type_end <= CRADLE_TYPE_ID_END, "[image.1] a type's number is none");
   image->types = malloc((image->type_end + 1) * sizeof *image->types);
   if (image->types == NULL) return IMAGE_REFUSE(error, NO_MEMORY);
   for (size_t i = 0; i < image->type_end; i++) image->types[i] = IMAGE_NUMBER_NONE;

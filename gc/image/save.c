@@ -127,6 +127,8 @@ static void save_object(void *data, cradle_word *object) {
   bitmap_set(save->seen, header_type(object[0]));
   save->holder = object;
   save->holder_bytes = type_object_bytes(type, object);
+  ASSERT(!header_is_forwarded(object[0]), "an object is saved that has moved");
+  ASSERT(place_of(save, address_of(object)) % 8 == 0, "[image.3] a place is no multiple of a word");
   if (type->has_slots) visit_object(&space->types, object, save_slot, save);
   if (header_is_weak(object[0])) crd_registry_each_slot(space, object, save_slot, save);
   if ((type->registers >> REGISTERED_DESTRUCTOR & 1) && (mended == NULL || mended->mend == NULL))
@@ -178,6 +180,7 @@ static void save_spans(image_save *save) {
   for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE; page = old_span_after(old, page)) {
     const crd_page *entry = arenas_page(&old->arenas, page);
     bool small = entry->state == PAGE_SMALL;
+    ASSERT(entry->pages != 0, "a span without pages is saved");
     span_bits bits = old_bits_of(old, page, entry->pages);
     ADD(save, IMAGE_SPANS, (image_span){page, entry->pages, small ? entry->size_class : IMAGE_NUMBER_NONE});
     if (small) add(save, IMAGE_BITS, bits.allocated, bits.words * sizeof *bits.allocated);
@@ -340,6 +343,7 @@ static void write_all(image_save *save) {
   save->sum = 0;
   const image_arena *arenas = (const void *)save->parts[IMAGE_ARENAS].at;
   for (uint64_t i = 0; i < save->header.parts[IMAGE_ARENAS].count; i++) put_arena(save, &arenas[i]);
+  ASSERT(save->failed || at <= save->header.objects_at, "[image.2] the tables reach into the objects");
   uint64_t sum = save->sum;
   put(save, &sum, sizeof sum);
 }

@@ -4,6 +4,7 @@
 
 void crd_seal(crd_old *old) {
   const crd_arenas *arenas = &old->arenas;
+  ASSERT(old->sealed_bytes == 0, "[sealed.1] a heap is sealed twice");
   old->sealed_bytes = arenas->used_end * ARENA_BYTES;
   for (uint32_t i = 0; i < arenas->used_end; i++)
     if (arenas->states[i] == ARENA_USED)
@@ -13,6 +14,7 @@ void crd_seal(crd_old *old) {
 /* A store must not fail: if there is no memory to note the object, each marking traces all sealed ones. */
 void crd_sealed_open(crd_space *space, const cradle_word *object) {
   crd_old *old = &space->old;
+  ASSERT(old_is_sealed(old, address_of(object)), "[sealed.2] an object is opened that is not sealed");
   space_lock(space);
   if (!crd_address_map_reserve(&old->opened))
     old->all_opened = true;

@@ -395,6 +395,7 @@ void crd_team_tell(const crd_team *team, cradle_event *event) {
 static void join(crd_helper *self) {
   crd_team *team = &self->young->team;
   uint32_t number = team->number;
+  ASSERT(team->open && self->index != 0, "[team.3] a helper joins a team that is over");
   team->workers++;
   team->joined += self->team != number;
   self->team = number;
@@ -447,6 +448,7 @@ static crd_helper *find_place(crd_team *team) {
 }
 
 static void take_place(crd_team *team, crd_helper *place, bool taken) {
+  ASSERT(place->taken != taken && team->places <= team->guests, "[team.3] a guest's place is taken twice");
   place->taken = taken;
   __atomic_store_n(&team->places, taken ? team->places - 1 : team->places + 1, __ATOMIC_RELAXED);
 }

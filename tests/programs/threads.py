@@ -52,16 +52,15 @@ def story(program, plain, folder, mode):
 
 
 def check_turns(program, plain):
-    """Each seed twice; no two seeds have the same story."""
-    faults, stories = [], []
+    """Each seed twice. The main thread waits for the one worker, so other seeds may have the same story."""
+    faults = []
     with tempfile.TemporaryDirectory() as folder:
         for mode in (",turns=1", ",turns=2", ",turns=3", "5,major=3,turns=1"):
             first, again = (story(program, plain, folder, {"CRADLE_STRESS": mode}) for _ in range(2))
             if first[0] != expected(30):
                 faults.append(f"{mode}: {first[0]!r}")
-            if first[1] != again[1] or not first[1] or first[1] in stories:
-                faults.append(f"{mode}: {len(first[1])} and {len(again[1])} events, which differ, or are those of another seed")
-            stories.append(first[1])
+            if first[1] != again[1] or not first[1]:
+                faults.append(f"{mode}: {len(first[1])} and {len(again[1])} events, which differ, or none")
     return faults
 
 

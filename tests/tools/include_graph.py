@@ -45,6 +45,7 @@ spine: 1 file
     gc/collect.c -> gc/heap.h
   includes instruments-upper
     gc/collect.c -> gc/instruments/verify.h  (points up: options.verify asks for a verification before and after each collection)
+image: 0 files
 instruments-upper: 1 file
 """
 

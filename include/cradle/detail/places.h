@@ -97,6 +97,10 @@
 #define cradle_release_memory(...) CRADLE_PLACED(cradle_release_memory(__VA_ARGS__))
 #define cradle_heap_walk(...) CRADLE_PLACED(cradle_heap_walk(__VA_ARGS__))
 #define cradle_referrers(...) CRADLE_PLACED(cradle_referrers(__VA_ARGS__))
+#define cradle_image_save(...) CRADLE_PLACED(cradle_image_save(__VA_ARGS__))
+#define cradle_image_save_to(...) CRADLE_PLACED(cradle_image_save_to(__VA_ARGS__))
+#define cradle_image_root_get(...) CRADLE_PLACED(cradle_image_root_get(__VA_ARGS__))
+#define cradle_image_set_take(...) CRADLE_PLACED(cradle_image_set_take(__VA_ARGS__))
 #define cradle_heap_dump(...) CRADLE_PLACED(cradle_heap_dump(__VA_ARGS__))
 
 /* Comes after a longjmp, which left calls without their end. */

@@ -65,7 +65,14 @@ static uint32_t choose_next(void) {
   return in[below(count)];
 }
 
-/* The helpers that the leader has called: all, but for the marker's thread while that marks. All guests stand. */
+static uint32_t guests_inside(const crd_team *team) {
+  uint32_t count = 0;
+  for (uint32_t i = 1; i <= team->guests; i++) count += is_inside(team->wanted + i);
+  return count;
+}
+
+/* The helpers that the leader has called: all, but for the marker's thread while that marks; and as many guests as
+ * stand. */
 static void begin_ring(crd_team *team) {
   const crd_marker *marker = &team->helpers[0].young->marking->marker;
   for (uint32_t i = 0; i < WORKERS_MOST; i++) set_inside(i, i == 0);
@@ -75,8 +82,8 @@ static void begin_ring(crd_team *team) {
   __atomic_store_n(&ring, team, __ATOMIC_RELEASE);
   for (uint32_t i = marker->going ? 2 : 1; i <= team->count; i++)
     while (!is_inside(i)) (void)sched_yield();
-  for (uint32_t i = 1; i <= team->guests; i++)
-    while (!is_inside(team->wanted + i)) (void)sched_yield();
+  uint32_t standing = team->helpers[0].young->space->standing;
+  while (guests_inside(team) < team->guests && guests_inside(team) < standing) (void)sched_yield();
 }
 
 static void end_ring(void) {

@@ -315,7 +315,7 @@ static void destroy(cradle_heap *heap) {
 }
 
 /* With turns: the clock decides nothing, and nobody works beside. */
-static void settle_turns(cradle_options *options) {
+static void prepare_turns(cradle_options *options) {
   if (options->stress_turns == 0) return;
   options->pause_ns = options->major_age_ns = 0;
   options->nursery_fixed = true;
@@ -333,7 +333,7 @@ cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error)
   join_parts(heap);
   heap->report.created_ns = crd_platform_now_ns();
   heap->options = *options;
-  settle_turns(&heap->options);
+  prepare_turns(&heap->options);
   heap->space.encoding = options->encoding;
   crd_stress_init(&heap->stress, &heap->space);
   crd_history_open(heap);

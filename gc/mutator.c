@@ -22,7 +22,6 @@ _Static_assert(offsetof(cradle_mutator, shadow_watermark) == CRADLE_MUTATOR_SHAD
                "published offset");
 
 CRD_THREAD_LOCAL char crd_thread_mark = 0;
-const char crd_mutator_sampled = 0;
 
 static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *what, const char *why) {
   crd_misuse(heap, "%s: %s", what, why);

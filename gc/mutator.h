@@ -35,8 +35,7 @@ static inline const void *crd_thread_self(void) {
 }
 
 /* In place of the thread of a mutator in a shared heap: a sampler's callback runs on it. */
-extern const char crd_mutator_sampled;
-#define MUTATOR_SAMPLED ((const void *)&crd_mutator_sampled)
+#define MUTATOR_SAMPLED ((const void *)memory_at(1))
 
 #define MUTATOR_NAME_BYTES 32
 

@@ -122,7 +122,7 @@ static CRADLE_COLD void tell_late(crd_space *space, uint64_t ns) {
   const crd_mutator *late = turns->mutator;
   turns->tell_ns = 2 * ns;
   crd_gate_unlock(turns->gate);
-  crd_world_take(space, NULL); /* a listener is told of one thing at a time */
+  crd_world_take(space, NULL); /* so that no other thread calls the listener meanwhile */
   if (late != NULL) crd_world_tell_late(space, "a mutator waits for the turn of", late, ns);
   crd_world_release(space);
   crd_gate_lock(turns->gate);

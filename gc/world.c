@@ -157,8 +157,10 @@ void crd_world_take(crd_space *space, crd_mutator *mutator) {
     crd_gate_wake(world->gate, GATE_STANDS);
   }
   while (world->holder != NULL) {
-    sleep_at(world);
-    if (!team_has_place(&world->young->team)) continue;
+    if (!team_has_place(&world->young->team)) {
+      sleep_at(world);
+      continue;
+    }
     crd_gate_unlock(world->gate);
     (void)crd_team_visit(world->young);
     crd_gate_lock(world->gate);
@@ -172,7 +174,7 @@ void crd_world_take(crd_space *space, crd_mutator *mutator) {
   if (waits && mutator != NULL) crd_nursery_set_top(mutator);
 }
 
-/* Who sees no place in the team under the gate's lock sleeps already, or sees it here. */
+/* The team has places already. Who goes to sleep looks for one with the gate's lock held, so none misses this. */
 void crd_world_call(crd_space *space, uint32_t count) {
   crd_world *world = space->world;
   ASSERT(holds(world) && is_stopping(space), "[world.1] guests are called while mutators run");

@@ -3,17 +3,16 @@
  *     header | parts, each a table, 8-byte aligned | zeros | arenas, as far as they have pages | checksum of the arenas
  *     0                                                    objects_at: a multiple of IMAGE_ALIGNMENT
  *
- * Places are told by their distance in bytes from the base, the address of arena 0, in the heap that was saved.
- * Words of
- * objects are as they were there: so nothing is changed at all if an image is mapped where it was saved, by a program
- * whose types have the same numbers and whose symbols lie where they did.
+ * The base is the address of the first arena in the heap that was saved. A place is a number of bytes from the base.
+ * Words of objects are as they were in that heap. So nothing is changed at all if an image is mapped where it was
+ * saved, by a program whose types have the same numbers and whose symbols lie where they did.
  *
  *   [image.1] A place, a count, a number or a name of the file is checked before it is used.
  *   [image.2] The parts follow each other without a gap, in the order of image_part; the file ends with its checksum.
  *   [image.3] Spans, arenas, and the objects of each list are in the order of their addresses. Where an object has
  *             several fixes, mend comes first.
  *   [image.4] Free places, free pages and the ends of large objects are zero in the file: it has no data of dead
- *   objects.
+ *             objects.
  */
 #ifndef CRADLE_GC_IMAGE_FORMAT_H
 #define CRADLE_GC_IMAGE_FORMAT_H
@@ -43,7 +42,7 @@ typedef enum image_part {
   IMAGE_SETS,
   IMAGE_MEMBERS, /* of the sets */
   IMAGE_ROOTS,
-  IMAGE_NAMES, /* bytes; a name is told by the number of its first */
+  IMAGE_NAMES, /* strings; another table gives a name as the index of its first byte */
   IMAGE_PARTS
 } image_part;
 

@@ -43,7 +43,7 @@ static inline uint64_t image_count(const crd_image *image, int part) {
 static inline const void *image_part_of(const crd_image *image, int part) {
   return image->tables + (image->header.parts[part].at - sizeof image->header);
 }
-/* A name of the file; NULL: there is none. */
+/* The name at an index of the table of names; NULL: the index is too large. */
 static inline const char *image_name(const crd_image *image, uint64_t name) {
   return name < image_count(image, IMAGE_NAMES) ? (const char *)image_part_of(image, IMAGE_NAMES) + name : NULL;
 }

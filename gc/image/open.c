@@ -90,7 +90,7 @@ static bool match_types(crd_image *image, cradle_error *error) {
   const image_type *type = image_part_of(image, IMAGE_TYPES), *end = type + image_count(image, IMAGE_TYPES);
   for (const image_type *each = type; each < end; each++)
     if (each->id < CRADLE_TYPE_ID_END && each->id >= image->type_end) image->type_end = each->id + 1;
-  ASSERT(image->type_end <= CRADLE_TYPE_ID_END, "[image.1] a type's number is none");
+  ASSERT(image->type_end <= CRADLE_TYPE_ID_END, "[image.1] a type's number is larger than any type can have");
   image->types = malloc((image->type_end + 1) * sizeof *image->types);
   if (image->types == NULL) return IMAGE_REFUSE(error, NO_MEMORY);
   for (size_t i = 0; i < image->type_end; i++) image->types[i] = IMAGE_NUMBER_NONE;

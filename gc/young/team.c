@@ -180,18 +180,17 @@ static uint32_t most_helpers(const crd_old *old) {
   return most < 2 ? 0 : most > CRADLE_GC_THREADS_MAX ? CRADLE_GC_THREADS_MAX : (uint32_t)most - 1;
 }
 
-/* One for each mutator that may stand, but no more than leave the leader its processor. */
+static uint32_t at_most(uint32_t count, uint32_t most) {
+  return count < most ? count : most;
+}
+
+/* One for each mutator that may stand, but no more than leave the leader its processor. (0 processors: unknown.) */
 static uint32_t most_guests(const crd_young *young) {
   const crd_space *space = young->space;
   if (young->team.call_guests == NULL || space->options->stress_turns != 0) return 0;
   crd_hardware_learn(space->hardware, space->known_hardware, HARDWARE_PROCESSORS);
-  uint64_t others = space->options->mutators - 1;
-  uint32_t processors = space->hardware->processors;
-  return others < processors ? (uint32_t)others : processors - 1;
-}
-
-static uint32_t at_most(uint32_t count, uint32_t most) {
-  return count < most ? count : most;
+  uint32_t others = (uint32_t)space->options->mutators - 1, processors = space->hardware->processors;
+  return processors == 0 ? 0 : at_most(others, processors - 1);
 }
 
 /* Room for the helpers, once: their workers stay, because they have runs. */

@@ -331,8 +331,6 @@ static void every_way_with(size_t nursery, void (*options)(cradle_options *), vo
   change = options;
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
     if (ways[i].order != AS_IT_COMES && !asks) continue;
-    /* With options any mutator may lead, also one that a turn would wait for. */
-    if (ways[i].guests && ways[i].order == IN_TURNS && options != NULL) continue;
     running = ways[i];
     random_state = 7;
     run_once(body);

@@ -375,7 +375,9 @@ static void save_heap(image_save *save) {
 bool cradle_image_save_to(cradle_mutator *mutator, cradle_write_function write, void *data,
                           const cradle_image_contents *contents, cradle_error *error) {
   crd_mutator_check(mutator, "cradle_image_save");
+  static const cradle_image_contents nothing = {.roots = NULL};
   cradle_heap *heap = mutator->heap;
+  if (contents == NULL) contents = &nothing;
   image_save save = {.heap = heap, .contents = contents, .error = error, .write = write, .data = data};
   if (collection_is_off(&heap->options)) return IMAGE_REFUSE(error, "the heap collects nothing (options.gc)");
   crd_world_enter(&heap->space, mutator_of(mutator));

@@ -42,7 +42,8 @@ typedef struct cradle_image_set {
   cradle_weak_set *set;
 } cradle_image_set;
 
-/* What an image has besides the heap's objects. Weak sets that are not named here are not saved. */
+/* What an image has besides the heap's objects; NULL in its place: nothing. Weak sets that are not named here are not
+ * saved. */
 typedef struct cradle_image_contents {
   const cradle_image_root *roots;
   size_t root_count;

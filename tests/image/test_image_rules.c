@@ -426,7 +426,7 @@ CRADLE_UNCHECKED_COLLECTION static void memory_is_used_again(void **state) {
         memset(text->byte, 'x', EACH);
         cradle_store(f.m, all, &all->item[i], text);
       }
-      if (!cradle_image_save(f.m, path, &nothing, &error)) fail_msg("%s", error.message);
+      if (!cradle_image_save(f.m, path, NULL, &error)) fail_msg("%s", error.message);
     }
     fixture_close(&f);
     cradle_image from = {.path = path};

@@ -6,6 +6,7 @@
  * CRADLE_PROFILE. */
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,9 +183,14 @@ CRADLE_UNCHECKED_COLLECTION static void run_many(program *p) {
 
 static program one, two;
 
+static atomic_bool is_sampled; /* the other thread has allocated enough for samples */
+
 CRADLE_UNCHECKED_COLLECTION static void *allocate_on(void *unused) {
   cradle_mutator_attach(one.m);
-  for (;;) (void)cradle_new(one.m, PAIR, sizeof(pair));
+  for (uint64_t i = 0;; i++) {
+    (void)cradle_new(one.m, PAIR, sizeof(pair));
+    if (i == 1000) atomic_store(&is_sampled, true);
+  }
   return unused;
 }
 
@@ -200,7 +206,8 @@ CRADLE_UNCHECKED_COLLECTION static void fork_busy_children(void) {
       cradle_fork_done(one.heap);
       cradle_mutator_detach(one.m);
       if (pthread_create(&other, NULL, allocate_on, NULL) != 0) _exit(1);
-      nanosleep(&(struct timespec){0, 5000000}, NULL);
+      do nanosleep(&(struct timespec){0, 1000000}, NULL);
+      while (!atomic_load(&is_sampled));
       exit(0);
     }
     cradle_fork_done(one.heap);

@@ -7,6 +7,7 @@
 #include "gc/tables/identity.h"
 #include "gc/tables/tables.h"
 #include "gc/young/promote.h"
+#include "gc/young/team.h"
 #include "gc/young/young.h"
 
 /* How many recorded slots are visited before the copies made from them are traced. */
@@ -15,6 +16,8 @@
 #define AHEAD 16
 /* How many remembered objects a worker claims at a time. */
 #define REMEMBERED_PIECE LIMIT(64, 4)
+/* How many items of a long array. */
+#define ITEMS_PIECE LIMIT(512, 4)
 /* More pieces than these are shared with a worker that has nothing to do. */
 #define WORTH_PIECES 4
 
@@ -28,6 +31,64 @@ static inline bool is_left_for_later(const crd_minor *context, const cradle_word
   return CRADLE_UNLIKELY(context->shares) && context->types[header_type(*object)].trace != NULL;
 }
 
+/* --- long arrays --- */
+
+/* Has all workers claim items of the array, from the first on, unless another array is claimed. */
+static bool divide(crd_minor *context, cradle_word *array, uint64_t first, uint64_t end) {
+  crd_team *team = context->team;
+  context->shares = true;
+  spinlock_take(&team->lock);
+  bool free = !team_has_items(team);
+  if (free) {
+    team->array = array;
+    __atomic_store_n(&team->items_at, first, __ATOMIC_RELAXED);
+    __atomic_store_n(&team->items_end, end, __ATOMIC_RELAXED);
+  }
+  spinlock_release(&team->lock);
+  return free;
+}
+
+/* Returns the array, or NULL: all its items are claimed. */
+static cradle_word *claim_items(crd_team *team, uint64_t *first, uint64_t *last) {
+  spinlock_take(&team->lock);
+  cradle_word *array = team_has_items(team) ? team->array : NULL;
+  *first = team->items_at;
+  *last = team->items_end - *first > ITEMS_PIECE ? *first + ITEMS_PIECE : team->items_end;
+  __atomic_store_n(&team->items_at, *last, __ATOMIC_RELAXED);
+  spinlock_release(&team->lock);
+  return array;
+}
+
+static void trace_claimed_items(crd_minor *context) {
+  uint64_t first, last;
+  ASSERT(context->shares, "[team.1] a worker claims items that does not share");
+  for (cradle_word *array; (array = claim_items(context->team, &first, &last)) != NULL;) {
+    crd_promote_items(context, array, first, last);
+    if (context->pending != NULL) crd_promote_list(context);
+  }
+}
+
+/* As crd_promote_from, in a team: when somebody is hungry, all look at the items of a long array. */
+static CRADLE_NOINLINE void trace_in_pieces(crd_minor *context, cradle_word *object) {
+  uint64_t items = crd_promote_fixed(context, object);
+  for (uint64_t first = 0, last; first < items; first = last) {
+    last = items - first > ITEMS_PIECE ? first + ITEMS_PIECE : items;
+    if (items - first > WORTH_PIECES * ITEMS_PIECE && team_is_hungry(context->team) &&
+        divide(context, object, first, items)) {
+      trace_claimed_items(context);
+      return;
+    }
+    crd_promote_items(context, object, first, last);
+  }
+}
+
+static inline void trace_object(crd_minor *context, cradle_word *object) {
+  if (CRADLE_UNLIKELY(context->team != NULL))
+    trace_in_pieces(context, object);
+  else
+    crd_promote_from(context, object);
+}
+
 static void trace_large(crd_minor *context) {
   uint32_t page = context->pending_large;
   const crd_page *entry = arenas_page(&context->old->arenas, page);
@@ -39,7 +100,7 @@ static void trace_large(crd_minor *context) {
   else if (is_left_to_marking(context->young, space_type(context->young->space, *object)))
     crd_promote_from_grey(context, object);
   else
-    crd_promote_from(context, object);
+    trace_object(context, object);
 }
 
 static inline void trace_pending(crd_minor *context) {
@@ -82,7 +143,7 @@ static void trace_remembered_object(crd_minor *context, cradle_word *object) {
   if (CRADLE_UNLIKELY(context->marking) && !may_be_live(context->young, object))
     crd_promote_from_unmarked(context, object);
   else
-    crd_promote_from(context, object);
+    trace_object(context, object);
   trace_pending(context);
 }
 
@@ -113,6 +174,7 @@ static void trace_recorded(crd_minor *context, crd_local *local) {
 /* Recorded slots first: they lie in the order of the stores, so objects that were stored right after their allocation
  * are copied almost in the order of their allocation. */
 void crd_minor_pieces(crd_minor *context) {
+  if (CRADLE_UNLIKELY(context->shares)) trace_claimed_items(context);
   for (EACH_LOCAL(local, context->young->space)) {
     trace_recorded(context, local);
     trace_remembered(context, local);

@@ -128,6 +128,7 @@ CRD_ALWAYS_INLINE bool copy(crd_minor *context, cradle_word *object, uint64_t he
   __builtin_prefetch((const char *)object + PREFETCH_BYTES, 1);
   /* From here on the copy is old and not remembered. If its slots still lead into the nursery, the pending list has it,
    * not the remembered set. */
+  if (shared) __builtin_prefetch((const char *)place + 256, 1);
   if (shared) TEAM_TURN(context, TURN_OBJECT);
   place[0] = header_with(header, HEADER_BARRIER_FLAG);
   place[1] = object[1];
@@ -200,18 +201,19 @@ CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t 
       if (type->has_slots) pending_push(context, object, 0);
       return;
     }
-    /* Before the first slot is followed: what this slot leads to is pushed above the object, and so traced earlier. */
-    unsigned first = (unsigned)__builtin_ctzll(slots);
-    if ((slots & (slots - 1)) != 0) {
-      pending_push(context, object, first);
-      if (shared) __builtin_prefetch(object_at(place[__builtin_ctzll(slots & (slots - 1))]), 1);
-    }
-    slot = place + first;
     value = type->sole_values;
-    address = address_in(context, value, *slot);
-    if (!is_young(context, address)) {
+    slot = place + __builtin_ctzll(slots);
+    slots &= slots - 1;
+    while (!is_young(context, address = address_in(context, value, *slot))) {
       if (is_beyond(context, address)) crd_promote_old(context->self, address, true);
-      return;
+      if (CRADLE_LIKELY(slots == 0)) return;
+      slot = place + __builtin_ctzll(slots);
+      slots &= slots - 1;
+    }
+    /* Before the slot is followed: what it leads to is pushed above the object, and so traced earlier. */
+    if (slots != 0) {
+      pending_push(context, object, (unsigned)(slot - place));
+      if (shared) __builtin_prefetch(object_at(place[__builtin_ctzll(slots)]), 1);
     }
   }
 }
@@ -275,14 +277,14 @@ CRD_ALWAYS_INLINE void visit_values(const crd_minor *context, cradle_word *slot,
   }
 }
 
-/* The items of an object that has such, which may be structures. */
+/* The items [first, last) of an object that has such, which may be structures. */
 CRD_ALWAYS_INLINE void visit_items_near(const crd_minor *context, const crd_type *type, cradle_word *object,
-                                        crd_slot_function visit, void *data) {
-  uint64_t length = type_length(type, object);
+                                        uint64_t first, uint64_t last, crd_slot_function visit, void *data) {
+  cradle_word *items = type_items(type, object);
   if (type->item_alike == CRADLE_ITEMS_VALUES)
-    visit_values(context, type_items(type, object), type_items(type, object) + length * type->item_words, visit, data);
+    visit_values(context, items + first * type->item_words, items + last * type->item_words, visit, data);
   else
-    visit_items(&context->young->space->types, object, 0, length, visit, data);
+    visit_items(&context->young->space->types, object, first, last, visit, data);
 }
 
 /* --- notes: bodies of objects that have items, or slots of both sorts [promote.3] --- */
@@ -348,7 +350,7 @@ CRD_ALWAYS_INLINE size_t note_slots(crd_minor *context, const crd_type *type, cr
   visit_bits(copied, type->values, true, note_slot, &notes);
   if (type->items >= CRADLE_ITEMS_REFERENCES) {
     cradle_word *of_items = notes.next;
-    visit_items_near(context, type, copied, note_slot, &notes);
+    visit_items_near(context, type, copied, 0, type_length(type, copied), note_slot, &notes);
     if (type->items == CRADLE_ITEMS_STRUCTURES && notes.next - of_items > 1)
       sort_notes(of_items, (size_t)(notes.next - of_items));
   }
@@ -475,12 +477,13 @@ static CRADLE_NOINLINE void trace_by_callback(crd_minor *context, const crd_type
   end_queue(&b);
 }
 
-static CRADLE_NOINLINE void trace_structures(crd_minor *context, const crd_type *type, cradle_word *object) {
+static CRADLE_NOINLINE void trace_structures(crd_minor *context, const crd_type *type, cradle_word *object,
+                                             uint64_t first, uint64_t last) {
   batch b;
   b.context = context;
   b.queues = false;
   b.count = 0;
-  visit_items_near(context, type, object, batch_slot, &b);
+  visit_items_near(context, type, object, first, last, batch_slot, &b);
   empty_batch(&b);
 }
 
@@ -628,16 +631,50 @@ void crd_promote_recorded(crd_minor *context, const cradle_word *entry, const cr
 
 /* --- objects that are looked at slot by slot --- */
 
-void crd_promote_from(crd_minor *context, cradle_word *object) {
+/* Whether some of the words need a look. The young objects to which they refer lie anywhere in the nursery, so they are
+ * prefetched before the first is promoted. */
+CRD_ALWAYS_INLINE bool look_ahead(const crd_minor *context, const cradle_word *word, const cradle_word *end,
+                                  bool values) {
+  bool some = false;
+  for (; word < end; word++) {
+    uintptr_t address = values ? value_payload(&context->encoding, slot_load(word)) : slot_load(word);
+    if (CRADLE_LIKELY(!is_near(address, context->near_start, context->near_bytes))) continue;
+    some = true;
+    if (is_young(context, address)) __builtin_prefetch(object_at(address), 1);
+  }
+  return some;
+}
+
+static void trace_slots(crd_minor *context, const crd_type *type, cradle_word *array, uint64_t first, uint64_t last) {
+  const cradle_word *items = type_items(type, array);
+  bool values = type->items == CRADLE_ITEMS_VALUES;
+  for (uint64_t to; first < last; first = to) {
+    to = last - first > AHEAD ? first + AHEAD : last;
+    if (look_ahead(context, items + first, items + to, values))
+      visit_items_near(context, type, array, first, to, promote_slot, context);
+  }
+}
+
+void crd_promote_items(crd_minor *context, cradle_word *array, uint64_t first, uint64_t last) {
+  const crd_type *type = &context->types[header_type(array[0])];
+  if (type->items == CRADLE_ITEMS_STRUCTURES)
+    trace_structures(context, type, array, first, last);
+  else
+    trace_slots(context, type, array, first, last);
+}
+
+uint64_t crd_promote_fixed(crd_minor *context, cradle_word *object) {
   const crd_type *type = &context->types[header_type(object[0])];
   /* First, because what other slots lead to may be given away [team.4]. */
   if (CRADLE_UNLIKELY(type->trace != NULL)) trace_by_callback(context, type, object);
   visit_bits(object, type->references, false, promote_slot, context);
   if (type->values != 0) visit_bits(object, type->values, true, promote_slot, context);
-  if (type->items == CRADLE_ITEMS_STRUCTURES)
-    trace_structures(context, type, object);
-  else if (type->items >= CRADLE_ITEMS_REFERENCES)
-    visit_items_near(context, type, object, promote_slot, context);
+  return type->items >= CRADLE_ITEMS_REFERENCES ? type_length(type, object) : 0;
+}
+
+void crd_promote_from(crd_minor *context, cradle_word *object) {
+  uint64_t items = crd_promote_fixed(context, object);
+  if (items != 0) crd_promote_items(context, object, 0, items);
 }
 
 /* As promote_slot, but what is old and unmarked is left to marking. */

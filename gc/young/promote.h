@@ -25,10 +25,10 @@
  *
  *   [promote.1] Objects whose copies are still to be traced are linked through word 1 of their bodies. So the list
  *               needs no memory and cannot overflow.
- *   [promote.2] The list is a stack. If an object's slots are all fixed ones and of one sort, the first is looked at
- *               when the object is copied, and each further one once everything that the slots before it lead to is
- *               promoted. Word 1 has the number of the slot's word. An object with one such slot is never on the list,
- *               so a chain needs no list.
+ *   [promote.2] The list is a stack. If an object's slots are all fixed ones and of one sort, the first that leads to
+ *               something young is followed when the object is copied, and each further one once everything that the
+ *               slots before it lead to is promoted. Word 1 has the number of the slot's word. An object with one such
+ *               slot is never on the list, so a chain needs no list.
  *   [promote.3] Of any other object, the slots that lead to young objects are noted when it is first taken from the
  *               list: fixed slots and references and values in their order, structures in that of the addresses. Then
  *               they are followed one at a time, as in [promote.2]; word 1 has the number of the note. There is room
@@ -87,6 +87,9 @@ void crd_promote_recorded(crd_minor *context, const cradle_word *entry, const cr
 void crd_promote_old(crd_minor *context, uintptr_t address, bool live);
 /* Looks at all slots of an old object, or of a copy. */
 void crd_promote_from(crd_minor *context, cradle_word *object);
+/* The same in two steps: at all slots but the items, of which there are as many as is returned; at some items. */
+uint64_t crd_promote_fixed(crd_minor *context, cradle_word *object);
+void crd_promote_items(crd_minor *context, cradle_word *array, uint64_t first, uint64_t last);
 /* The same for an old object that may be dead: what it refers to is promoted, but not marked if it is old. */
 void crd_promote_from_unmarked(crd_minor *context, cradle_word *object);
 /* The same for one without a trace callback that marking will trace [mark.6]. */

@@ -125,7 +125,7 @@ static bool take(crd_minor *worker) {
   crd_team *team = worker->team;
   worker->pending = team->mail;
   __atomic_store_n(&team->mail, NULL, __ATOMIC_RELAXED);
-  return worker->pending != NULL || (!leads(worker) && has_pieces(team));
+  return worker->pending != NULL || team_has_items(team) || (!leads(worker) && has_pieces(team));
 }
 
 static void set_hungry(crd_team *team, uint32_t hungry) {
@@ -135,7 +135,7 @@ static void set_hungry(crd_team *team, uint32_t hungry) {
 static void look(const crd_minor *worker) {
   const crd_team *team = worker->team;
   for (int i = 0; i < LOOKS && __atomic_load_n(&team->mail, __ATOMIC_RELAXED) == NULL && !has_pieces(team) &&
-                  !__atomic_load_n(&team->done, __ATOMIC_RELAXED);
+                  !team_has_items(team) && !__atomic_load_n(&team->done, __ATOMIC_RELAXED);
        i++)
     crd_thread_relax();
 }
@@ -167,7 +167,7 @@ static bool wait_for_work(crd_minor *worker, uint32_t number) {
 
 static void work(crd_minor *worker) {
   crd_minor_trace(worker);
-  if (leads(worker) || has_pieces(worker->team)) crd_minor_pieces(worker);
+  if (leads(worker) || has_pieces(worker->team) || team_has_items(worker->team)) crd_minor_pieces(worker);
 }
 
 /* --- hiring --- */
@@ -332,7 +332,8 @@ static void open_team(crd_team *team) {
   set_hungry(team, 0);
   team->left_large = PAGE_NONE;
   team->left_remembered = false;
-  ASSERT(team->mail == NULL && team->left == NULL, "[team.3] a team begins with what another has left");
+  ASSERT(team->mail == NULL && team->left == NULL && !team_has_items(team),
+         "[team.3] a team begins with what another has left");
   spinlock_release(&team->lock);
 }
 

@@ -11,7 +11,7 @@
  *   helper  ..... joins, hungry ---- takes, promotes, gives ---- hungry ----- done
  *
  * What is given away is a list of bodies (gc/young/promote.h): the oldest body of a tree, which leads to the most, or
- * the end of a long list. Recorded slots and remembered objects are claimed in pieces.
+ * the end of a long list. Recorded slots, remembered objects and items of a long array are claimed in pieces.
  *
  *   [team.1] Of those that share, exactly one promotes an object: the one whose exchange of the header succeeded. It
  *            alone writes to the body and to the copy. The others use the copy's address, and read neither, until the
@@ -69,11 +69,14 @@ typedef struct crd_team {
   uint64_t objects, bytes; /* that they promoted */
   uint64_t ns;             /* for which they worked, in all */
   const char *alone;       /* why the last minor collection called no team, or NULL */
+  cradle_word *array;      /* whose items are claimed in pieces */
+  uint64_t items_end;      /* of it */
   crd_spinlock lock;
   char apart[TEAM_APART];
   /* Read without the lock, too. */
   cradle_word *mail; /* a list of bodies that was given away, or NULL */
   uint32_t hungry;   /* workers */
+  uint64_t items_at; /* the first item of the array that nobody has claimed, or its end */
   uint32_t places;   /* free ones for guests */
   bool open;         /* helpers may join */
   bool pieces;       /* others than the leader may claim pieces, and perhaps some are left */
@@ -128,6 +131,10 @@ static inline bool team_has_place(const crd_team *team) {
 static inline bool team_is_hungry(const crd_team *team) {
   return __atomic_load_n(&team->hungry, __ATOMIC_RELAXED) != 0 &&
          __atomic_load_n(&team->mail, __ATOMIC_RELAXED) == NULL;
+}
+/* With the lock; without it the answer may be old. */
+static inline bool team_has_items(const crd_team *team) {
+  return __atomic_load_n(&team->items_at, __ATOMIC_RELAXED) != __atomic_load_n(&team->items_end, __ATOMIC_RELAXED);
 }
 /* Gives away a part of what waits, if there is enough. The worker shares from then on. */
 void crd_team_give(crd_minor *worker);

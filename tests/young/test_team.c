@@ -303,6 +303,7 @@ static uint32_t below(uint64_t limit) {
  * Otherwise a helper may come too late, so a test is tried again a few times. */
 static uint64_t helped_in_all[2];
 #define TRIES 5
+static uint32_t arrays_divided; /* teams whose members claimed items of an array */
 
 static void run_once(void (*body)(void)) {
   for (int tries = 0; tries < TRIES; tries++) {
@@ -310,6 +311,7 @@ static void run_once(void (*body)(void)) {
     begin_graph();
     body();
     uint64_t by_helpers = helped();
+    arrays_divided += f.heap->young.team.array != NULL;
     end_graph();
     close_team();
     helped_in_all[running.guests] += by_helpers;
@@ -399,6 +401,28 @@ CRADLE_MAY_COLLECT static void arrays(void) {
 static void arrays_that_all_meet_keep_their_lengths(void **state) {
   (void)state;
   every_way(arrays);
+}
+
+/* Old arrays that are remembered as a whole, and whose items lead to little: they are divided, one at a time. */
+CRADLE_MAY_COLLECT static void refilled(void) {
+  enum { ARRAYS = 12, LONG = 3000, SHORT = 200 };
+  uint32_t top = add_array(T_ARRAY, ARRAYS), old[ARRAYS];
+  for (uint32_t i = 0; i < ARRAYS; i++) put(top, i, old[i] = add_array(T_ARRAY, i == 0 ? LONG : SHORT));
+  (void)collect_graph(1);
+  for (uint32_t i = ARRAYS; i-- > 0;)
+    for (uint32_t k = 0; k < shapes[old[i]].count; k++) {
+      uint32_t fresh = k % 7 == 0 ? add_array(T_PLAIN, 3) : add(T_NODE);
+      put(old[i], k, fresh);
+      if (k % 7 == 1) put(fresh, 1, add(T_NODE));
+    }
+  (void)collect_graph(1);
+}
+
+static void a_long_array_is_divided(void **state) {
+  (void)state;
+  arrays_divided = 0;
+  every_way(refilled);
+  assert_in_range(arrays_divided, 1, UINT32_MAX);
 }
 
 /* Above 8,200 bytes a copy has pages of its own. */
@@ -982,6 +1006,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(trees_stay_trees),
       cmocka_unit_test(what_all_reach_has_one_copy),
       cmocka_unit_test(arrays_that_all_meet_keep_their_lengths),
+      cmocka_unit_test(a_long_array_is_divided),
       cmocka_unit_test(long_objects_have_one_copy),
       cmocka_unit_test(large_objects_become_old_once),
       cmocka_unit_test(callbacks_are_the_leaders),

@@ -176,7 +176,7 @@ static uint64_t begin_pause(cradle_heap *heap, cradle_cause cause, cradle_event 
   if (has_marker(heap)) crd_marker_go_on_in_minor(&heap->marking);
   collect_minor(heap, cause, begin, minor);
   /* After the minor collection, because the thread marked beside it, and that is counted too. */
-  if (has_marker(heap)) crd_marker_tell(&heap->marking);
+  if (has_marker(heap) || CRADLE_UNLIKELY(space_is_shared(&heap->space))) crd_marker_tell(&heap->marking);
   return begin;
 }
 

@@ -33,9 +33,12 @@ typedef struct crd_space {
   crd_chunks *chunks;           /* NULL likewise */
   uint32_t stopping;            /* a stop is wanted or on (gc/world.h); atomic */
   uint32_t standing;            /* mutators that stand in this stop, or will soon */
-  crd_mutator *holder;          /* of the thread that holds the world; NULL: it has none, or nobody holds it; atomic */
-  crd_spinlock tables_lock;     /* of a shared heap (space_lock) */
-  const void *locked_by;        /* the thread that has it; atomic */
+  uint32_t guests;              /* so many of them may help */
+  /* Wakes so many of them. */
+  void (*call_guests)(struct crd_space *space, uint32_t count);
+  crd_mutator *holder;      /* of the thread that holds the world; NULL: it has none, or nobody holds it; atomic */
+  crd_spinlock tables_lock; /* of a shared heap (space_lock) */
+  const void *locked_by;    /* the thread that has it; atomic */
 } crd_space;
 
 /* --- mutators --- */

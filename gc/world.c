@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gc/old/marking.h"
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
 #include "gc/platform/thread.h"
@@ -22,7 +23,7 @@ bool crd_world_init(crd_space *space, crd_young *young) {
     return false;
   }
   world->young = young;
-  young->team.call_guests = crd_world_call;
+  space->call_guests = crd_world_call;
   space->world = world;
   return crd_turns_init(space);
 }
@@ -71,14 +72,23 @@ static void sleep_at(crd_world *world) {
 
 /* --- stopped mutators --- */
 
-/* Helps in minor collections, and otherwise looks for a while whether the stop is over. */
+static bool has_place(const crd_world *world) {
+  return team_has_place(&world->young->team) || marker_has_place(&world->young->marking->marker);
+}
+
+/* false: another was faster, or the work is over. */
+static bool help(crd_world *world) {
+  return (team_has_place(&world->young->team) && crd_team_visit(world->young)) ||
+         (marker_has_place(&world->young->marking->marker) && crd_marker_visit(world->young->marking));
+}
+
+/* Helps to collect, and otherwise looks for a while whether the stop is over. */
 static void linger(const crd_space *space) {
   crd_world *world = space->world;
   uint32_t spins = 0;
   ASSERT(!holds(world), "[world.2] the holder waits for itself");
   do {
-    bool helped = team_has_place(&world->young->team) && crd_team_visit(world->young);
-    spins = helped ? 0 : spins + 1;
+    spins = help(world) ? 0 : spins + 1;
     crd_thread_relax();
   } while (is_stopping(space) && spins < __atomic_load_n(&world->spins, __ATOMIC_RELAXED));
 }
@@ -91,7 +101,7 @@ static void stand(const crd_space *space, crd_mutator *mutator) {
     (void)leave_running(world, mutator, MUTATOR_STOPPED);
     for (linger(space); is_stopping(space); linger(space)) {
       crd_gate_lock(world->gate);
-      if (is_stopping(space) && !team_has_place(&world->young->team)) sleep_at(world);
+      if (is_stopping(space) && !has_place(world)) sleep_at(world);
       crd_gate_unlock(world->gate);
     }
     (void)__atomic_exchange_n(&mutator->state, MUTATOR_RUNNING, __ATOMIC_SEQ_CST);
@@ -157,12 +167,12 @@ void crd_world_take(crd_space *space, crd_mutator *mutator) {
     crd_gate_wake(world->gate, GATE_STANDS);
   }
   while (world->holder != NULL) {
-    if (!team_has_place(&world->young->team)) {
+    if (!has_place(world)) {
       sleep_at(world);
       continue;
     }
     crd_gate_unlock(world->gate);
-    (void)crd_team_visit(world->young);
+    (void)help(world);
     crd_gate_lock(world->gate);
   }
   ASSERT(!is_stopping(space), "[world.5] a stop is on that nobody holds");
@@ -174,7 +184,7 @@ void crd_world_take(crd_space *space, crd_mutator *mutator) {
   if (waits && mutator != NULL) crd_nursery_set_top(mutator);
 }
 
-/* The team has places already. Who goes to sleep looks for one with the gate's lock held, so none misses this. */
+/* There are places already. Who goes to sleep looks for one with the gate's lock held, so none misses this. */
 void crd_world_call(crd_space *space, uint32_t count) {
   crd_world *world = space->world;
   ASSERT(holds(world) && is_stopping(space), "[world.1] guests are called while mutators run");
@@ -319,7 +329,10 @@ void crd_world_count(crd_space *space) {
   uint32_t mutators = 0;
   for (EACH_MUTATOR(mutator, space)) mutators++;
   crd_hardware_learn(space->hardware, space->known_hardware, HARDWARE_PROCESSORS);
-  __atomic_store_n(&space->world->spins, mutators <= space->hardware->processors ? STAND_SPINS : 0, __ATOMIC_RELAXED);
+  uint32_t processors = space->hardware->processors; /* 0: unknown */
+  __atomic_store_n(&space->world->spins, mutators <= processors ? STAND_SPINS : 0, __ATOMIC_RELAXED);
+  uint64_t most = processors == 0 || space->options->stress_turns != 0 ? 0 : processors - 1; /* the leader has one */
+  space->guests = (uint32_t)(space->options->mutators - 1 < most ? space->options->mutators - 1 : most);
 }
 
 /* The old gate is left alone: a thread that is not here may hold its lock. Without memory for another, the only thread

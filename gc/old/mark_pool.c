@@ -14,7 +14,7 @@ crd_pool_turn_function *crd_pool_turn = NULL;
 bool crd_pool_init(crd_mark_pool *pool) {
   /* After a fork it may be held for ever. */
   if (pool->gate == NULL || !crd_gate_is_here(pool->gate)) pool->gate = crd_gate_new();
-  pool->count = pool->hungry = pool->markers = 0;
+  pool->count = pool->hungry = pool->markers = pool->places = pool->guests = 0;
   return pool->gate != NULL;
 }
 
@@ -23,10 +23,11 @@ void crd_pool_fini(crd_mark_pool *pool) {
   pool->gate = NULL;
 }
 
-void crd_pool_open(crd_mark_pool *pool, uint32_t markers) {
+void crd_pool_open(crd_mark_pool *pool, uint32_t markers, uint32_t places) {
   ASSERT(pool->count == 0, "[pool.3] a round begins with what another has left in the pool");
   crd_gate_lock(pool->gate);
   pool->markers = markers;
+  pool->places = places;
   __atomic_store_n(&pool->hungry, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&pool->over, false, __ATOMIC_RELAXED);
   crd_gate_unlock(pool->gate);
@@ -41,6 +42,27 @@ static void end(crd_mark_pool *pool) {
 void crd_pool_close(crd_mark_pool *pool) {
   crd_gate_lock(pool->gate);
   end(pool);
+  while (pool->guests != 0) crd_gate_wait(pool->gate, GATE_STANDS);
+  crd_gate_unlock(pool->gate);
+}
+
+bool crd_pool_enter(crd_mark_pool *pool, uint32_t *place) {
+  POOL_TURN();
+  crd_gate_lock(pool->gate);
+  bool enters = pool->places != 0 && !pool->over;
+  if (enters) {
+    *place = --pool->places;
+    pool->guests++;
+    pool->markers++;
+  }
+  crd_gate_unlock(pool->gate);
+  return enters;
+}
+
+void crd_pool_leave(crd_mark_pool *pool) {
+  crd_gate_lock(pool->gate);
+  ASSERT(pool->guests != 0, "[pool.2] a guest leaves that was not there");
+  if (--pool->guests == 0) crd_gate_wake(pool->gate, GATE_STANDS);
   crd_gate_unlock(pool->gate);
 }
 

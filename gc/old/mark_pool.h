@@ -12,6 +12,7 @@
  *   [pool.2] One that has not begun is not hungry, because it may have a stack. So without it the round is over only
  *            when a pause asks for the end. In a round that the mutator leads, threads join as they begin, and nobody
  *            waits for one that has not.
+ *            A guest (gc/old/marker.h) is the same, and has a place in the round until it ends.
  *   [pool.3] When a round has ended, what is in the pool goes to the mark stack.
  *   [pool.4] Only a piece of an array is an odd word. Nobody gives one of its two words and keeps the other.
  */
@@ -29,6 +30,8 @@
 typedef struct crd_mark_pool {
   crd_gate *gate;   /* its lock, and where hungry markers wait */
   uint32_t markers; /* of the round; if the mutator leads, those that have joined */
+  uint32_t places;  /* free ones for guests */
+  uint32_t guests;  /* that have not left */
   /* Read without the lock, too. */
   uint32_t hungry; /* markers */
   uint32_t count;  /* entries */
@@ -53,8 +56,12 @@ extern crd_pool_turn_function *crd_pool_turn;
 bool crd_pool_init(crd_mark_pool *pool);
 void crd_pool_fini(crd_mark_pool *pool);
 /* Begins and ends a round, by the mutator. */
-void crd_pool_open(crd_mark_pool *pool, uint32_t markers);
+void crd_pool_open(crd_mark_pool *pool, uint32_t markers, uint32_t places);
+/* Returns when no guest is left. */
 void crd_pool_close(crd_mark_pool *pool);
+/* A guest has a place of this round, from 0 on, which is *place; false: none is free, or the round is over. */
+bool crd_pool_enter(crd_mark_pool *pool, uint32_t *place);
+void crd_pool_leave(crd_mark_pool *pool);
 /* One more marker has begun. */
 void crd_pool_join(crd_mark_pool *pool);
 /* By a marker whose stack is empty: waits until it has something. false: the round is over. */

@@ -45,6 +45,10 @@ static void run(crd_thread *self, void *data) {
   }
 }
 
+static bool is_here(const crd_marker *marker) {
+  return marker->thread != NULL && crd_thread_is_here(marker->thread);
+}
+
 static uint32_t processors(const crd_marking *marking) {
   crd_hardware_learn(marking->space->hardware, marking->space->known_hardware, HARDWARE_PROCESSORS);
   return marking->space->hardware->processors;
@@ -59,20 +63,29 @@ static bool is_wanted(const crd_marking *marking) {
   return processors(marking) > 1 && processors(marking) > crd_thread_count();
 }
 
+/* Makes what more than one marker needs. false: no memory. */
+static bool get_ready(crd_marking *marking) {
+  crd_marker *marker = &marking->marker;
+  if (marker->first.aside.base == NULL &&
+      !crd_word_stack_init(&marker->first.aside, ASIDE_MAX_BYTES, marking->space->hardware->page_bytes,
+                           "cradle put aside"))
+    return false;
+  if (marker->others == NULL) marker->others = calloc(1, sizeof *marker->others);
+  return marker->others != NULL;
+}
+
 /* Makes the thread, and before it the stacks that only a heap with a thread needs. false: something was refused. */
 static bool make(crd_marking *marking) {
   crd_marker *marker = &marking->marker;
   size_t page = marking->space->hardware->page_bytes;
   marker->word = ROUND_IDLE;
-  if ((marker->first.aside.base == NULL &&
-       !crd_word_stack_init(&marker->first.aside, ASIDE_MAX_BYTES, page, "cradle put aside")) ||
+  if (!get_ready(marking) ||
       (marker->shaded.base == NULL && !crd_word_stack_init(&marker->shaded, SHADED_MAX_BYTES, page, "cradle shaded")))
     return false;
   /* Without it, minor collections open new spans in a round, and are none the worse for it. */
   if (marking->old->late_runs.base == NULL)
     (void)crd_word_stack_init(&marking->old->late_runs, LATE_RUNS_MAX_BYTES, page, "cradle late runs");
   marker->takes_turns = processors(marking) == 1;
-  if (marker->others == NULL && !marker->takes_turns) marker->others = calloc(1, sizeof *marker->others);
   marker->made++;
   marker->thread = crd_thread_new("cradle-marker", run, marking);
   return marker->thread != NULL;
@@ -145,7 +158,7 @@ static uint32_t threads(const crd_marker *marker) {
 
 /* Threads of the round that goes on, or of the last one. */
 static uint32_t threads_in_round(const crd_marker *marker) {
-  return marker->in_round - marker->leads;
+  return marker->in_round - marker->leads - marker->guests;
 }
 static uint32_t *word_of(crd_marker *marker, uint32_t thread) {
   return thread == 0 ? &marker->word : marker->others->threads[thread - 1].word;
@@ -183,6 +196,18 @@ void crd_marker_work_as(crd_marking *marking, uint32_t thread) {
     if (marker->leads) crd_pool_join(&marker->others->pool);
     crd_mark_beside(marking, marker_tracer(marker, thread + marker->leads));
   }
+}
+
+bool crd_marker_visit(crd_marking *marking) {
+  crd_marker *marker = &marking->marker;
+  uint32_t place;
+  if (!crd_pool_enter(&marker->others->pool, &place)) return false;
+  if (marker->sweep != NULL)
+    crd_sweep_together(marker->sweep);
+  else
+    crd_mark_beside(marking, marker_tracer(marker, marker->in_round - 1 - place));
+  crd_pool_leave(&marker->others->pool);
+  return true;
 }
 
 crd_word_stack *crd_marker_aside(crd_marker *marker) {
@@ -244,7 +269,8 @@ static void wait_for(crd_marker *marker, uint32_t thread) {
 /* [marker.8] */
 static void end_round(crd_marker *marker) {
   uint32_t count = threads_in_round(marker), asked = 0;
-  if (marker->in_round > 1 && marker->sweep == NULL) crd_pool_close(&marker->others->pool);
+  __atomic_store_n(&marker->has_places, false, __ATOMIC_RELAXED);
+  if (marker->in_round > 1) crd_pool_close(&marker->others->pool);
   for (uint32_t i = 0; i < count; i++) asked += !rounds_stop(word_of(marker, i));
   if (asked == 0) return;
   uint64_t begin = crd_platform_now_ns();
@@ -298,6 +324,12 @@ static void take_work(crd_marking *marking) {
   if (word_stack_is_empty(&marking->mark_stack)) (void)crd_marker_next_stack(marking);
 }
 
+static void end_marking_round(crd_marking *marking) {
+  end_round(&marking->marker);
+  take_work(marking);
+  marking->marker.going = marking->marker.leads = marking->old->marked_beside = false;
+}
+
 /* The shaded objects are marked last, when the mark stack is the mutator's again: marking pushes on it. */
 bool crd_marker_stop(crd_marking *marking) {
   crd_marker *marker = &marking->marker;
@@ -306,10 +338,9 @@ bool crd_marker_stop(crd_marking *marking) {
   if (!crd_thread_is_here(marker->thread)) {
     forget(marking);
   } else if (went) {
-    end_round(marker);
-    take_work(marking);
+    end_marking_round(marking);
   }
-  marker->going = marker->leads = marking->old->marked_beside = false;
+  marker->going = marking->old->marked_beside = false;
   ASSERT(rounds_is_idle(&marker->word), "[marker.1] a round goes on after it was stopped");
   crd_old_write_late_runs(marking->old);
   while (!word_stack_is_empty(&marker->shaded)) crd_mark_address(marking, word_stack_pop(&marker->shaded));
@@ -318,7 +349,7 @@ bool crd_marker_stop(crd_marking *marking) {
 
 void crd_marker_tell(crd_marking *marking) {
   crd_marker *marker = &marking->marker;
-  if (CRADLE_LIKELY(marker->thread == NULL)) return;
+  if (CRADLE_LIKELY(marker->thread == NULL && marker->since.run_ns == 0)) return;
   cradle_statistics *stats = &marking->space->report->stats;
   const crd_marker_work *since = &marker->since;
   stats->beside_objects += since->objects;
@@ -371,14 +402,36 @@ static void offer(crd_marker *marker) {
     crd_thread_set(thread_of(marker, i), word_of(marker, i), ROUND_OFFERED);
 }
 
-/* Offers a round of at most so many markers, the mutator among them if it leads. */
-static void open_round(crd_marking *marking, uint32_t most, bool leads) {
+static uint32_t lesser(uint32_t count, uint32_t most) {
+  return count < most ? count : most;
+}
+
+/* Says who takes part in a round: at most so many, the mutator among them if it leads. */
+static void open_places(crd_marking *marking, uint32_t most, bool leads) {
   crd_marker *marker = &marking->marker;
-  uint32_t can = threads(marker) + leads, markers = equip(marking, most < can ? most : can);
+  const crd_space *space = marking->space;
+  uint32_t own = leads + (is_here(marker) ? threads(marker) : 0);
+  uint32_t guests = leads ? lesser(space->standing, space->guests) : 0;
+  uint32_t markers = equip(marking, lesser(own + guests, most));
   if (markers > 1 && !crd_pool_init(&marker->others->pool)) markers = 1;
-  if (markers > 1) crd_pool_open(&marker->others->pool, leads ? 1 : markers);
   marker->in_round = markers;
   marker->leads = leads;
+  marker->guests = markers > own ? markers - own : 0;
+  if (markers > 1) crd_pool_open(&marker->others->pool, leads ? 1 : markers, marker->guests);
+}
+
+/* When all is ready. */
+static void invite(crd_marking *marking) {
+  crd_marker *marker = &marking->marker;
+  if (marker->guests == 0) return;
+  __atomic_store_n(&marker->has_places, true, __ATOMIC_RELEASE);
+  marking->space->call_guests(marking->space, marker->guests);
+}
+
+static void open_round(crd_marking *marking, uint32_t most, bool leads) {
+  crd_marker *marker = &marking->marker;
+  open_places(marking, most, leads);
+  uint32_t markers = marker->in_round;
   marker->begins_shared = false;
   for (uint32_t i = 1; i < markers; i++)
     if (!word_stack_is_empty(&marker_tracer(marker, i)->stack)) marker->begins_shared = true;
@@ -386,16 +439,16 @@ static void open_round(crd_marking *marking, uint32_t most, bool leads) {
   marker->first.stack = marking->mark_stack;
   marker->going = marking->old->marked_beside = true;
   offer(marker);
+  invite(marking);
 }
 
 static bool may_go_on(const crd_marking *marking) {
-  return marking->major.phase == MAJOR_MARKING && !word_stack_is_empty(&marking->mark_stack) &&
-         crd_thread_is_here(marking->marker.thread);
+  return marking->major.phase == MAJOR_MARKING && !word_stack_is_empty(&marking->mark_stack);
 }
 
 static void go_on(crd_marking *marking, uint32_t most) {
   crd_marker *marker = &marking->marker;
-  if (!may_go_on(marking)) return;
+  if (!may_go_on(marking) || !crd_thread_is_here(marker->thread)) return;
   ASSERT(word_stack_is_empty(&marker->shaded), "[marker.3] what was to be marked waits for another round");
   open_round(marking, most, false);
 }
@@ -413,25 +466,30 @@ void crd_marker_go_on_in_minor(crd_marking *marking) {
   if (is_worth_it || marking->space->options->stress_period != 0) go_on(marking, 1);
 }
 
+static bool may_lead(crd_marking *marking) {
+  const crd_space *space = marking->space;
+  bool others = is_here(&marking->marker) || (space->standing != 0 && space->guests != 0);
+  return others && !marking->marker.takes_turns && get_ready(marking);
+}
+
 void crd_marker_lead(crd_marking *marking) {
-  crd_marker *marker = &marking->marker;
-  if (marker->takes_turns || marker->others == NULL || !may_go_on(marking)) return;
+  if (!may_go_on(marking) || !may_lead(marking)) return;
   open_round(marking, CRADLE_GC_THREADS_MAX, true);
-  crd_mark_beside(marking, &marker->first);
-  (void)crd_marker_stop(marking);
+  crd_mark_beside(marking, &marking->marker.first);
+  end_marking_round(marking);
 }
 
 void crd_marker_sweep(crd_marking *marking) {
   crd_marker *marker = &marking->marker;
   crd_sweep sweep = {.old = marking->old, .end = marking->old->arenas.used_end};
   crd_swept *swept = &marking->major.swept;
-  if (marker->takes_turns || sweep.end < SWEEP_MIN_ARENAS || arenas_go_round(&marking->old->arenas) ||
-      space_remains(marking->space, true).poison != 0 || !crd_thread_is_here(marker->thread))
+  if (sweep.end < SWEEP_MIN_ARENAS || arenas_go_round(&marking->old->arenas) ||
+      space_remains(marking->space, true).poison != 0 || !may_lead(marking))
     return;
   marker->sweep = &sweep;
-  marker->leads = true;
-  marker->in_round = threads(marker) + 1;
+  open_places(marking, CRADLE_GC_THREADS_MAX, true);
   offer(marker);
+  invite(marking);
   crd_sweep_together(&sweep);
   end_round(marker);
   marker->sweep = NULL;

@@ -42,6 +42,7 @@
  * minor collections has hired (gc/young/team.h), each with such a word of its own. What one of them has left to trace
  * is on its own stack; they share through a pool (gc/old/mark_pool.h). Where all that is to be marked is marked in a
  * pause, the mutator leads a round: it marks, too, and needs no word, as the round ends when nothing is left to trace.
+ * In such a round the threads of mutators that stand mark, too: guests, as in a team (gc/young/team.h).
  * Beside a minor collection one thread marks, because the helpers promote.
  *
  *   [marker.7] In a round of several, bits are set by an atomic or. The first marker has the mark stack. While it alone
@@ -135,8 +136,10 @@ typedef struct crd_marker {
   bool resumes;          /* crd_state_leave offers a round again */
   crd_sweep *sweep;      /* what a round sweeps that the mutator leads; NULL: it marks */
   bool leads;            /* the mutator is the first marker of the round */
+  bool has_places;       /* guests may have a part in the round; atomic */
   bool begins_shared;    /* more than the first marker have something to trace as the round begins [marker.7] */
-  uint32_t in_round;     /* markers of the round that goes on, or the last one */
+  uint32_t in_round;     /* markers of the round that goes on, or the last one: with places for guests, who come last */
+  uint32_t guests;       /* these places */
   crd_tracer first;      /* the first marker of a round */
   crd_markers *others;   /* NULL: no memory, or no thread was made */
   crd_word_stack shaded; /* addresses that the mutator wants marked; used by the mutator only */
@@ -182,12 +185,17 @@ void crd_marker_discard(crd_marking *marking);
 /* A helper's thread can mark from now on; or none can, because the helpers are dismissed. */
 void crd_marker_enlist(crd_marking *marking, crd_thread *thread, uint32_t *word);
 void crd_marker_dismiss(crd_marking *marking);
-/* Has all threads and the mutator trace what is on the mark stack, in a pause. Nothing, if there is no thread. */
+/* Has all threads, guests and the mutator trace what is on the mark stack, in a pause. Nothing, if there are none. */
 void crd_marker_lead(crd_marking *marking);
-/* Has all threads and the mutator sweep small spans, in a pause, once marking is over. */
+/* Has them sweep small spans, in a pause, once marking is over. */
 void crd_marker_sweep(crd_marking *marking);
 /* On a thread, which has taken a round: does its part. */
 void crd_marker_work_as(crd_marking *marking, uint32_t thread);
+/* Whether a guest may have a part in a round; it has one. false: it came too late. */
+static inline bool marker_has_place(const crd_marker *marker) {
+  return __atomic_load_n(&marker->has_places, __ATOMIC_ACQUIRE);
+}
+bool crd_marker_visit(crd_marking *marking);
 /* A marker's part of a round (gc/old/mark_beside.c), until nothing is left to trace or a pause asks for the end. */
 void crd_mark_beside(crd_marking *marking, crd_tracer *tracer);
 

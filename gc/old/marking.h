@@ -45,4 +45,9 @@ static inline bool marking_knows_dead(const crd_marking *marking, uintptr_t addr
   return (marking->major.phase == MAJOR_CLEARING || old_is_unswept(old, page)) && !old_is_marked(old, address);
 }
 
+/* Whether others than the mutator may mark and sweep in a pause. */
+static inline bool marker_may_lead(const crd_marking *marking) {
+  return CRADLE_UNLIKELY(marking->marker.thread != NULL || marking->space->standing != 0);
+}
+
 #endif

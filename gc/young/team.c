@@ -184,21 +184,12 @@ static uint32_t at_most(uint32_t count, uint32_t most) {
   return count < most ? count : most;
 }
 
-/* One for each mutator that may stand, but no more than leave the leader its processor. (0 processors: unknown.) */
-static uint32_t most_guests(const crd_young *young) {
-  const crd_space *space = young->space;
-  if (young->team.call_guests == NULL || space->options->stress_turns != 0) return 0;
-  crd_hardware_learn(space->hardware, space->known_hardware, HARDWARE_PROCESSORS);
-  uint32_t others = (uint32_t)space->options->mutators - 1, processors = space->hardware->processors;
-  return processors == 0 ? 0 : at_most(others, processors - 1);
-}
-
 /* Room for the helpers, once: their workers stay, because they have runs. */
 static bool make_room(crd_young *young) {
   crd_team *team = &young->team;
   crd_old *old = &young->space->old;
   if (team->helpers != NULL) return true;
-  uint32_t most = most_helpers(old), guests = at_most(most_guests(young), most);
+  uint32_t most = most_helpers(old), guests = at_most(young->space->guests, most);
   uint32_t threads = at_most(crd_marker_threads(young->marking), most - guests), all = threads + guests;
   if (all == 0) return false;
   team->helpers = calloc(all, sizeof *team->helpers);
@@ -350,7 +341,7 @@ uint64_t crd_team_begin(crd_minor *leader) {
   leader->worker->run_words = TEAM_RUN_BYTES / 8;
   open_team(team);
   uint32_t guests = guests_now(leader->young);
-  if (guests != 0) team->call_guests(leader->young->space, guests);
+  if (guests != 0) leader->young->space->call_guests(leader->young->space, guests);
   if (team->count != 0 && !marker->going) rounds_call(&marker->word, marker->thread);
   call_after(team, 1);
   TEAM_TURN(leader, TURN_BEGIN);

@@ -52,9 +52,7 @@ typedef struct crd_team {
   uint32_t guests;     /* the same for guests */
   uint32_t count;      /* of those that have a thread */
   uint32_t hired_for;  /* marker.made + 1 when the helpers were hired; 0: never */
-  /* Of a shared heap: wakes so many that stand. Otherwise NULL. */
-  void (*call_guests)(crd_space *space, uint32_t count);
-  bool always; /* for tests: there is a team whatever it brings */
+  bool always;         /* for tests: there is a team whatever it brings */
   /* Nanoseconds an object, alone [0] and in a team [1]: averages of the last collections that were worth a team. */
   double object_ns[2];
   uint32_t worth; /* how many were */

@@ -20,12 +20,18 @@
 
 #include "tests/inside.h"
 
+static cradle_heap *heap;
+static pthread_t program;
+static uint32_t swept_by_others; /* steps of sweeps; atomic */
+
 /* --- delays --- */
 
 #if CRADLE_SMALL_LIMITS
 static uint32_t seed;
 
 static void wait_at_random(void) {
+  if (heap != NULL && inside_marker(heap)->sweep != NULL && !pthread_equal(pthread_self(), program))
+    __atomic_fetch_add(&swept_by_others, 1, __ATOMIC_RELAXED);
   uint32_t number = __atomic_add_fetch(&seed, 1, __ATOMIC_RELAXED) * UINT32_C(2654435761) >> 16;
   if (number % 16 == 0) sched_yield();
   for (uint32_t i = number % 8 == 0 ? number % 200 : 0; i > 0; i--) crd_thread_relax();
@@ -46,7 +52,7 @@ static crd_mark_pool pool;
 
 static void open_pool(uint32_t markers) {
   assert_true(crd_pool_init(&pool));
-  crd_pool_open(&pool, markers);
+  crd_pool_open(&pool, markers, 0);
 }
 
 static void *be_hungry(void *stack) {
@@ -172,8 +178,6 @@ typedef struct array {
   void *item[];
 } array;
 
-static pthread_t program;
-
 static void trace_node(void *user, void *object, cradle_visitor *visitor) {
   (void)user;
   if (!pthread_equal(pthread_self(), program)) fail_msg("a trace callback runs on the collector's thread [marker.6]");
@@ -196,7 +200,6 @@ static const cradle_type types[T_COUNT] = {
 #define ARRAYS 40
 #define TRIES 400
 
-static cradle_heap *heap;
 static cradle_mutator *m;
 static array *all; /* what lives: half of the objects */
 static uint64_t threads, live, random_state, in_rounds, several;
@@ -236,6 +239,40 @@ CRADLE_UNCHECKED_COLLECTION static void fill(bool callbacks) {
   cradle_collect(m, CRADLE_COLLECT_MINOR);
 }
 
+/* Guests: other mutators, which do nothing but stand. */
+enum { GUESTS_MOST = 3 };
+static uint64_t guests;
+static pthread_t guest_threads[GUESTS_MOST];
+static uint32_t guests_here; /* atomic */
+static bool guests_go;       /* atomic */
+static const cradle_hardware machine = {
+    .page_bytes = 4096, .l2_bytes = 1 << 20, .memory_bytes = 1 << 30, .processors = 8};
+
+CRADLE_UNCHECKED_COLLECTION static void *be_guest(void *unused) {
+  cradle_mutator *guest = cradle_mutator_new(heap);
+  assert_non_null(guest);
+  __atomic_fetch_add(&guests_here, 1, __ATOMIC_RELAXED);
+  while (!__atomic_load_n(&guests_go, __ATOMIC_RELAXED)) {
+    cradle_safepoint(guest);
+    crd_thread_relax();
+  }
+  cradle_mutator_free(guest);
+  return unused;
+}
+
+static void make_guests(void) {
+  __atomic_store_n(&guests_go, false, __ATOMIC_RELAXED);
+  __atomic_store_n(&guests_here, 0, __ATOMIC_RELAXED);
+  for (uint64_t i = 0; i < guests; i++) assert_int_equal(pthread_create(&guest_threads[i], NULL, be_guest, NULL), 0);
+  while (__atomic_load_n(&guests_here, __ATOMIC_RELAXED) != guests) CRADLE_PARKED(m)(void) sched_yield();
+}
+
+static void end_guests(void) {
+  __atomic_store_n(&guests_go, true, __ATOMIC_RELAXED);
+  CRADLE_PARKED(m)
+  for (uint64_t i = 0; i < guests; i++) assert_int_equal(pthread_join(guest_threads[i], NULL), 0);
+}
+
 static void check_all(void) {
   cradle_error error;
   for (uint64_t i = 0; i < OBJECTS; i++) assert_int_equal(node_at(i)->number, i);
@@ -249,6 +286,8 @@ CRADLE_UNCHECKED_COLLECTION static void open_world(uint64_t stress, bool callbac
   options.types = types, options.type_count = T_COUNT;
   options.nursery_bytes = (size_t)64 << 10;
   options.gc_threads = (uint32_t)threads;
+  options.mutators = guests + 1;
+  if (guests != 0) options.hardware = &machine;
   options.stress_period = stress;
   options.listener = (cradle_listener){on_event, NULL};
   options.major_min_bytes = (size_t)1 << 30; /* collections begin when the test says so */
@@ -258,15 +297,18 @@ CRADLE_UNCHECKED_COLLECTION static void open_world(uint64_t stress, bool callbac
   if (heap == NULL) fail_msg("%s", error.message);
   m = cradle_mutator_new(heap);
   set_delays(true);
+  make_guests();
   fill(callbacks);
 }
 
 static void close_world(void) {
   check_all();
+  end_guests();
   set_delays(false);
   cradle_global_root_remove(heap, &all);
   cradle_mutator_free(m);
   cradle_heap_free(heap);
+  heap = NULL;
 }
 
 /* Makes the thread, and has the helpers hired. */
@@ -275,7 +317,7 @@ static void begin_marking(void) {
   (void)cradle_collect_step(m, 0);
   assert_int_equal(inside_major(heap)->phase, MAJOR_MARKING);
   cradle_collect(m, CRADLE_COLLECT_MINOR);
-  assert_int_equal(inside_marker(heap)->others->count, threads - 1);
+  if (threads != 0) assert_int_equal(inside_marker(heap)->others->count, threads - 1);
 }
 
 static void wait_a_bit(uint64_t most) {
@@ -404,6 +446,27 @@ CRADLE_UNCHECKED_COLLECTION static void the_dead_are_freed_once(void **state) {
   close_world();
 }
 
+CRADLE_UNCHECKED_COLLECTION static void callbacks_stay_in_pauses(void **state) {
+  (void)state;
+  open_world(0, true);
+  for (int i = 0; i < 10; i++) {
+    cradle_collect(m, CRADLE_COLLECT_MAJOR);
+    assert_int_equal(inside_major(heap)->objects, live);
+  }
+  close_world();
+}
+
+CRADLE_UNCHECKED_COLLECTION static void others_sweep(void **state) {
+  (void)state;
+  if (!CRADLE_SMALL_LIMITS) skip(); /* which alone call between two steps */
+  open_world(0, false);
+  __atomic_store_n(&swept_by_others, 0, __ATOMIC_RELAXED);
+  for (int i = 0; i < TRIES && __atomic_load_n(&swept_by_others, __ATOMIC_RELAXED) == 0; i++)
+    cradle_collect(m, CRADLE_COLLECT_MAJOR);
+  assert_int_not_equal(__atomic_load_n(&swept_by_others, __ATOMIC_RELAXED), 0);
+  close_world();
+}
+
 /* After a plain fork in a round of several, the child marks alone until it has threads of its own. */
 CRADLE_UNCHECKED_COLLECTION static void a_child_goes_on(void **state) {
   (void)state;
@@ -445,10 +508,25 @@ int main(void) {
       cmocka_unit_test(the_dead_are_freed_once),
       cmocka_unit_test(a_child_goes_on),
   };
+  const struct CMUnitTest of_guests[] = {
+      cmocka_unit_test(each_object_is_traced_once_in_a_pause),
+      cmocka_unit_test(callbacks_stay_in_pauses),
+      cmocka_unit_test(stacks_overflow),
+      cmocka_unit_test(the_dead_are_freed_once),
+      cmocka_unit_test(others_sweep),
+  };
+  const struct {
+    uint64_t threads, guests;
+  } parties[] = {{0, 1}, {0, 3}, {1, 1}, {2, 2}};
   int failed = cmocka_run_group_tests(of_the_pool, NULL, NULL);
   for (threads = 1; threads <= 4; threads++) {
     printf("threads: %u\n", (unsigned)threads);
     failed += cmocka_run_group_tests(of_rounds, NULL, NULL);
+  }
+  for (size_t i = 0; i < sizeof parties / sizeof *parties; i++) {
+    threads = parties[i].threads, guests = parties[i].guests;
+    printf("threads: %u, guests: %u\n", (unsigned)threads, (unsigned)guests);
+    failed += cmocka_run_group_tests(of_guests, NULL, NULL);
   }
   return failed;
 }

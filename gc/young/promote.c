@@ -647,11 +647,13 @@ CRD_ALWAYS_INLINE bool look_ahead(const crd_minor *context, const cradle_word *w
 
 static void trace_slots(crd_minor *context, const crd_type *type, cradle_word *array, uint64_t first, uint64_t last) {
   const cradle_word *items = type_items(type, array);
-  bool values = type->items == CRADLE_ITEMS_VALUES;
-  for (uint64_t to; first < last; first = to) {
-    to = last - first > AHEAD ? first + AHEAD : last;
-    if (look_ahead(context, items + first, items + to, values))
-      visit_items_near(context, type, array, first, to, promote_slot, context);
+  bool values = type->items == CRADLE_ITEMS_VALUES, some = false;
+  /* [first, to) was looked at. */
+  for (uint64_t to = first; first < last;) {
+    uint64_t next = last - to > AHEAD ? to + AHEAD : last;
+    bool some_next = look_ahead(context, items + to, items + next, values);
+    if (some) visit_items_near(context, type, array, first, to, promote_slot, context);
+    first = to, to = next, some = some_next;
   }
 }
 

@@ -1,6 +1,6 @@
 /* threads [--threads=N] [--runs=N] [--work]: what several mutators on one heap bring and cost.
  *
- * Three kinds of work, done by one thread on a heap for one mutator, by one on a shared heap, by N on one shared heap
+ * Four kinds of work, done by one thread on a heap for one mutator, by one on a shared heap, by N on one shared heap
  * and by N on a heap each; a thread always does the same amount. Then how long a stop takes while N threads allocate,
  * also beside a thousand parked mutators, and what parking costs.
  */
@@ -17,10 +17,11 @@
 
 #include "bench/timing.h"
 
-enum { T_UNUSED, T_NODE, T_ARRAY, T_COUNT };
+enum { T_UNUSED, T_NODE, T_ARRAY, T_BRANCH, T_COUNT };
 enum { THREADS_MOST = 64, RUNS_MOST = 99, STOPS = 2000, PARKED = 1000, PARKS = 1000000 };
 /* The amounts of one thread, each about a third of a second; bench/compare-threads has the same. */
 enum { ALLOCATIONS = 200000000, TREE_DEPTH = 14, TREES = 1500, CACHE_SLOTS = 1 << 16, CACHE_STORES = 20000000 };
+enum { MAP_PUTS = 1000000, MAP_LEVELS = 4, MAP_BITS = 4, MAP_WIDTH = 1 << MAP_BITS };
 
 typedef struct node {
   uint64_t header;
@@ -30,6 +31,10 @@ typedef struct array {
   uint64_t header, length;
   node *item[];
 } array;
+typedef struct branch {
+  uint64_t header;
+  void *below[MAP_WIDTH];
+} branch;
 static const cradle_type types[T_COUNT] = {
     [T_UNUSED] = {.name = "unused", .size = sizeof(node)},
     [T_NODE] = {.name = "node", .size = sizeof(node), .references = CRADLE_SLOT(node, left) | CRADLE_SLOT(node, right)},
@@ -38,6 +43,7 @@ static const cradle_type types[T_COUNT] = {
                  .items = CRADLE_ITEMS_REFERENCES,
                  .item_size = 8,
                  .length_offset = offsetof(array, length)},
+    [T_BRANCH] = {.name = "branch", .size = sizeof(branch), .references = ((UINT64_C(1) << MAP_WIDTH) - 1) << 1},
 };
 
 static _Noreturn void fail(const char *what) {
@@ -111,11 +117,35 @@ static void cache(cradle_mutator *m) CRADLE_MAY_COLLECT {
   }
 }
 
+/* The map with a new value at the key: the branches on the way there are new, too. */
+static branch *put(cradle_mutator *m, branch *old, uint64_t key, int level) CRADLE_MAY_COLLECT {
+  unsigned at = key >> (MAP_BITS * level) & (MAP_WIDTH - 1);
+  CRADLE_ROOT(m, old);
+  void *below =
+      level == 0 ? (void *)CRADLE_NEW(m, node, T_NODE) : put(m, old == NULL ? NULL : old->below[at], key, level - 1);
+  CRADLE_ROOT(m, below);
+  branch *fresh = CRADLE_NEW_UNINITIALIZED(m, branch, T_BRANCH);
+  for (int i = 0; i < MAP_WIDTH; i++) fresh->below[i] = old == NULL ? NULL : old->below[i];
+  fresh->below[at] = below;
+  return fresh;
+}
+
+/* A persistent map of at most 65,536 keys. */
+static void map(cradle_mutator *m) CRADLE_MAY_COLLECT {
+  branch *now = NULL;
+  CRADLE_ROOT(m, now);
+  uint64_t random = 1;
+  for (uint64_t i = 0; i < MAP_PUTS; i++) {
+    random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+    now = put(m, now, random >> 33, MAP_LEVELS - 1);
+  }
+}
+
 typedef void (*work)(cradle_mutator *m);
 static const struct {
   const char *name;
   work run;
-} works[] = {{"allocate", allocate}, {"trees", trees}, {"cache", cache}};
+} works[] = {{"allocate", allocate}, {"trees", trees}, {"cache", cache}, {"map", map}};
 
 /* --- threads --- */
 
@@ -253,7 +283,7 @@ static void measure_parking(void) {
 
 static const char usage[] = "usage: threads [--threads=N] [--runs=N] [--work]\n"
                             "\n"
-                            "What several mutators on one heap bring and cost: three kinds of work on one heap and on\n"
+                            "What several mutators on one heap bring and cost: four kinds of work on one heap and on\n"
                             "several, how long stops take, and what parking costs.\n"
                             "\n"
                             "  --threads=N   1 to 64; 2 unless told\n"

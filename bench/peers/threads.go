@@ -1,4 +1,4 @@
-// threads ALLOCATIONS TREES DEPTH SLOTS STORES THREADS RUNS: the work of bench/threads.c. Prints for each kind of work the
+// threads ALLOCATIONS TREES DEPTH SLOTS STORES PUTS THREADS RUNS: the work of bench/threads.c. Prints for each kind of work the
 // seconds of one thread and of THREADS threads, which each do the same amount; medians of RUNS, after one that does not count.
 package main
 
@@ -9,18 +9,23 @@ import (
 	"strconv"
 	"sync"
 	"time"
+	"unsafe"
 )
 
 type node struct{ left, right *node }
 
+// A branch of a map leads to branches, or to nodes.
+type branch struct{ below [16]unsafe.Pointer }
+
 // Sinks of two threads lie in different lines.
 type sink struct {
 	last  *node
-	apart [120]byte
+	now   *branch
+	apart [112]byte
 }
 
 var sinks [64]sink
-var allocations, trees, depth, slots, stores int
+var allocations, trees, depth, slots, stores, puts int
 
 func allocate(thread int) {
 	for i := 0; i < allocations; i++ {
@@ -51,6 +56,28 @@ func cache(thread int) {
 	sinks[thread].last = table[0]
 }
 
+func put(old *branch, key uint64, level uint) *branch {
+	at := key >> (4 * level) & 15
+	fresh := &branch{}
+	if old != nil {
+		*fresh = *old
+	}
+	if level == 0 {
+		fresh.below[at] = unsafe.Pointer(&node{})
+	} else {
+		fresh.below[at] = unsafe.Pointer(put((*branch)(fresh.below[at]), key, level-1))
+	}
+	return fresh
+}
+
+func persist(thread int) {
+	random := uint64(1)
+	for i := 0; i < puts; i++ {
+		random = random*6364136223846793005 + 1442695040888963407
+		sinks[thread].now = put(sinks[thread].now, random>>33, 3)
+	}
+}
+
 func seconds(work func(int), count int) float64 {
 	var all sync.WaitGroup
 	begin := time.Now()
@@ -76,13 +103,13 @@ func median(work func(int), count, runs int) float64 {
 }
 
 func main() {
-	var n [7]int
+	var n [8]int
 	for i := range n {
 		n[i], _ = strconv.Atoi(os.Args[i+1])
 	}
-	allocations, trees, depth, slots, stores = n[0], n[1], n[2], n[3], n[4]
-	works := []func(int){allocate, growTrees, cache}
-	for i, name := range []string{"allocate", "trees", "cache"} {
-		fmt.Println(name, median(works[i], 1, n[6]), median(works[i], n[5], n[6]))
+	allocations, trees, depth, slots, stores, puts = n[0], n[1], n[2], n[3], n[4], n[5]
+	works := []func(int){allocate, growTrees, cache, persist}
+	for i, name := range []string{"allocate", "trees", "cache", "map"} {
+		fmt.Println(name, median(works[i], 1, n[7]), median(works[i], n[6], n[7]))
 	}
 }

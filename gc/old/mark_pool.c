@@ -12,9 +12,9 @@ crd_pool_turn_function *crd_pool_turn = NULL;
 #endif
 
 bool crd_pool_init(crd_mark_pool *pool) {
-  /* After a fork it may be held for ever. */
-  if (pool->gate == NULL || !crd_gate_is_here(pool->gate)) pool->gate = crd_gate_new();
-  pool->count = pool->hungry = pool->markers = pool->places = pool->guests = 0;
+  if (pool->gate != NULL && crd_gate_is_here(pool->gate)) return true;
+  /* After a fork it may be held for ever. Nobody else looks at the pool of a new gate. */
+  *pool = (crd_mark_pool){.gate = crd_gate_new()};
   return pool->gate != NULL;
 }
 
@@ -23,11 +23,11 @@ void crd_pool_fini(crd_mark_pool *pool) {
   pool->gate = NULL;
 }
 
-void crd_pool_open(crd_mark_pool *pool, uint32_t markers, uint32_t places) {
+void crd_pool_open(crd_mark_pool *pool, uint32_t markers) {
   ASSERT(pool->count == 0, "[pool.3] a round begins with what another has left in the pool");
   crd_gate_lock(pool->gate);
   pool->markers = markers;
-  pool->places = places;
+  pool->places = 0;
   __atomic_store_n(&pool->hungry, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&pool->over, false, __ATOMIC_RELAXED);
   crd_gate_unlock(pool->gate);
@@ -43,6 +43,12 @@ void crd_pool_close(crd_mark_pool *pool) {
   crd_gate_lock(pool->gate);
   end(pool);
   while (pool->guests != 0) crd_gate_wait(pool->gate, GATE_STANDS);
+  crd_gate_unlock(pool->gate);
+}
+
+void crd_pool_invite(crd_mark_pool *pool, uint32_t places) {
+  crd_gate_lock(pool->gate);
+  pool->places = places;
   crd_gate_unlock(pool->gate);
 }
 

@@ -56,9 +56,11 @@ extern crd_pool_turn_function *crd_pool_turn;
 bool crd_pool_init(crd_mark_pool *pool);
 void crd_pool_fini(crd_mark_pool *pool);
 /* Begins and ends a round, by the mutator. */
-void crd_pool_open(crd_mark_pool *pool, uint32_t markers, uint32_t places);
+void crd_pool_open(crd_mark_pool *pool, uint32_t markers);
 /* Returns when no guest is left. */
 void crd_pool_close(crd_mark_pool *pool);
+/* All that a round needs is ready: so many guests may enter. */
+void crd_pool_invite(crd_mark_pool *pool, uint32_t places);
 /* A guest has a place of this round, from 0 on, which is *place; false: none is free, or the round is over. */
 bool crd_pool_enter(crd_mark_pool *pool, uint32_t *place);
 void crd_pool_leave(crd_mark_pool *pool);

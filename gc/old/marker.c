@@ -417,13 +417,14 @@ static void open_places(crd_marking *marking, uint32_t most, bool leads) {
   marker->in_round = markers;
   marker->leads = leads;
   marker->guests = markers > own ? markers - own : 0;
-  if (markers > 1) crd_pool_open(&marker->others->pool, leads ? 1 : markers, marker->guests);
+  if (markers > 1) crd_pool_open(&marker->others->pool, leads ? 1 : markers);
 }
 
-/* When all is ready. */
+/* Once all is ready: one who comes from the last round may enter at once. */
 static void invite(crd_marking *marking) {
   crd_marker *marker = &marking->marker;
   if (marker->guests == 0) return;
+  crd_pool_invite(&marker->others->pool, marker->guests);
   __atomic_store_n(&marker->has_places, true, __ATOMIC_RELEASE);
   marking->space->call_guests(marking->space, marker->guests);
 }
@@ -486,13 +487,13 @@ void crd_marker_sweep(crd_marking *marking) {
   if (sweep.end < SWEEP_MIN_ARENAS || arenas_go_round(&marking->old->arenas) ||
       space_remains(marking->space, true).poison != 0 || !may_lead(marking))
     return;
-  marker->sweep = &sweep;
+  __atomic_store_n(&marker->sweep, &sweep, __ATOMIC_RELAXED);
   open_places(marking, CRADLE_GC_THREADS_MAX, true);
   offer(marker);
   invite(marking);
   crd_sweep_together(&sweep);
   end_round(marker);
-  marker->sweep = NULL;
+  __atomic_store_n(&marker->sweep, NULL, __ATOMIC_RELAXED);
   marker->leads = false;
   swept->freed_objects += sweep.swept.freed_objects;
   swept->freed_bytes += sweep.swept.freed_bytes;

@@ -134,7 +134,7 @@ typedef struct crd_marker {
   bool takes_turns;      /* the process has one processor: either the thread or the mutator works */
   bool going;            /* a round was offered and not stopped since */
   bool resumes;          /* crd_state_leave offers a round again */
-  crd_sweep *sweep;      /* what a round sweeps that the mutator leads; NULL: it marks */
+  crd_sweep *sweep;      /* what a round sweeps that the mutator leads; NULL: it marks; atomic */
   bool leads;            /* the mutator is the first marker of the round */
   bool has_places;       /* guests may have a part in the round; atomic */
   bool begins_shared;    /* more than the first marker have something to trace as the round begins [marker.7] */

@@ -316,7 +316,7 @@ static void call_after(crd_team *team, uint32_t index) {
 static void open_team(crd_team *team) {
   spinlock_take(&team->lock);
   team->number++;
-  __atomic_store_n(&team->open, true, __ATOMIC_RELAXED);
+  __atomic_store_n(&team->open, true, __ATOMIC_RELEASE);
   __atomic_store_n(&team->done, false, __ATOMIC_RELAXED);
   __atomic_store_n(&team->pieces, false, __ATOMIC_RELAXED);
   team->workers = 1;

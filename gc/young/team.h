@@ -124,7 +124,7 @@ void crd_team_forked(crd_young *young);
 
 /* Whether a guest may join. */
 static inline bool team_has_place(const crd_team *team) {
-  return __atomic_load_n(&team->open, __ATOMIC_RELAXED) && __atomic_load_n(&team->places, __ATOMIC_RELAXED) != 0;
+  return __atomic_load_n(&team->open, __ATOMIC_ACQUIRE) && __atomic_load_n(&team->places, __ATOMIC_RELAXED) != 0;
 }
 static inline bool team_is_hungry(const crd_team *team) {
   return __atomic_load_n(&team->hungry, __ATOMIC_RELAXED) != 0 &&

@@ -30,7 +30,8 @@ static uint32_t swept_by_others; /* steps of sweeps; atomic */
 static uint32_t seed;
 
 static void wait_at_random(void) {
-  if (heap != NULL && inside_marker(heap)->sweep != NULL && !pthread_equal(pthread_self(), program))
+  if (heap != NULL && __atomic_load_n(&inside_marker(heap)->sweep, __ATOMIC_RELAXED) != NULL &&
+      !pthread_equal(pthread_self(), program))
     __atomic_fetch_add(&swept_by_others, 1, __ATOMIC_RELAXED);
   uint32_t number = __atomic_add_fetch(&seed, 1, __ATOMIC_RELAXED) * UINT32_C(2654435761) >> 16;
   if (number % 16 == 0) sched_yield();
@@ -52,7 +53,7 @@ static crd_mark_pool pool;
 
 static void open_pool(uint32_t markers) {
   assert_true(crd_pool_init(&pool));
-  crd_pool_open(&pool, markers, 0);
+  crd_pool_open(&pool, markers);
 }
 
 static void *be_hungry(void *stack) {

@@ -45,6 +45,7 @@ static inline closure *new_closure(vm *vm, const prototype *prototype, size_t ba
       cradle_reserve(vm->mutator, CRADLE_ARRAY_BYTES(closure, upvalues, count) + count * sizeof(upvalue));
   closure *made = CRADLE_NEW_RESERVED_ARRAY(&room, closure, T_CLOSURE, upvalues, upvalue_count, count);
   made->prototype = prototype;
+  made->number = prototype->number;
   for (size_t i = 0; i < count; i++) {
     captured from = prototype->upvalues[i];
     made->upvalues[i] = from.is_local ? find_open(vm, &room, base + from.index)

@@ -359,8 +359,18 @@ static const native_description builtins[] = {
     {"write", builtin_write, 0, 200},
 };
 
+enum { BUILTINS = sizeof builtins / sizeof builtins[0] };
+
+const cradle_image_symbol *image_symbols(size_t *count) {
+  static cradle_image_symbol symbols[BUILTINS + 1];
+  for (size_t i = 0; i < BUILTINS; i++) symbols[i] = (cradle_image_symbol){builtins[i].name, &builtins[i], NULL};
+  symbols[BUILTINS] = (cradle_image_symbol){"strings as keys", &cradle_kit_keys_strings, NULL};
+  *count = BUILTINS + 1;
+  return symbols;
+}
+
 void define_builtins(vm *vm) {
-  for (size_t i = 0; i < sizeof builtins / sizeof builtins[0]; i++) {
+  for (size_t i = 0; i < BUILTINS; i++) {
     push(vm, object(cradle_kit_string_new(&vm->kit, builtins[i].name, strlen(builtins[i].name))));
     uint32_t global = global_number(vm);
     native *made = CRADLE_NEW(vm->mutator, native, T_NATIVE);

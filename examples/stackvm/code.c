@@ -37,6 +37,8 @@ static char *copy_text(const char *text, size_t length) {
 prototype *prototype_new(const char *name, size_t name_length, const char *file) {
   prototype *made = calloc(1, sizeof *made);
   if (made == NULL) return NULL;
+  made->name_bytes = (uint32_t)name_length + 1;
+  made->file_bytes = (uint32_t)strlen(file) + 1;
   made->name = copy_text(name, name_length);
   made->file = copy_text(file, strlen(file));
   if (made->name != NULL && made->file != NULL) return made;

@@ -272,6 +272,7 @@ void open_function(compiler *c, function_state *state, function_kind kind, const
   if (!grow(vm->prototypes, vm->prototype_count, vm->prototype_room)) raise_out_of_memory(vm);
   state->prototype = prototype_new(name->start, name->length, c->vm->file);
   if (state->prototype == NULL) raise_out_of_memory(vm);
+  state->prototype->number = vm->prototype_count;
   vm->prototypes[vm->prototype_count++] = state->prototype;
   c->function = state;
   change_height(c, 1);

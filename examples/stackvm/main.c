@@ -1,4 +1,4 @@
-/* stackvm [--gc-stats] [FILE]: runs a program. Without a file it reads and runs one statement after the other. */
+/* stackvm [--gc-stats] [--image=FILE] [--save-image=FILE] [FILE]: runs a program. Without a file it reads and runs one statement after the other. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdlib.h>
@@ -9,8 +9,9 @@
 #include "vm.h"
 
 static const char usage[] =
-    "usage: stackvm [--gc-stats] [FILE]\n"
+    "usage: stackvm [--gc-stats] [--image=FILE] [--save-image=FILE] [FILE]\n"
     "Runs the program in FILE, - for standard input; without FILE it reads statements and runs each at once.\n"
+    "--image begins with what an image has; --save-image saves one of all that the program has defined.\n"
     "--gc-stats tells at the end what the collector did. CRADLE_ variables: docs/environment.md.\n";
 
 /* --- text from files: a growing buffer --- */
@@ -120,10 +121,15 @@ int main(int argc, char **argv) {
   static vm vm;
   uint64_t start_ns = now_ns();
   bool wants_stats = false;
+  const char *image = NULL, *save = NULL;
   int argument = 1;
   for (; argument < argc && argv[argument][0] == '-' && argv[argument][1] != '\0'; argument++) {
     if (strcmp(argv[argument], "--gc-stats") == 0) {
       wants_stats = true;
+    } else if (strncmp(argv[argument], "--image=", 8) == 0) {
+      image = argv[argument] + 8;
+    } else if (strncmp(argv[argument], "--save-image=", 13) == 0) {
+      save = argv[argument] + 13;
     } else {
       bool is_help = strcmp(argv[argument], "--help") == 0;
       if (!is_help) fprintf(stderr, "stackvm: unknown option: %s\n", argv[argument]);
@@ -135,8 +141,9 @@ int main(int argc, char **argv) {
     fprintf(stderr, "stackvm: one file at most\n%s", usage);
     return 2;
   }
-  vm_start(&vm);
+  vm_start(&vm, image);
   bool is_done = argument < argc ? run_file(&vm, argv[argument]) : run_lines(&vm);
+  if (is_done && save != NULL) save_image(&vm, save);
   if (wants_stats) print_stats(&vm, now_ns() - start_ns);
   vm_stop(&vm);
   if (fflush(stdout) != 0) {

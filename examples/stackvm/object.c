@@ -7,7 +7,8 @@ const cradle_type object_types[T_COUNT] = {
                    .size = sizeof(closure),
                    .items = CRADLE_ITEMS_REFERENCES,
                    .item_size = 8,
-                   .length_offset = offsetof(closure, upvalue_count)},
+                   .length_offset = offsetof(closure, upvalue_count),
+                   .mend = mend_closure},
     [T_UPVALUE] = {.name = "upvalue",
                    .size = sizeof(upvalue),
                    .values = CRADLE_SLOT(upvalue, closed),
@@ -28,7 +29,12 @@ const cradle_type object_types[T_COUNT] = {
                  .size = sizeof(bound),
                  .values = CRADLE_SLOT(bound, receiver),
                  .references = CRADLE_SLOT(bound, method)},
-    [T_NATIVE] = {.name = "builtin", .size = sizeof(native)},
+    [T_NATIVE] = {.name = "builtin", .size = sizeof(native), .symbols = CRADLE_SLOT(native, description)},
+    [T_CODE] = {.name = "code",
+                .size = sizeof(code),
+                .items = CRADLE_ITEMS_BYTES,
+                .item_size = 1,
+                .length_offset = offsetof(code, length)},
     CRADLE_KIT_ROWS(T_KIT),
 };
 

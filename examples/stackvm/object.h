@@ -27,6 +27,7 @@ enum {
   T_FIELDS,
   T_BOUND,
   T_NATIVE,
+  T_CODE,
   T_KIT,
   T_STRING = T_KIT + CRADLE_KIT_STRING,
   T_LIST = T_KIT + CRADLE_KIT_LIST,
@@ -47,6 +48,7 @@ typedef struct upvalue {
 typedef struct closure {
   uint64_t header;
   const struct prototype *prototype; /* outside of the heap: code does not move */
+  uint64_t number;                   /* of the prototype, for images */
   uint64_t upvalue_count;
   upvalue *upvalues[];
 } closure;
@@ -97,6 +99,16 @@ typedef struct native {
   const native_description *description;
 } native;
 
+/* The contents of a prototype, for images: its arrays one after the other, and their lengths. */
+enum { CODE_PARTS = 5 };
+typedef struct code {
+  uint64_t header;
+  uint64_t length;
+  uint32_t arity, stack_need, cache_count;
+  uint32_t counts[CODE_PARTS];
+  uint8_t bytes[];
+} code;
+
 static inline bool is_string(value v) {
   return is_a(v, T_STRING);
 }
@@ -119,6 +131,8 @@ static inline instance *to_instance(value v) {
   return (instance *)address(v);
 }
 
+/* image.c: gives a closure of an image its prototype. */
+void mend_closure(void *vm, void *closure);
 /* "a number", "a list" and so on, for messages. */
 const char *kind_name(value v);
 /* Compares numbers by value, strings by their bytes and everything else by identity. */

@@ -243,10 +243,11 @@ static void out_of_memory(void *data, cradle_mutator *mutator, size_t size, cons
   raise_out_of_memory(vm);
 }
 
-void vm_start(vm *vm) {
+void vm_start(vm *vm, const char *image_path) {
+  cradle_image image = {.path = image_path, .sealed = true};
   cradle_options options;
   cradle_error error;
-  *vm = (struct vm){.thrown = UNDEFINED, .out_of_memory = UNDEFINED, .message = "out of memory"};
+  *vm = (struct vm){.thrown = UNDEFINED, .state = NIL, .out_of_memory = UNDEFINED, .message = "out of memory"};
   cradle_options_init(&options);
   options.types = object_types;
   options.type_count = T_COUNT;
@@ -256,6 +257,8 @@ void vm_start(vm *vm) {
   options.on_out_of_memory = out_of_memory;
   options.user = vm;
   options.stack = (cradle_stack){profiled_frames, vm};
+  image.symbols = image_symbols(&image.symbol_count);
+  if (image_path != NULL) options.image = &image;
   vm->heap = cradle_heap_new_from_environment(&options, &error);
   if (vm->heap == NULL) raise_error(vm, "%s", error.message);
   cradle_statistics now; /* the environment may have chosen another maximum */
@@ -272,7 +275,12 @@ void vm_start(vm *vm) {
   cradle_global_root_add(vm->heap, &vm->global_numbers, CRADLE_KIND_REFERENCE);
   cradle_global_root_add(vm->heap, &vm->thrown, CRADLE_KIND_VALUE);
   cradle_global_root_add(vm->heap, &vm->out_of_memory, CRADLE_KIND_VALUE);
+  cradle_global_root_add(vm->heap, &vm->state, CRADLE_KIND_VALUE);
   vm->out_of_memory = object(cradle_kit_string_new(&vm->kit, vm->message, strlen(vm->message)));
+  if (image_path != NULL) {
+    take_image(vm);
+    return;
+  }
   vm->constant_numbers = cradle_kit_map_new(&vm->kit, &cradle_kit_keys_strings);
   vm->global_numbers = cradle_kit_map_new(&vm->kit, &cradle_kit_keys_strings);
   define_builtins(vm);

@@ -65,6 +65,7 @@ typedef struct vm {
   cradle_kit_map *global_numbers;   /* name -> its number */
   value thrown;                     /* the value on its way to a handler; UNDEFINED: the text of message */
   value out_of_memory;              /* thrown when memory runs out; made while there is memory */
+  value state;                      /* while an image is saved or loaded: what it has besides objects */
   char message[256];
   const char *file; /* the file compiled last, and the line where the compiler is or was */
   uint32_t line;
@@ -78,8 +79,8 @@ typedef struct vm {
   protection *protection;
 } vm;
 
-/* Starts the VM. If that fails, says why and ends the program. */
-void vm_start(vm *vm) CRADLE_GRANTS_COLLECTION;
+/* Starts the VM, with the image in a file unless image is NULL. If that fails, says why and ends the program. */
+void vm_start(vm *vm, const char *image) CRADLE_GRANTS_COLLECTION;
 void vm_stop(vm *vm) CRADLE_REVOKES_COLLECTION;
 
 /* --- errors --- */
@@ -152,6 +153,12 @@ const prototype *compile(vm *vm, const source *source) CRADLE_MAY_COLLECT;
 bool run_source(vm *vm, const source *source) CRADLE_MAY_COLLECT;
 /* builtins.c */
 void define_builtins(vm *vm) CRADLE_MAY_COLLECT;
+/* What words of objects lead to: the builtins, by their names. */
+const cradle_image_symbol *image_symbols(size_t *count);
+/* image.c: saves all that was defined, when no program runs; takes over what vm_start has loaded. An error ends the
+ * program. */
+void save_image(vm *vm, const char *path) CRADLE_MAY_COLLECT;
+void take_image(vm *vm);
 /* text.c: the text that print prints. As a string; as a number's text, whose length is returned; or printed directly,
  * which allocates nothing. */
 cradle_kit_string *to_text(vm *vm, value v) CRADLE_MAY_COLLECT;

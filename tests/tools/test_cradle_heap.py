@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks tools/cradle-heap: its table, dominators and comparison of dumps whose graph is known, and that damaged dumps
-are reported.
+"""Checks tools/cradle-heap: its table, dominators and comparison of dumps whose graph is known, that an image is read like a dump of
+the same heap, and that damaged dumps and images are reported.
 
-    test_cradle_heap.py TOOL DUMP_PROGRAM
+    test_cradle_heap.py TOOL DUMP_PROGRAM [IMAGE_PROGRAM]
 
 Needs numpy, scipy and igraph in this Python or in /usr/bin/python3; without them the test is skipped.
 """
@@ -20,6 +20,7 @@ import types
 from pathlib import Path
 
 COUNT = 1000
+NO_NUMBER, WORDS = 0xFFFFFFFF, (1 << 64) - 1
 PAIR, OWN, SHARED, REGISTRY, LONG, LOST = 24, 32, 16 + 65536, 16 + 8 * COUNT, 16 + (1 << 20), 120
 
 
@@ -274,9 +275,116 @@ def check_names(tool, first, folder):
         assert len(result.stdout) < 40000, len(result.stdout)
 
 
+# --- images ---
+
+
+def check_image(tool, folder):
+    """An image and a dump of the same heap say the same, but for what a trace callback visits and the roots' names."""
+    image, dump = run_json(tool, folder / "all.image"), run_json(tool, folder / "all.dump")
+    more = image.pop("image")
+    for field in ("format", "version", "objects", "bytes", "types"):
+        assert image[field] == dump[field], (field, image[field], dump[field])
+    assert image["references"] == dump["references"] - 1, (image["references"], dump["references"])
+    kept = lambda report: [(row["type"], row["address"], row["bytes"], row["retained_bytes"]) for row in report["dominators"]]
+    assert len(kept(dump)) > 3 and kept(image) == kept(dump), (image["dominators"], dump["dominators"])
+    assert image["dominators"][0]["held_by"] == "root all\x1b[2J" and image["roots"] == 1
+    assert image["unreachable"] == {"objects": 0, "bytes": 0}, image["unreachable"]
+    assert [(root["name"], root["type"]) for root in more["named_roots"]] == [("all\x1b[2J", "vector"), ("number", None)], more
+    assert more["named_roots"][0]["word"] == image["dominators"][0]["address"] and more["named_roots"][1]["word"] == 57
+    assert more["weak_sets"] == [{"name": "set", "members": 200}] and more["symbols"] == ["twice", "text"], more
+    assert more["base"] % (2 << 20) == 0 and more["base"] <= min(row["address"] for row in more["largest"])
+    assert (more["largest"][0]["type"], more["largest"][0]["bytes"]) == ("vector", 16 + 8 * 400000) and len(more["largest"]) == 20
+    table = run(tool, folder / "all.image")
+    assert table.returncode == 0 and "\x1b" not in table.stdout and not table.stderr, table.stderr
+    for words in (r"all\x1b[2J", "vector", "set", "200", "largest", "3.1 MiB", "no object"):
+        assert words in table.stdout, (words, table.stdout)
+    compared = run_json(tool, "--compare", folder / "all.dump", folder / "all.image")
+    assert compared["bytes_change"] == 0 and all(row["count_change"] == 0 for row in compared["types"])
+
+
+class ImageFile:
+    """An image that a test damages: changed() gives a copy with other bytes at a place, whose checksum of tables is right again."""
+
+    def __init__(self, module, path):
+        self.module, self.data = module, path.read_bytes()
+        self.objects_at, = struct.unpack_from("<Q", self.data, 40)
+        header = module.HEADER.unpack_from(self.data)
+        self.parts = dict(zip(module.PARTS, zip(header[-30::2], header[-29::2])))
+
+    def changed(self, at, new, summed=True):
+        data = bytearray(self.data)
+        data[at : at + len(new)] = new
+        if summed:
+            total = 0
+            for (word,) in struct.iter_unpack("<Q", data[self.module.SUMMED_FROM : self.objects_at]):
+                total = (total ^ word) * self.module.FACTOR & self.module.WORD
+                total ^= total >> 32
+            struct.pack_into("<Q", data, 24, total)
+        return bytes(data)
+
+    def part(self, name, offset, form, *numbers):
+        return self.changed(self.parts[name][0] + offset, struct.pack(form, *numbers))
+
+
+def check_image_damage(tool, folder):
+    image_module = load_module(tool).cradle_image
+    file = ImageFile(image_module, folder / "all.image")
+    data, word, parts = file.data, file.part, file.parts
+    first_type, type_bytes = parts["types"][0], 8 + 17 * 8
+    vector = next(i for i in range(parts["types"][1]) if struct.unpack_from("<Q", data, first_type + i * type_bytes + 16)[0] == 2)
+    small = next(i for i in range(parts["spans"][1]) if struct.unpack_from("<Q", data, parts["spans"][0] + 16 * i + 8)[0] != NO_NUMBER)
+    in_vector = lambda field, number: word("types", vector * type_bytes + 8 + 8 * field, "<Q", number)
+    objects = lambda offset, *words: file.changed(file.objects_at + offset, struct.pack(f"<{len(words)}Q", *words))
+    cases = {
+        "it is cut short at byte 100, in its header": [data[:100]],
+        "it has version 9": [file.changed(8, struct.pack("<I", 9))],
+        "another order of bytes": [file.changed(16, struct.pack(">Q", image_module.ORDER))],
+        "it is cut off": [data[:-8], data[: file.objects_at], data + b"more", data[:2000]],
+        "its tables do not have their checksum": [file.changed(first_type, b"\xff", summed=False)],
+        "its objects are not where they must be": [file.changed(40, struct.pack("<Q", n)) for n in (0, 8, 1 << 63)],
+        "no heap can have had its address": [file.changed(144, struct.pack("<Q", n)) for n in (0, 12345, 1 << 60)],
+        "its table of types is not where it must be": [file.changed(168, struct.pack("<QQ", *pair)) for pair in ((8, 1), (408, 1 << 60))],
+        "its table of arenas is not where": [file.changed(176, struct.pack("<Q", parts["types"][1] - 1))],
+        "a name is not in its table of names": [word("types", 0, "<I", 1 << 30), word("roots", 0, "<I", 1 << 31), word("sets", 0, "<Q", WORDS)],
+        "have the number": [word("types", 4, "<I", 1 << 25), word("types", 4, "<I", struct.unpack_from("<I", data, first_type + type_bytes + 4)[0])],
+        "no type is as its type vector": [in_vector(0, 0), in_vector(0, 1 << 40), in_vector(1, 9), in_vector(2, 0), in_vector(2, 1 << 62),
+                                          in_vector(3, 4), in_vector(3, 1 << 50), in_vector(4, 1 << 5), in_vector(7, 2), in_vector(0, 17)],
+        "its table of arenas is wrong": [word("arenas", 0, "<I", 99), word("arenas", 4, "<I", 0), word("arenas", 4, "<I", 1 << 31)],
+        "two spans overlap": [word("spans", 4, "<I", 0), word("spans", 4, "<I", 1 << 31)],
+        "allocation bits than spans": [word("spans", 16 * small + 8, "<Q", NO_NUMBER)],
+        "lies in no arena": [word("spans", 16 * (parts["spans"][1] - 1), "<I", 1 << 30)],
+        "an object has an unknown type": [objects(0, 12345678), objects(0, 0xFFFFFFFF)],
+        "a reference leads to no object": [word("roots", 8, "<Q", 8)],
+        "a root is of an unknown kind": [word("roots", 4, "<I", 7)],
+        "its weak sets have other members": [word("sets", 8, "<Q", 1 << 63)],
+    }
+    broken = folder / "broken.image"
+    for words, variants in cases.items():
+        for number, variant in enumerate(variants):
+            broken.write_bytes(variant)
+            try:
+                image_module.Image(str(broken))
+                raise AssertionError(f"not found: {words}, {number}")
+            except image_module.Damaged as error:
+                assert words in str(error), (words, number, error)
+    result = run(tool, broken)
+    assert result.returncode == 1 and result.stderr.startswith(f"cradle-heap: {broken} is damaged or not a heap image: "), result.stderr
+    random.seed(9)
+    places = lambda: random.choice([random.randrange(408), random.randrange(408, parts["bits"][0]), random.randrange(408, file.objects_at),
+                                    file.objects_at + random.randrange(64 << 10), random.randrange(len(data))])
+    for _ in range(150):  # whatever is damaged, the image is read or Damaged is raised
+        at = places()
+        broken.write_bytes(file.changed(at, random.choice([bytes([random.randrange(256)]), b"\xff" * 8, bytes(8)])[: len(data) - at]))
+        try:
+            read = image_module.Image(str(broken))
+            read.describe(5)
+        except image_module.Damaged:
+            pass
+
+
 def main():
     find_modules()
-    tool, program = sys.argv[1:3]
+    tool, program, *image_program = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         subprocess.run([program, folder], check=True)
@@ -290,6 +398,10 @@ def main():
         check_damage(tool, first, folder)
         check_no_end(tool, first, folder)
         check_names(tool, first, folder)
+        if image_program:
+            subprocess.run([image_program[0], folder], check=True)
+            check_image(tool, folder)
+            check_image_damage(tool, folder)
     print("cradle-heap: as it should be")
 
 

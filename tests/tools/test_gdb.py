@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs tools/gdb/cradle_gdb.py in gdb on tests/gdb_program and checks its output.
 
-    test_gdb.py SCRIPT PROGRAM BESIDE
+    test_gdb.py SCRIPT PROGRAM BESIDE IMAGE
 
-BESIDE is tests/gdb_beside, which stops while the collector's thread marks.
+BESIDE is tests/gdb_beside, which stops while the collector's thread marks; IMAGE is tests/gdb_image, whose heap is made from an
+image.
 
 Exits with 77, which meson reads as skipped, if gdb is not installed, has no Python, or is not allowed to trace
 programs.
@@ -71,6 +72,20 @@ BESIDE_EXPECTED = [
     r"exited normally",
 ]
 
+IMAGE_COMMANDS = ["break stop_here", "run", "cradle heap heap", "cradle what saved", "cradle what made", "cradle who-refers saved",
+                  "cradle who-refers items", "continue", "cradle heap heap", "cradle what saved", "cradle who-refers items"]
+IMAGE_EXPECTED = [
+    r"old generation: .*\nimage: sealed, where it was saved\nmajor collection: none runs.*\n.*\n.*\n +1 +40016  vector\n +2 +48  pair\n",
+    r"0x[0-9a-f]+: pair, 24 bytes, old, in a sealed image\n  word 1: 0x0\n",
+    r"0x[0-9a-f]+: pair, 24 bytes, old\n  word 1: pair at 0x[0-9a-f]+\n",
+    r"0x[0-9a-f]+: vector, 40016 bytes, old, in a sealed image: item 4999\n",
+    r"2 references to 0x[0-9a-f]+: pair, 24 bytes, old, in a sealed image\n",
+    r"global root 0x[0-9a-f]+, the\\nitems of the image\n1 references to 0x[0-9a-f]+: vector, 40016 bytes, old, in a sealed image\n",
+    r"\nimage: not sealed, where it was saved\n",
+    r"0x[0-9a-f]+: pair, 24 bytes, old\n  word 1: 0x0\n",
+    r"global root 0x[0-9a-f]+, the\\nitems of the image\n1 references to 0x[0-9a-f]+: vector, 40016 bytes, old\n",
+]
+
 
 def skip(why):
     print(f"skipped: {why}")
@@ -104,14 +119,15 @@ def ask(script, program, commands, expected):
 
 
 def main():
-    script, program, beside = sys.argv[1:]
+    script, program, beside, image = sys.argv[1:]
     if shutil.which("gdb") is None:
         skip("gdb is not installed")
     if "answer 42" not in gdb("-ex", "python print('answer', 42)"):
         skip("gdb has no Python")
-    if not ask(script, program, COMMANDS, EXPECTED) or not ask(script, beside, BESIDE_COMMANDS, BESIDE_EXPECTED):
+    asked = [(program, COMMANDS, EXPECTED), (beside, BESIDE_COMMANDS, BESIDE_EXPECTED), (image, IMAGE_COMMANDS, IMAGE_EXPECTED)]
+    if not all(ask(script, *each) for each in asked):
         return 1
-    print(f"{len(EXPECTED) + len(BESIDE_EXPECTED)} answers")
+    print(f"{sum(len(expected) for _, _, expected in asked)} answers")
     return 0
 
 

@@ -35,6 +35,7 @@ class Internals:
     PAGE_BYTES = 4096
     ARENA_BYTES = 2 << 20
     ARENA_USED = 2
+    ARENA_SEALED = 16
     FREE, SMALL, INSIDE, LARGE, LARGE_YOUNG, LARGE_REACHED = range(6)
     BARRIER_FLAG = 1 << 32
     ARRAY_FLAGS = 3 << 33
@@ -76,6 +77,10 @@ class Internals:
     def used_arenas(self):
         states = read(int(self.arenas["states"]), self.arena_count)
         return [i for i in range(self.arena_count) if states[i] == self.ARENA_USED]
+
+    def is_sealed(self, address):
+        return 0 <= address - self.arenas_base < int(self.old["sealed_bytes"]) and bool(
+            int(self.arenas["origins"][(address - self.arenas_base) // self.ARENA_BYTES]) & self.ARENA_SEALED)
 
     def pages(self, arena):
         """The entries of an arena's page table."""
@@ -302,9 +307,12 @@ class Heap:
 
     def roots(self):
         """(where, word, the object it refers to or None)."""
+        named = self.image_roots()
         for i in range(int(self.value["roots"]["global_count"])):
             root = self.value["roots"]["globals"][i]
-            yield (f"global root {int(root['address']):#x}",) + self.slot(int(root["address"]), int(root["kind"]) == 1)[1:]
+            name = named.get(int(root["address"]))
+            where = f"global root {int(root['address']):#x}" + (f", {name} of the image" if name else "")
+            yield (where,) + self.slot(int(root["address"]), int(root["kind"]) == 1)[1:]
         handles = self.value["tables"]["handles"]
         first = 64  # HANDLE_BLOCK_FIRST: block k has first << k entries
         for i in range(int(handles["used"])):
@@ -320,6 +328,12 @@ class Heap:
                 yield (f"prebuilt object {address:#x}, {where}", *slot)
         for mutator in self.inside.mutators:
             yield from self.mutator_roots(mutator)
+
+    def image_roots(self):
+        """The names of the image's roots, by the addresses of their variables."""
+        image = self.value["image"]
+        roots = [image["roots"][i] for i in range(int(image["root_count"]))] if int(image) else []
+        return {int(root["word"].address): name_at(int(root["name"])) for root in roots}
 
     def mutator_roots(self, mutator):
         options, public, running = self.value["options"], mutator["public"], int(mutator["running"])
@@ -371,6 +385,8 @@ class Heap:
             age = "old and remembered"
         else:
             age = "old and remembered, or large and young"  # the header is the same
+        if self.inside.is_sealed(address):
+            age += ", in a sealed image"
         if header & Internals.PINNED_FLAG:
             age += ", pinned"
         identity = header >> Internals.HASH_SHIFT & Internals.HASH_MASK
@@ -498,6 +514,10 @@ class HeapCommand(gdb.Command):
               f"{sum(end - start for start, end in inside.filled)} of {inside.nursery_end - inside.nursery_start} bytes filled")
         print(f"old generation: {int(inside.old['used_bytes'])} bytes, {int(inside.old['large_bytes'])} of them large; "
               f"{len(inside.used_arenas())} arenas of {int(inside.arenas['committed_count'])} committed")
+        image = heap.value["image"]
+        if int(image):
+            print(f"image: {'sealed' if int(inside.old['sealed_bytes']) else 'not sealed'}, "
+                  f"{'elsewhere than it was saved' if int(image['moved']) else 'where it was saved'}")
         print(f"major collection: {Internals.MAJOR_PHASES[int(heap.value['marking']['major']['phase'])]}; "
               f"threshold: {int(heap.value['marking']['pacing']['threshold'])} bytes")
         if int(heap.value["marking"]["marker"]["thread"]) != 0:

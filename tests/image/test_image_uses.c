@@ -84,6 +84,7 @@ static void without_collection(void **state) {
 /* --- quarantine --- */
 
 static void with_quarantine(cradle_options *options) {
+  fixture_unstress(options);
   options->quarantine = 4;
   options->nursery_bytes = (size_t)64 << 10;
 }

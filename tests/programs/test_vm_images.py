@@ -35,6 +35,8 @@ SCHEME_PROGRAM = """
 (gc)
 (write (list (vector-ref v 7) (point-y here) (make-point 3 4)))
 (newline)
+(display "end")
+(newline)
 """
 STACKVM_MORE = """
 class Shape { init(name) { this.name = name; } text() { return "shape " + this.name; } }
@@ -43,9 +45,11 @@ let shapes = [Square(2), Shape("line")];
 let table = {name: "x", 3: 2, nested: {list: [1, nil, true, "text"]}};
 let next = counter(10);
 let at_once = shapes[0].text;
+fn name_of(shape) { return shape.name; }
+fn deep(n) { return n == 0 ? 0 : len([%s, deep(n - 1)]); }
 fn caught(f) { try { return f(); } catch (e) { return "caught " + e; } }
 next();
-"""
+""" % ", ".join(["n"] * 60)
 STACKVM_PROGRAM = """
 print(map(range(0, 5), fn(x) { return x * x; }), sum(range(0, 101)), sort_by([3, 1, 2], fn(a, b) { return a < b; }));
 print(Set([1, 2, 2, "x"]).both(Set(["x", 1])).text(), Queue([1, 2]).text(), fibonacci(60), replace("a-b", "-", "+"));
@@ -60,11 +64,23 @@ for (let i = 0; i < 2000; i += 1) {
   bag.add([i]);
   table[i] = {number: i};
   shapes[0].side = [i];
-  shapes[0]["last"] = bag;
+  shapes[0].last = bag;
 }
+// No class gets the id of one in the image: the cache in name_of would mix them up.
+class A { init() { this.other = "wrong"; this.name = "right"; } }
+class B { init() { this.other = "wrong"; this.name = "right"; } }
+class C { init() { this.other = "wrong"; this.name = "right"; } }
+class D { init() { this.other = "wrong"; this.name = "right"; } }
+class E { init() { this.other = "wrong"; this.name = "right"; } }
+for (let each in [A, B, C, D, E]) {
+  let made = each();
+  for (let shape in shapes) print(name_of(shape), name_of(made));
+}
+print(deep(2000));
 gc();
 print(bag.count, table[1999], shapes[0].text(), shapes[0].last == bag, Square(3).text());
 print(any([1, 2], fn(x) { return x == 2; }), all([], any), unique([1, 1, 2]), zip([1, 2], [3, 4]), compose(str, len)("xyz"));
+print("end");
 Queue([]).take();
 """
 STRESSES = [{}, {"CRADLE_STRESS": "50,major=5", "CRADLE_VERIFY": "1"}, {"CRADLE_STRESS": "1", "CRADLE_GC_NURSERY": "4K"},
@@ -81,8 +97,8 @@ def base_of(image):
 
 
 class Machine:
-    def __init__(self, program, suffix, library, text, status, hold):
-        self.program, self.suffix, self.library, self.text, self.status, self.hold = program, suffix, library, text, status, hold
+    def __init__(self, program, suffix, library, text, error, hold):
+        self.program, self.suffix, self.library, self.text, self.error, self.hold = program, suffix, library, text, error, hold
         self.faults = []
 
     def fault(self, what, result):
@@ -95,22 +111,23 @@ class Machine:
 
     def load(self, variables, *options):
         loaded = run(variables, self.program, *options, self.path)
-        if (loaded.returncode, loaded.stdout) != (self.status, self.expected):
+        if (loaded.returncode, loaded.stdout, loaded.stderr) != self.expected:
             self.fault(f"not {self.expected!r}: {variables}", loaded)
 
     def check(self, folder):
         self.path = folder / f"program{self.suffix}"
         self.path.write_text(self.library + self.text)
-        self.expected = run({}, self.program, self.path).stdout
-        if not self.expected:
-            self.faults.append(f"{self.program} prints nothing")
+        whole = run({}, self.program, self.path)
+        self.expected = whole.returncode, whole.stdout, whole.stderr
+        if not whole.stdout.endswith("\nend\n") or self.error not in whole.stderr or bool(whole.stderr) != bool(self.error):
+            self.fault("without an image", whole)
         first, second = folder / f"first{self.suffix}.image", folder / f"second{self.suffix}.image"
         for stress in STRESSES:
             self.path.write_text(self.library)
             self.save(stress, first)
             self.path.write_text("")
             self.save(stress, second, f"--image={first}")
-            self.path.write_text(self.text)
+            self.path.write_text("\n" * self.library.count("\n") + self.text)  # errors are to name the same lines
             for image in first, second:
                 self.load(stress, f"--image={image}")
                 if self.hold:
@@ -129,8 +146,8 @@ class Machine:
 
 def main():
     scheme, stackvm, library, *hold = sys.argv[1:]
-    machines = [Machine(scheme, ".scm", SCHEME_LIBRARY, SCHEME_PROGRAM, 0, *hold or [None]),
-                Machine(stackvm, ".vm", Path(library).read_text() + STACKVM_MORE, STACKVM_PROGRAM, 1, *hold or [None])]
+    machines = [Machine(scheme, ".scm", SCHEME_LIBRARY, SCHEME_PROGRAM, "", *hold or [None]),
+                Machine(stackvm, ".vm", Path(library).read_text() + STACKVM_MORE, STACKVM_PROGRAM, "in take, ", *hold or [None])]
     with tempfile.TemporaryDirectory() as name:
         for machine in machines:
             machine.check(Path(name))

@@ -369,6 +369,15 @@ def check_image_damage(tool, folder):
                 assert words in str(error), (words, number, error)
     result = run(tool, broken)
     assert result.returncode == 1 and result.stderr.startswith(f"cradle-heap: {broken} is damaged or not a heap image: "), result.stderr
+    read = image_module.Image(str(folder / "all.image"))
+    arena_end = int(read.arena[-1]) * image_module.ARENA + int(read.arena_bytes[-1])
+    assert len(read.words_at(read.places)) == len(read.places) and len(read.words_at(read.places[:0])) == 0
+    for place in (arena_end, -8, 4, (int(read.arena[-1]) + 1) * image_module.ARENA, 1 << 62):
+        try:
+            read.words_at(read.places[:1] * 0 + place)
+            raise AssertionError(f"not found: a word at {place:#x}")
+        except image_module.Damaged as error:
+            assert "lies in no arena" in str(error), error
     random.seed(9)
     places = lambda: random.choice([random.randrange(408), random.randrange(408, parts["bits"][0]), random.randrange(408, file.objects_at),
                                     file.objects_at + random.randrange(64 << 10), random.randrange(len(data))])

@@ -108,7 +108,7 @@ typedef struct prototype {
   line_entry *lines;
   captured *upvalues;
   inline_cache *caches;
-  uint32_t number; /* its index in vm->prototypes */
+  uint32_t number;                 /* its index in vm->prototypes */
   uint32_t name_bytes, file_bytes; /* with the zero at the end */
   uint32_t code_count, code_room;
   uint32_t line_count, line_room;

@@ -14,8 +14,7 @@ typedef struct part {
   uint32_t *count;
   size_t item_bytes;
 } part;
-#define PART(items, count) \
-  { (void **)&of->items, &of->count, sizeof *of->items }
+#define PART(items, count) {(void **)&of->items, &of->count, sizeof *of->items}
 
 typedef struct parts {
   part of[CODE_PARTS];

@@ -1,4 +1,5 @@
-/* stackvm [--gc-stats] [--image=FILE] [--save-image=FILE] [FILE]: runs a program. Without a file it reads and runs one statement after the other. */
+/* stackvm [--gc-stats] [--image=FILE] [--save-image=FILE] [FILE]: runs a program. Without a file it reads and runs one
+ * statement after the other. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <stdlib.h>

@@ -70,7 +70,7 @@ static inline bool has_marker(const cradle_heap *heap) {
 /* Returns the pause's start: the first look at the clock. What comes before that does not count as pause. The clock
  * is read only a few times in a pause, because an empty minor collection is so short that each reading would show. */
 static uint64_t begin_collecting(cradle_heap *heap, cradle_cause cause) {
-  crd_world_stop(&heap->space);
+  crd_world_stop(&heap->space, "a collection");
   if (collection_is_off(&heap->options)) refuse(heap, cause);
   for (EACH_MUTATOR(mutator, &heap->space)) {
     /* Before the verifier, which reads the words of the ranges. */
@@ -480,7 +480,7 @@ void cradle_finalizer_queue_all(cradle_mutator *mutator) {
   crd_world_enter(space, mutator_of(mutator));
   /* After this no major collection runs, and all objects that are still listed are alive. */
   crd_collect_major(mutator->heap, CRADLE_CAUSE_REQUEST, CRADLE_COLLECT_MAJOR);
-  crd_world_stop(space);
+  crd_world_stop(space, "cradle_finalizer_queue_all");
   crd_finalizers_queue_all(space->services);
   crd_world_leave(space);
 }

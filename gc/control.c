@@ -115,7 +115,7 @@ bool cradle_heap_set_max(cradle_mutator *mutator, size_t bytes, cradle_error *er
   crd_mutator_check(mutator, "cradle_heap_set_max");
   crd_space *space = &mutator->heap->space;
   crd_world_enter(space, mutator_of(mutator));
-  crd_world_stop(space);
+  crd_world_stop(space, "cradle_heap_set_max");
   bool done = set_max_held(mutator, bytes, error);
   crd_world_leave(space);
   return done;

@@ -41,8 +41,13 @@
 /* To HEAP_MUTATING or from it: only then top moves [state.1]. The second core stops before anything but the mutator
  * runs [marker.2], and goes on afterwards; a collection lets it go on by itself. */
 static void go_to(cradle_heap *heap, crd_state state) {
+  static const char *const stops[HEAP_STATES] = {
+      [HEAP_COLLECTING] = "a collection", [HEAP_VERIFYING] = "the verifier", [HEAP_FORKING] = "cradle_fork_prepare",
+      [HEAP_SAMPLING] = "a sampler",      [HEAP_DESTROYING] = "a destructor", [HEAP_TELLING] = "a listener",
+      [HEAP_WALKING] = "a walk",
+  };
   crd_marker *marker = &heap->marking.marker;
-  if (state != HEAP_MUTATING) crd_world_stop(&heap->space); /* [world.3] */
+  if (state != HEAP_MUTATING) crd_world_stop(&heap->space, stops[state]); /* [world.3] */
   if (CRADLE_UNLIKELY(marker->thread != NULL) && state != HEAP_MUTATING)
     marker->resumes = crd_marker_stop(&heap->marking) && state != HEAP_COLLECTING;
   ASSERT(!marker->going || state == HEAP_TELLING, "[marker.2] a state begins while a round goes on");
@@ -384,7 +389,7 @@ static uint32_t add_checked(cradle_heap *heap, const cradle_type *type, const ch
 uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
   static const char what[] = "cradle_type_add";
   crd_heap_enter(heap, what);
-  crd_world_stop(&heap->space); /* allocation reads the table */
+  crd_world_stop(&heap->space, what); /* allocation reads the table */
   uint32_t id = add_checked(heap, type, what);
   crd_world_leave(&heap->space);
   return id;

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CRADLE_WITHOUT_PLACES 1 /* cradle_call_begin is here */
+#include <cradle/detail/call.h>
+
 #include "gc/collect.h"
 #include "gc/death/services.h"
 #include "gc/heap.h"
@@ -25,6 +28,15 @@ CRD_THREAD_LOCAL char crd_thread_mark = 0;
 
 static CRADLE_COLD _Noreturn void entry_misuse(cradle_heap *heap, const char *what, const char *why) {
   crd_misuse(heap, "%s: %s", what, why);
+}
+
+/* Whoever waits for the thread may say where it was last. */
+const char *cradle_call_begin(const char *place, const void *frame) {
+  const char *outer = crd_running_call.place;
+  crd_running_call = (crd_call){place, frame};
+  for (crd_mutator *mutator = crd_thread_left(); mutator != NULL; mutator = mutator->next_attached)
+    __atomic_store_n(&mutator->last_place, place, __ATOMIC_RELAXED);
+  return outer;
 }
 
 /* Anything this close below the current frame is on the same stack. */
@@ -137,11 +149,11 @@ void crd_heap_check_owner(cradle_heap *heap, const char *what) {
     refuse_thread(&only->public, what);
 }
 
-cradle_heap *crd_heap_hold(const cradle_heap *heap) {
+cradle_heap *crd_heap_hold(const cradle_heap *heap, const char *what) {
   cradle_heap *shared = heap_of(heap->space.report);
   bool is_told = crd_world_is_mine(&shared->space); /* a listener, which may read figures although not all stand */
   crd_world_take(&shared->space, mutator_here(heap));
-  if (!is_told) crd_world_stop(&shared->space);
+  if (!is_told) crd_world_stop(&shared->space, what);
   return shared;
 }
 
@@ -313,6 +325,7 @@ static crd_mutator *make(cradle_heap *heap) {
                            .marking = &heap->marking,
                            .young = &heap->young,
                            .local = local,
+                           .began = crd_space_allocated(&heap->space, local),
                            .number = ++heap->space.born};
   set_name(mutator, NULL);
   if (!crd_root_stack_open(mutator, heap->options.shadow_stack_bytes, heap->hardware.page_bytes)) {
@@ -446,7 +459,7 @@ CRADLE_UNCHECKED_COLLECTION void cradle_stopped_call(cradle_mutator *mutator, cr
   crd_mutator *m = mutator_of(mutator);
   crd_mutator_check(mutator, "cradle_stopped_call");
   crd_world_enter(m->space, m);
-  crd_world_stop(m->space);
+  crd_world_stop(m->space, "cradle_stopped_call");
   mutator->no_collect_depth++; /* a collection would end the stop */
   crd_nursery_set_top(m);
   function(data);

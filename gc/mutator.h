@@ -59,6 +59,9 @@ struct crd_mutator {
   uint64_t number;                   /* of the heap's mutators so far, from 1 */
   char name[MUTATOR_NAME_BYTES];     /* ends with 0; changes under space_lock */
   uint64_t thread_id;                /* for messages; 0: it never had a thread; atomic */
+  const char *last_place;            /* of its thread's last call that had one (cradle_call_begin), or NULL; atomic */
+  uint64_t began;                    /* what its local had allocated before it */
+  uint64_t stops, stop_ns, waited_ns; /* see cradle_mutator_figures */
   bool orphaned;                     /* that thread has ended without detaching it */
   struct crd_mutator *next_attached, **attached_link; /* the other mutators of the thread */
   uint64_t open_scopes;                               /* of a freed mutator: scopes that have not ended */
@@ -80,7 +83,7 @@ void crd_heap_check_thread(cradle_heap *heap, const char *what);
 /* The same, and takes the world of a shared heap, until crd_world_leave. */
 void crd_heap_enter(cradle_heap *heap, const char *what);
 /* Takes the world of a shared heap, and stops it, without any check: for calls that only read. Returns the heap. */
-cradle_heap *crd_heap_hold(const cradle_heap *heap);
+cradle_heap *crd_heap_hold(const cradle_heap *heap, const char *what);
 /* In the child of a fork: the mutators of other threads are as if these had ended. */
 void crd_mutators_forked(cradle_heap *heap);
 /* The heap's mutator that the calling thread may use; NULL: none. In a heap that is not shared: the only one, whose

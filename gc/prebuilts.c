@@ -19,7 +19,7 @@ static bool add(cradle_heap *heap, void *object, const char *what) {
 /* The barrier looks for prebuilt objects in the table, so all stand while it changes. */
 static void enter(cradle_heap *heap, const char *what) {
   crd_heap_enter(heap, what);
-  crd_world_stop(&heap->space);
+  crd_world_stop(&heap->space, what);
 }
 
 bool cradle_prebuilt_add(cradle_heap *heap, void *object) {

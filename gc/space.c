@@ -17,6 +17,11 @@ void crd_space_note_used(crd_space *space) {
   if (used > *peak) *peak = used;
 }
 
+uint64_t crd_space_allocated(const crd_space *space, const crd_local *local) {
+  uint64_t emptied = space_is_shared(space) ? local->emptied_bytes : space->report->stats.allocated_bytes;
+  return emptied + local_filled(local);
+}
+
 bool crd_space_pieces_hold(const crd_space *space, uintptr_t address) {
   const crd_chunks *chunks = space->chunks;
   for (uint32_t i = 0; i < chunks->piece_count; i++)

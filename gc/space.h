@@ -140,6 +140,8 @@ static inline uint64_t nursery_filled(const crd_space *space) {
   for (EACH_LOCAL(local, space)) bytes += local_filled(local);
   return bytes;
 }
+/* What the mutators of a local have allocated so far, in bytes. */
+uint64_t crd_space_allocated(const crd_space *space, const crd_local *local);
 /* Whether an address lies in what is filled of the nursery. */
 bool crd_space_pieces_hold(const crd_space *space, uintptr_t address);
 static inline bool nursery_holds(const crd_space *space, uintptr_t address) {

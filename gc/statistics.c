@@ -82,12 +82,25 @@ static void fill(const cradle_heap *heap, cradle_statistics *statistics, size_t 
 /* In a shared heap the mutators stand meanwhile, so that the figures belong together. A listener has the world. */
 void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size) {
   if (space_is_shared(&heap->space)) {
-    cradle_heap *shared = crd_heap_hold(heap);
+    cradle_heap *shared = crd_heap_hold(heap, "cradle_heap_statistics");
     fill(heap, statistics, size);
     crd_world_leave(&shared->space);
   } else {
     fill(heap, statistics, size);
   }
+}
+
+void cradle_mutator_statistics(const cradle_mutator *mutator, cradle_mutator_figures *figures, size_t size) {
+  const crd_mutator *m = (const crd_mutator *)mutator;
+  bool shared = space_is_shared(m->space);
+  if (shared) (void)crd_heap_hold(mutator->heap, "cradle_mutator_statistics");
+  cradle_mutator_figures now = {.number = m->number,
+                                .allocated_bytes = crd_space_allocated(m->space, m->local) - m->began,
+                                .stops = m->stops,
+                                .stop_ns = m->stop_ns,
+                                .waited_ns = m->waited_ns};
+  copy_prefix(figures, size, &now, sizeof now);
+  if (shared) crd_world_leave(m->space);
 }
 
 size_t crd_heap_spans(const cradle_heap *heap, crd_span_info *rows, size_t count) {
@@ -155,7 +168,7 @@ void cradle_memory_report(const cradle_heap *heap, cradle_memory *memory, size_t
     fill_memory(heap, memory, size);
     return;
   }
-  cradle_heap *shared = crd_heap_hold(heap);
+  cradle_heap *shared = crd_heap_hold(heap, "cradle_memory_report");
   fill_memory(heap, memory, size);
   crd_world_leave(&shared->space);
 }

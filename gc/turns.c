@@ -123,7 +123,7 @@ static CRADLE_COLD void tell_late(crd_space *space, uint64_t ns) {
   turns->tell_ns = 2 * ns;
   crd_gate_unlock(turns->gate);
   crd_world_take(space, NULL); /* so that no other thread calls the listener meanwhile */
-  if (late != NULL) crd_world_tell_late(space, "a mutator waits for the turn of", late, ns);
+  if (late != NULL) crd_world_tell_late(space, "a mutator", "the turn of ", late, ns);
   crd_world_release(space);
   crd_gate_lock(turns->gate);
 }
@@ -153,6 +153,7 @@ static crd_waiter waiter_of(const crd_mutator *mutator) {
 void crd_turn_await(crd_space *space, const crd_mutator *mutator) {
   crd_turns *turns = space->world->turns;
   if (turns == NULL) return;
+  crd_world_check_forked(space);
   crd_waiter waiter = waiter_of(mutator);
   crd_gate_lock(turns->gate);
   if (is_mine(turns)) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gc/base/probes.h"
 #include "gc/old/marking.h"
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
@@ -52,11 +53,19 @@ static inline bool is_running(const crd_mutator *mutator) {
   return __atomic_load_n(&mutator->state, __ATOMIC_SEQ_CST) == MUTATOR_RUNNING;
 }
 
+void crd_world_check_forked(const crd_space *space) {
+  if (CRADLE_LIKELY(crd_gate_is_here(space->world->gate))) return;
+  crd_misuse(heap_of(space->report), "fork: the child uses a heap that may have several mutators (options.mutators): "
+                                     "call cradle_fork_prepare before the fork and cradle_fork_done after it in both "
+                                     "processes, or only exec or _exit in the child");
+}
+
 /* A mutator's state becomes another one than RUNNING. What its thread did before is seen by the holder. Returns whether
  * it was RUNNING. */
 static bool leave_running(crd_world *world, crd_mutator *mutator, int state) {
   bool ran = __atomic_exchange_n(&mutator->state, state, __ATOMIC_SEQ_CST) == MUTATOR_RUNNING;
   if (CRADLE_LIKELY(__atomic_load_n(&world->is_awaited, __ATOMIC_SEQ_CST) == 0)) return ran;
+  crd_world_check_forked(mutator->space);
   crd_gate_lock(world->gate);
   crd_gate_wake(world->gate, GATE_STANDS);
   crd_gate_unlock(world->gate);
@@ -97,6 +106,8 @@ static void linger(const crd_space *space) {
 static void stand(const crd_space *space, crd_mutator *mutator) {
   crd_world *world = space->world;
   ASSERT(!holds(world), "[world.2] a thread that has stopped the world waits for its end");
+  crd_world_check_forked(space);
+  uint64_t begin = crd_platform_now_ns();
   while (is_stopping(space)) {
     (void)leave_running(world, mutator, MUTATOR_STOPPED);
     for (linger(space); is_stopping(space); linger(space)) {
@@ -106,12 +117,14 @@ static void stand(const crd_space *space, crd_mutator *mutator) {
     }
     (void)__atomic_exchange_n(&mutator->state, MUTATOR_RUNNING, __ATOMIC_SEQ_CST);
   }
+  mutator->waited_ns += crd_platform_now_ns() - begin;
 }
 
 /* Afterwards the caller looks whether a stop is on, as whoever becomes RUNNING does. */
 static void take_turns(crd_mutator *mutator) {
   crd_space *space = mutator->space;
   if (CRADLE_LIKELY(!space_is_shared(space) || space->world->turns == NULL) || holds(space->world)) return;
+  crd_world_check_forked(space);
   if (!crd_turn_ends(space)) return;
   (void)leave_running(space->world, mutator, MUTATOR_STOPPED);
   crd_turn_pass(space, mutator);
@@ -159,9 +172,11 @@ void crd_world_take(crd_space *space, crd_mutator *mutator) {
     return;
   }
   ASSERT(mutator == NULL || is_running(mutator), "[world.1] a mutator that is not RUNNING takes the world");
+  crd_world_check_forked(space);
   if (mutator != NULL) take_turns(mutator);
   crd_gate_lock(world->gate);
   bool waits = world->holder != NULL;
+  uint64_t begin = waits ? crd_platform_now_ns() : 0;
   if (waits && mutator != NULL) {
     (void)__atomic_exchange_n(&mutator->state, MUTATOR_STOPPED, __ATOMIC_SEQ_CST);
     crd_gate_wake(world->gate, GATE_STANDS);
@@ -181,7 +196,9 @@ void crd_world_take(crd_space *space, crd_mutator *mutator) {
   __atomic_store_n(&space->holder, mutator, __ATOMIC_RELAXED);
   world->depth = 1;
   crd_gate_unlock(world->gate);
-  if (waits && mutator != NULL) crd_nursery_set_top(mutator);
+  if (!waits || mutator == NULL) return;
+  mutator->waited_ns += crd_platform_now_ns() - begin;
+  crd_nursery_set_top(mutator);
 }
 
 /* There are places already. Who goes to sleep looks for one with the gate's lock held, so none misses this. */
@@ -196,6 +213,7 @@ void crd_world_call(crd_space *space, uint32_t count) {
 
 /* With the gate's lock held. */
 static void end_stop(crd_space *space) {
+  if (is_stopping(space)) PROBE1(stop_end, space->report);
   set_stopping(space, 0);
   if (space->world->sleepers != 0) crd_gate_wake(space->world->gate, GATE_OPENS);
 }
@@ -230,9 +248,16 @@ static crd_mutator *first_running(const crd_space *space, crd_mutator *from) {
   return NULL;
 }
 
+/* A place that is too long for a message loses the beginning of its path. */
+static void tell_place(crd_text *text, const char *place) {
+  enum { PLACE_MOST = 40 };
+  size_t length = strlen(place);
+  crd_text_format(text, "; its last call was at %s", length > PLACE_MOST ? place + length - PLACE_MOST : place);
+}
+
 /* The listener is called although not all stand, because they may never: it must not use the heap anyway. Without a
  * listener the message goes to standard error. */
-void crd_world_tell_late(crd_space *space, const char *who, const crd_mutator *mutator, uint64_t ns) {
+void crd_world_tell_late(crd_space *space, const char *who, const char *what, const crd_mutator *mutator, uint64_t ns) {
   crd_text text = {.length = 0};
   char activity[THREAD_ACTIVITY_BYTES];
   char name[MUTATOR_NAME_BYTES];
@@ -240,17 +265,19 @@ void crd_world_tell_late(crd_space *space, const char *who, const crd_mutator *m
   memcpy(name, mutator->name, sizeof name);
   space_unlock(space);
   uint64_t thread = __atomic_load_n(&mutator->thread_id, __ATOMIC_RELAXED);
-  crd_text_format(&text, "%s the mutator at %p (%s), of thread %llu", who, (const void *)mutator, name,
-                  (unsigned long long)thread);
+  crd_text_format(&text, "%s waits for %sthe mutator at %p (%s), of thread %llu", who, what, (const void *)mutator,
+                  name, (unsigned long long)thread);
   if (crd_thread_activity(thread, activity))
     crd_text_format(&text, strcmp(activity, "running") == 0 ? ", which runs" : ", which is in system call %s",
                     activity);
   crd_text_format(&text, ": it must allocate, poll (cradle_safepoint) or park (cradle_mutator_park)");
+  const char *place = __atomic_load_n(&mutator->last_place, __ATOMIC_RELAXED);
+  if (place != NULL) tell_place(&text, place);
   cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text.buffer, space->options->stop_report_ns, ns, 0}};
   crd_event_tell(space->report, &event);
 }
 
-static void wait_for_all(crd_space *space, uint64_t begin) {
+static void wait_for_all(crd_space *space, const char *why, uint64_t begin) {
   crd_world *world = space->world;
   crd_mutator *last = space->mutators;
   for (uint32_t spins = world->spins; (last = first_running(space, last)) != NULL && spins > 0; spins--) {
@@ -274,14 +301,14 @@ static void wait_for_all(crd_space *space, uint64_t begin) {
     }
     tell_at = gone + gone;
     crd_gate_unlock(world->gate);
-    crd_world_tell_late(space, "a collection waits for", last, gone);
+    crd_world_tell_late(space, why, "", last, gone);
     crd_gate_lock(world->gate);
   }
   __atomic_store_n(&world->is_awaited, 0, __ATOMIC_SEQ_CST);
   crd_gate_unlock(world->gate);
 }
 
-void crd_world_stop_all(crd_space *space) {
+void crd_world_stop_all(crd_space *space, const char *why) {
   crd_world *world = space->world;
   if (is_stopping(space)) {
     if (world->is_awaited != 0) crd_heap_busy(heap_of(space->report), "a call that stops the mutators");
@@ -291,6 +318,7 @@ void crd_world_stop_all(crd_space *space) {
   uint64_t begin = crd_platform_now_ns();
   space->report->stop_by = space->holder == NULL ? NULL : space->holder->name;
   space->report->stop_last = NULL;
+  PROBE3(stop_begin, space->report, space->report->stop_by, why);
   set_stopping(space, 1);
   space->standing = 0;
   for (EACH_MUTATOR(mutator, space)) {
@@ -299,9 +327,14 @@ void crd_world_stop_all(crd_space *space) {
     if (state == MUTATOR_RUNNING) __atomic_store_n(&mutator->public.top, NULL, __ATOMIC_SEQ_CST);
     space->standing += state != MUTATOR_PARKED;
   }
-  wait_for_all(space, begin);
+  wait_for_all(space, why, begin);
   cradle_statistics *stats = &space->report->stats;
   uint64_t ns = crd_platform_now_ns() - begin;
+  PROBE3(stop_stands, space->report, space->report->stop_last, ns);
+  if (space->holder != NULL) {
+    space->holder->stops++;
+    space->holder->stop_ns += ns;
+  }
   space->report->stop_ns = ns;
   stats->stops++;
   stats->stop_ns += ns;

@@ -65,18 +65,21 @@ static inline void crd_world_leave(crd_space *space) {
 bool crd_world_is_mine(const crd_space *space);
 /* Lets go of the world whatever the depth, before a handler of the program runs: it may longjmp. */
 void crd_world_let_go(crd_space *space);
-/* The holder stops all others, or has them go on. A world that is stopped already stays so. Misuse in the listener that
- * is told of a mutator that does not come: the stop is on, but not all stand. */
-void crd_world_stop_all(crd_space *space);
+/* The holder stops all others, or has them go on. why: "a collection", for messages and probes. A world that is stopped
+ * already stays so. Misuse in the listener that is told of a mutator that does not come: the stop is on, but not all
+ * stand. */
+void crd_world_stop_all(crd_space *space, const char *why);
 void crd_world_end_stop(crd_space *space);
-static inline void crd_world_stop(crd_space *space) {
-  if (CRADLE_UNLIKELY(space->world != NULL)) crd_world_stop_all(space);
+static inline void crd_world_stop(crd_space *space, const char *why) {
+  if (CRADLE_UNLIKELY(space->world != NULL)) crd_world_stop_all(space, why);
 }
 static inline void crd_world_go_on(crd_space *space) {
   if (CRADLE_UNLIKELY(space->world != NULL)) crd_world_end_stop(space);
 }
-/* Says that a mutator does not come, and what its thread does. who: "a collection waits for". */
-CRADLE_COLD void crd_world_tell_late(crd_space *space, const char *who, const crd_mutator *mutator, uint64_t ns);
+/* Says that a mutator does not come, what its thread does, and where it last called the library, if that code is
+ * compiled with CRADLE_CHECKED. who waits: "a collection". what: "", or "the turn of " this mutator. */
+CRADLE_COLD void crd_world_tell_late(crd_space *space, const char *who, const char *what, const crd_mutator *mutator,
+                                     uint64_t ns);
 /* The slow path of a mutator whose top a stop has lowered: stands until it is over. With turns, its turn may end. */
 void crd_world_stand(crd_mutator *mutator);
 /* The mutator's thread promises not to use the heap, or takes that back, which waits for the end of a stop. */
@@ -88,6 +91,9 @@ void crd_world_call(crd_space *space, uint32_t count);
 void crd_world_forget(crd_mutator *mutator);
 /* After the list of mutators has changed. */
 void crd_world_count(crd_space *space);
+/* Before a thread waits: misuse in the child of a fork that was not prepared, because nobody may be there to wake it, or
+ * to let go of the gate's lock. */
+void crd_world_check_forked(const crd_space *space);
 /* After a fork: whether this is the child, where only the calling thread is. Its gate is a new one then. */
 bool crd_world_is_forked(crd_space *space);
 

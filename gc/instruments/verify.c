@@ -208,7 +208,7 @@ bool crd_verify(cradle_heap *heap, crd_text *text) {
 bool cradle_heap_verify(cradle_heap *heap, cradle_error *error) {
   crd_text text = {.length = 0};
   crd_heap_enter(heap, "cradle_heap_verify");
-  crd_world_stop(&heap->space);
+  crd_world_stop(&heap->space, "cradle_heap_verify");
   bool sound = crd_verify(heap, &text);
   crd_world_leave(&heap->space);
   if (sound) {

@@ -14,12 +14,6 @@
 
 CRD_THREAD_LOCAL crd_call crd_running_call = {NULL, NULL};
 
-const char *cradle_call_begin(const char *place, const void *frame) {
-  const char *outer = crd_running_call.place;
-  crd_running_call = (crd_call){place, frame};
-  return outer;
-}
-
 void cradle_call_end(const char *const *outer) {
   crd_running_call.place = outer == NULL ? NULL : *outer;
 }

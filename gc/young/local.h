@@ -41,6 +41,7 @@ struct crd_local {
   char **free;       /* to where it is filled: free of its mutator, or left if no mutator has it */
   char *left;
   size_t earlier;  /* bytes filled in chunks that it has left [chunk.2]; 0 if the heap is not shared */
+  uint64_t emptied_bytes; /* what its mutators allocated in nurseries that were emptied, and outside; if it is shared */
   uint32_t number; /* of the heap's locals, from 0 */
   char *look;      /* where the next allocation is compared with its descriptor [nursery.4]; may lie above slack_end */
   uint32_t first_looks; /* how many more of the first allocations are looked at one by one */

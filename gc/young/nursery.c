@@ -269,6 +269,7 @@ static CRADLE_NOINLINE void drop_shared(crd_young *young) {
   chunks->users = 0;
   for (EACH_LOCAL(local, young->space)) {
     chunks->users += local_filled(local) != 0;
+    local->emptied_bytes += local_filled(local);
     if (!moved) drop_piece(young, local->start, *local->free);
   }
   for (EACH_MUTATOR(mutator, young->space)) mutator->public.reserved_end = NULL;

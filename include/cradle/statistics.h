@@ -89,6 +89,17 @@ typedef struct cradle_statistics {
 /* Fills *statistics. size: sizeof *statistics (cradle/base.h says why). */
 CRADLE_API void cradle_heap_statistics(const cradle_heap *heap, cradle_statistics *statistics, size_t size);
 
+/* What a mutator did since it was made: bytes, nanoseconds, counts. New fields come at the end. */
+typedef struct cradle_mutator_figures {
+  uint64_t number;          /* of the heap's mutators, from 1; its name is "mutator NUMBER" until it gets another */
+  uint64_t allocated_bytes; /* nursery bytes that it got, and large objects */
+  /* with several mutators: how often it stopped all others, and how long it took until they stood; how long it stood
+   * itself because another had stopped it, or held what only one may hold. Time while it is parked is no part of it */
+  uint64_t stops, stop_ns, waited_ns;
+} cradle_mutator_figures;
+/* Fills *figures. size: sizeof *figures (cradle/base.h says why). Any thread may ask, while the mutator is not freed. */
+CRADLE_API void cradle_mutator_statistics(const cradle_mutator *mutator, cradle_mutator_figures *figures, size_t size);
+
 /* --- what the kernel says of the heap's memory --- */
 
 /* What backs a region, as the kernel says. */

@@ -222,6 +222,8 @@ static void *run_deaf(void *data) {
   o->m = cradle_mutator_new(o->heap);
   cradle_mutator_name(o->m, "the deaf one, whose name has more bytes than are kept");
   cradle_mutator_name(o->m, "deaf");
+  const char *outer = cradle_call_begin("a/path/deaf.c:7", NULL); /* as a call in code compiled with CRADLE_CHECKED */
+  cradle_call_end(&outer);
   reach(o, 1);
   while (atomic_load(&o->goal) == 0) continue;
   while (atomic_load(&o->goal) == 1) cradle_safepoint(o->m);
@@ -234,6 +236,8 @@ static void hear_late(void *data, const cradle_event *event) {
   other *o = data;
   if (strstr(event->u.note.text, "a collection waits for the mutator at ") == NULL) return;
   if (strstr(event->u.note.text, " (deaf), of thread ") == NULL) fail_msg("%s: not the name", event->u.note.text);
+  if (strstr(event->u.note.text, "; its last call was at a/path/deaf.c:7") == NULL)
+    fail_msg("%s: not the place", event->u.note.text);
   o->kept = NULL;
   cradle_statistics stats;
   cradle_heap_statistics(o->heap, &stats, sizeof stats);
@@ -686,8 +690,73 @@ static void the_child_of_a_plain_fork_ends(void **state) {
   fixture_close(&f);
 }
 
+static void *collect_once(void *data) {
+  other *o = data;
+  o->m = cradle_mutator_new(o->heap);
+  reach(o, 1);
+  cradle_collect(o->m, CRADLE_COLLECT_MINOR);
+  cradle_mutator_free(o->m);
+  return NULL;
+}
+
+/* How the child uses the heap. */
+static void allocate_much(fixture *f) {
+  for (int i = 0; i < 1000000; i++) (void)cradle_new(f->m, T_PAIR, sizeof(pair));
+}
+static void allocate_large(fixture *f) {
+  (void)cradle_new_array(f->m, T_STRING, 100000);
+}
+static void collect_now(fixture *f) {
+  cradle_collect(f->m, CRADLE_COLLECT_MINOR);
+}
+static void make_mutator(fixture *f) {
+  cradle_mutator_detach(f->m);
+  (void)cradle_mutator_new(f->heap);
+}
+static void unpark_twice(fixture *f) {
+  CRADLE_PARKED(f->m)(void) f;
+  collect_now(f);
+}
+static void say_done(fixture *f) {
+  cradle_fork_done(f->heap);
+}
+
+static void use_after_plain_fork(fixture *f, void (*use)(fixture *f)) {
+  alarm(20);
+  EXPECT_MISUSE(f, use(f), use == say_done ? "without cradle_fork_prepare" : "or only exec or _exit in the child");
+  _exit(7);
+}
+
+static void expect_misuse_in_child(fixture *f, void (*use)(fixture *f)) {
+  int status = 0;
+  pid_t child = fork();
+  if (child == 0) use_after_plain_fork(f, use);
+  while (waitpid(child, &status, WNOHANG) == 0) continue; /* without a safepoint: the other thread still waits */
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 7) fail_msg("the child ended with %d", status);
+}
+
+/* The child uses the heap. Another thread may hold the world when the process forks, or wait for the forking thread. */
+static void the_child_of_a_plain_fork_is_refused(void **state) {
+  void (*const uses[])(fixture *) = {allocate_much, allocate_large, collect_now, make_mutator, unpark_twice, say_done};
+  (void)state;
+  for (size_t i = 0; i < 2 * sizeof uses / sizeof *uses; i++) {
+    fixture f;
+    other o;
+    bool is_awaited = i % 2 == 1;
+    open_shared(&f, 3);
+    start(&o, f.heap, is_awaited ? collect_once : wait_parked);
+    await(&o.at, 1);
+    while (is_awaited && __atomic_load_n(&f.m->top, __ATOMIC_RELAXED) != NULL) continue;
+    expect_misuse_in_child(&f, uses[i / 2]);
+    atomic_store(&o.goal, 1);
+    CRADLE_PARKED(f.m) join(&o);
+    fixture_close(&f);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_child_of_a_plain_fork_is_refused),
       cmocka_unit_test(allocation_while_parked_is_misuse),
       cmocka_unit_test(a_callback_does_not_unpark),
       cmocka_unit_test(a_heap_with_one_mutator_checks_parking_too),

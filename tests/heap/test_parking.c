@@ -3,6 +3,9 @@
  */
 #include "tests/support/heap_fixture.h"
 
+#include "gc/heap.h"
+#include "gc/world.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -703,6 +706,9 @@ static void *collect_once(void *data) {
 static void allocate_much(fixture *f) {
   for (int i = 0; i < 1000000; i++) (void)cradle_new(f->m, T_PAIR, sizeof(pair));
 }
+static void poll_much(fixture *f) {
+  for (int i = 0; i < 100; i++) cradle_safepoint(f->m);
+}
 static void allocate_large(fixture *f) {
   (void)cradle_new_array(f->m, T_STRING, 100000);
 }
@@ -721,33 +727,62 @@ static void say_done(fixture *f) {
   cradle_fork_done(f->heap);
 }
 
-static void use_after_plain_fork(fixture *f, void (*use)(fixture *f)) {
+/* The other thread has parked, sleeps until this one stands, or looks whether it does. */
+typedef enum moment { PARKED, SLEEPS, LOOKS, MOMENTS } moment;
+
+/* Nobody ever lets go of the gate's lock. */
+static void use_after_plain_fork(fixture *f, moment moment, void (*use)(fixture *f)) {
+  crd_world *world = f->heap->space.world;
   alarm(20);
+  if (moment == LOOKS) world->is_awaited = 0;
+  crd_gate_lock(world->gate);
   EXPECT_MISUSE(f, use(f), use == say_done ? "without cradle_fork_prepare" : "or only exec or _exit in the child");
   _exit(7);
 }
 
-static void expect_misuse_in_child(fixture *f, void (*use)(fixture *f)) {
+static void expect_misuse_in_child(fixture *f, moment moment, void (*use)(fixture *f)) {
   int status = 0;
   pid_t child = fork();
-  if (child == 0) use_after_plain_fork(f, use);
+  if (child == 0) use_after_plain_fork(f, moment, use);
   while (waitpid(child, &status, WNOHANG) == 0) continue; /* without a safepoint: the other thread still waits */
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 7) fail_msg("the child ended with %d", status);
 }
 
-/* The child uses the heap. Another thread may hold the world when the process forks, or wait for the forking thread. */
+/* The child uses the heap, whatever another thread does as the process forks. */
 static void the_child_of_a_plain_fork_is_refused(void **state) {
   void (*const uses[])(fixture *) = {allocate_much, allocate_large, collect_now, make_mutator, unpark_twice, say_done};
   (void)state;
-  for (size_t i = 0; i < 2 * sizeof uses / sizeof *uses; i++) {
+  for (size_t i = 0; i < MOMENTS * sizeof uses / sizeof *uses; i++) {
     fixture f;
     other o;
-    bool is_awaited = i % 2 == 1;
+    moment moment = (enum moment)(i % MOMENTS);
     open_shared(&f, 3);
-    start(&o, f.heap, is_awaited ? collect_once : wait_parked);
+    start(&o, f.heap, moment == PARKED ? wait_parked : collect_once);
     await(&o.at, 1);
-    while (is_awaited && __atomic_load_n(&f.m->top, __ATOMIC_RELAXED) != NULL) continue;
-    expect_misuse_in_child(&f, uses[i / 2]);
+    while (moment != PARKED && __atomic_load_n(&f.heap->space.world->is_awaited, __ATOMIC_SEQ_CST) == 0) continue;
+    expect_misuse_in_child(&f, moment, uses[i / MOMENTS]);
+    atomic_store(&o.goal, 1);
+    CRADLE_PARKED(f.m) join(&o);
+    fixture_close(&f);
+  }
+}
+
+/* With turns, the other thread waits for its turn. */
+static void the_child_takes_no_turns(void **state) {
+  void (*const uses[])(fixture *) = {poll_much, unpark_twice, make_mutator};
+  (void)state;
+  for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+    fixture f;
+    other o;
+    cradle_options options;
+    fixture_options(&f, &options);
+    fixture_unstress(&options);
+    options.stress_turns = 3;
+    options.stop_report_ns = 0; /* or whoever waits for a second would be told */
+    open_shared_with(&f, &options, 3);
+    start(&o, f.heap, poll_until_told);
+    while (atomic_load(&o.at) == 0) cradle_safepoint(f.m);
+    expect_misuse_in_child(&f, PARKED, uses[i]);
     atomic_store(&o.goal, 1);
     CRADLE_PARKED(f.m) join(&o);
     fixture_close(&f);
@@ -756,6 +791,7 @@ static void the_child_of_a_plain_fork_is_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_child_takes_no_turns),
       cmocka_unit_test(the_child_of_a_plain_fork_is_refused),
       cmocka_unit_test(allocation_while_parked_is_misuse),
       cmocka_unit_test(a_callback_does_not_unpark),

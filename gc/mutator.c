@@ -468,6 +468,12 @@ CRADLE_UNCHECKED_COLLECTION void cradle_stopped_call(cradle_mutator *mutator, cr
   crd_nursery_set_top(m);
 }
 
+void crd_mutator_copy_name(const crd_mutator *mutator, char name[MUTATOR_NAME_BYTES]) {
+  space_lock(mutator->space);
+  memcpy(name, mutator->name, MUTATOR_NAME_BYTES);
+  space_unlock(mutator->space);
+}
+
 void cradle_mutator_name(cradle_mutator *mutator, const char *name) {
   crd_mutator *m = mutator_of(mutator);
   space_lock(m->space);

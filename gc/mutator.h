@@ -84,6 +84,8 @@ void crd_heap_check_thread(cradle_heap *heap, const char *what);
 void crd_heap_enter(cradle_heap *heap, const char *what);
 /* Takes the world of a shared heap, and stops it, without any check: for calls that only read. Returns the heap. */
 cradle_heap *crd_heap_hold(const cradle_heap *heap, const char *what);
+/* Copies the mutator's name: any thread may change it meanwhile. */
+void crd_mutator_copy_name(const crd_mutator *mutator, char name[MUTATOR_NAME_BYTES]);
 /* In the child of a fork: the mutators of other threads are as if these had ended. */
 void crd_mutators_forked(cradle_heap *heap);
 /* The heap's mutator that the calling thread may use; NULL: none. In a heap that is not shared: the only one, whose

@@ -261,9 +261,7 @@ void crd_world_tell_late(crd_space *space, const char *who, const char *what, co
   crd_text text = {.length = 0};
   char activity[THREAD_ACTIVITY_BYTES];
   char name[MUTATOR_NAME_BYTES];
-  space_lock(space);
-  memcpy(name, mutator->name, sizeof name);
-  space_unlock(space);
+  crd_mutator_copy_name(mutator, name);
   uint64_t thread = __atomic_load_n(&mutator->thread_id, __ATOMIC_RELAXED);
   crd_text_format(&text, "%s waits for %sthe mutator at %p (%s), of thread %llu", who, what, (const void *)mutator,
                   name, (unsigned long long)thread);

@@ -121,6 +121,10 @@ static void put_sample(crd_profile *profile, crd_log_writer *writer, const cradl
     put(file, ",\"type_name\":");
     crd_json_string(file, sample->type_name);
   }
+  if (sample->mutator != NULL) {
+    put(file, ",\"mutator\":");
+    crd_json_string(file, sample->mutator);
+  }
   put_member(file, "bytes", sample->bytes);
   put_member(file, "weight_bytes", sample->weight_bytes);
   put_stack(profile, file, frames);

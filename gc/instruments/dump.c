@@ -97,12 +97,26 @@ static bool tell_object(void *data, const cradle_object_info *info) {
   return !context->failed;
 }
 
+/* Only a heap that may have several mutators names them. */
+static uint32_t mutator_bits(const dump_context *context, const crd_mutator *mutator) {
+  return space_is_shared(&context->heap->space) && mutator != NULL ? (uint32_t)mutator->number << DUMP_MUTATOR : 0;
+}
+
+static void put_mutators(dump_context *context) {
+  char name[MUTATOR_NAME_BYTES];
+  if (!space_is_shared(&context->heap->space)) return;
+  for (EACH_MUTATOR(mutator, &context->heap->space)) {
+    crd_mutator_copy_name(mutator, name);
+    put_name(context, DUMP_MUTATORS, mutator_bits(context, mutator) >> DUMP_MUTATOR, name);
+  }
+}
+
 static void tell_root(dump_context *context, const cradle_word *slot, uint64_t position) {
   crd_root_at *at = &context->walker.at;
   uint32_t range = at->holder == CRADLE_HOLDER_ROOT_RANGE ? at->range : 0;
   cradle_referrer referrer = {.slot = slot};
   crd_root_name(context->heap, at, &referrer);
-  dump_root root = {position, referrer.index, (uint32_t)at->holder, range};
+  dump_root root = {position, referrer.index, (uint32_t)at->holder | mutator_bits(context, at->mutator), range};
   if (at->holder == CRADLE_HOLDER_ROOT_RANGE && range >= context->named) {
     put_name(context, DUMP_NAMES, range, at->name);
     context->named = range + 1;
@@ -144,6 +158,7 @@ static cradle_walk_result dump(dump_context *context) {
   put(context, &context->header, sizeof context->header);
   for (uint32_t i = 0; i < context->heap->space.types.count; i++)
     put_name(context, DUMP_TYPES, i, context->heap->space.types.types[i].name);
+  put_mutators(context);
   cradle_walk_result result = crd_walk(context->heap, &context->walker);
   end_object(context);
   flush(context, &context->roots);

@@ -1,7 +1,7 @@
 /* The format of a heap dump: all live objects with their types and sizes, who refers to whom, and the roots, in a file
  * that tools read. docs/heap-dump.md describes it for those who write such a tool.
  *
- *     header | TYPE chunks | OBJS, REFS and ROOT chunks, as each buffer fills up; NAME chunks | END chunk
+ *     header | TYPE chunks | MUTS chunks, of a heap that may have several mutators | OBJS, REFS and ROOT chunks, as each buffer fills up; NAME chunks | END chunk
  *
  * Objects are told by their position: the number of the word in the old generation at which they begin, or, behind all
  * of these, in the nursery. A position has 4 bytes, so a heap that spans more than 32 GiB is refused. All numbers are
@@ -20,10 +20,12 @@
 #define DUMP_VERSION 1
 #define DUMP_YOUNG (UINT32_C(1) << 24)
 #define DUMP_LARGE (UINT32_C(1) << 25)
+#define DUMP_MUTATOR 8 /* bits of a root's kind; as many of a mutator's number as fit come above them */
 
 /* Four letters as the four bytes of a number. */
 #define DUMP_TAG(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 #define DUMP_TYPES DUMP_TAG('T', 'Y', 'P', 'E')
+#define DUMP_MUTATORS DUMP_TAG('M', 'U', 'T', 'S')
 #define DUMP_NAMES DUMP_TAG('N', 'A', 'M', 'E')
 #define DUMP_ROOTS DUMP_TAG('R', 'O', 'O', 'T')
 #define DUMP_OBJECTS DUMP_TAG('O', 'B', 'J', 'S')
@@ -46,7 +48,7 @@ typedef struct dump_chunk {
 
 typedef struct dump_root {
   uint64_t position, index;
-  uint32_t holder; /* cradle_holder */
+  uint32_t holder; /* cradle_holder, and above DUMP_MUTATOR the number of the mutator that has it; 0: none is named */
   uint32_t name;   /* of a root range: its number in the names */
 } dump_root;
 

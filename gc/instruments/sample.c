@@ -81,8 +81,14 @@ static void end_callback(crd_mutator *mutator, crd_state before) {
 static void take(crd_sampling *sampling, cradle_mutator *mutator, cradle_sample *sample) {
   const cradle_sampler *sampler = &sampling->space->options->sampler;
   PROBE3(sample, mutator->heap, sample->type, sample->weight_bytes);
+  char name[MUTATOR_NAME_BYTES];
+  if (space_is_shared(sampling->space)) {
+    crd_mutator_copy_name(mutator_of(mutator), name);
+    sample->mutator = name;
+  }
   crd_state before = begin_callback(mutator_of(mutator));
   sample->tag = sampler->sampled(sampler->data, mutator, sample);
+  sample->mutator = NULL;
   if (sample->type != CRADLE_TYPE_ID_END && GROW(sampling->open, sampling->open_count, sampling->open_capacity))
     sampling->open[sampling->open_count++] = *sample;
   else

@@ -89,6 +89,7 @@ static void walk_root_stack(const cradle_heap *heap, crd_root_at *at, crd_slot_f
 
 static void walk_mutator(crd_mutator *mutator, crd_root_at *at, crd_slot_function visit, void *context) {
   crd_root_stack_store(mutator);
+  at->mutator = mutator;
   for (at->ring = ROOT_STACKS_RAN; at->ring < ROOT_STACKS_RINGS; at->ring++)
     for (EACH_ROOT_STACK(stack, mutator, at->ring)) {
       at->stack = stack;
@@ -102,6 +103,7 @@ void crd_walk_roots(cradle_heap *heap, crd_root_at *at, crd_slot_function visit,
   const crd_handles *handles = &heap->tables.handles;
   *at = (crd_root_at){.index = 0};
   for (EACH_MUTATOR(mutator, &heap->space)) walk_mutator(mutator, at, visit, context);
+  at->mutator = NULL;
   at->holder = CRADLE_HOLDER_GLOBAL_ROOT;
   for (at->index = 0; at->index < heap->roots.global_count; at->index++) {
     const crd_global_root *root = &heap->roots.globals[at->index];

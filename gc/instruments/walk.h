@@ -79,6 +79,7 @@ typedef struct crd_root_at {
   const char *name;               /* of a root range or a scoped root, if it has one */
   const cradle_word *base;        /* the index is counted from here; NULL: it is the next field */
   uint64_t index;                 /* which one of its sort */
+  const crd_mutator *mutator;     /* that has it; NULL: it is the heap's */
   uint32_t range;                 /* how many root ranges were visited before */
   int ring;                       /* of the root stack */
   const cradle_root_stack *stack; /* NULL: no root stack has it */

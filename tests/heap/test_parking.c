@@ -7,12 +7,13 @@
 #include "gc/world.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/time.h>
 #include <time.h>
 
-enum { REPORT_NS = 5000000, LIST_LENGTH = 1000 };
+enum { REPORT_NS = 5000000, LIST_LENGTH = 1000, LARGE_BYTES = 100000 };
 
 static void open_shared_with(fixture *f, cradle_options *options, uint64_t mutators) {
   fixture_unstress(options);
@@ -264,6 +265,70 @@ static void a_mutator_that_does_not_come_is_named(void **state) {
   assert_true(fixture_stats(&f).stop_max_ns >= REPORT_NS);
   atomic_store(&o.goal, 2);
   CRADLE_PARKED(f.m) join(&o);
+  fixture_close(&f);
+}
+
+/* Allocates what it says, and then polls. */
+static void *allocate_some(void *data) {
+  other *o = data;
+  o->m = cradle_mutator_new(o->heap);
+  for (int i = 0; i < LIST_LENGTH; i++) (void)cradle_new(o->m, T_PAIR, sizeof(pair));
+  (void)cradle_new_array(o->m, T_STRING, LARGE_BYTES);
+  reach(o, 1);
+  while (atomic_load(&o->goal) == 0) cradle_safepoint(o->m);
+  cradle_mutator_free(o->m);
+  return NULL;
+}
+
+static cradle_mutator_figures figures_of(const cradle_mutator *m) {
+  cradle_mutator_figures figures;
+  cradle_mutator_statistics(m, &figures, sizeof figures);
+  return figures;
+}
+
+/* Collections change nothing in what was allocated; the mutator that comes next has nothing of the one that went. */
+static void each_mutator_has_figures(void **state) {
+  (void)state;
+  const uint64_t most = LIST_LENGTH * sizeof(pair) + LARGE_BYTES + 100;
+  fixture f;
+  other o;
+  open_shared(&f, 2);
+  for (uint64_t i = 0; i < 3; i++) {
+    start(&o, f.heap, allocate_some);
+    while (atomic_load(&o.at) == 0) cradle_safepoint(f.m);
+    uint64_t stops = figures_of(f.m).stops, all = fixture_stats(&f).stops;
+    for (int k = 0; k < 10; k++) cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+    while (figures_of(o.m).waited_ns == 0) CRADLE_PARKED(f.m)(void) sched_yield();
+    cradle_mutator_figures mine = figures_of(f.m), others = figures_of(o.m);
+    assert_in_range(others.allocated_bytes, most - 100, most);
+    assert_int_equal(others.number, i + 2);
+    assert_int_equal(mine.number, 1);
+    assert_int_equal(mine.allocated_bytes, 0);
+    assert_in_range(mine.stops, stops + 10, fixture_stats(&f).stops);
+    assert_true(mine.stops > stops + 10 && fixture_stats(&f).stops - all > 10);
+    assert_in_range(mine.stop_ns, 1, fixture_stats(&f).stop_ns);
+    assert_in_range(fixture_stats(&f).allocated_bytes, (i + 1) * (most - 100), (i + 1) * most);
+    atomic_store(&o.goal, 1);
+    CRADLE_PARKED(f.m) join(&o);
+  }
+  assert_in_range(figures_of(f.m).waited_ns, 0, fixture_stats(&f).wall_ns);
+  fixture_close(&f);
+}
+
+static void the_only_mutator_has_figures(void **state) {
+  (void)state;
+  fixture f;
+  fixture_open(&f);
+  for (uint64_t i = 1; i <= 3; i++) {
+    for (int k = 0; k < LIST_LENGTH; k++) (void)cradle_new(f.m, T_PAIR, sizeof(pair));
+    (void)cradle_new_array(f.m, T_STRING, LARGE_BYTES);
+    assert_in_range(figures_of(f.m).allocated_bytes, LIST_LENGTH * sizeof(pair) + LARGE_BYTES,
+                    LIST_LENGTH * sizeof(pair) + LARGE_BYTES + 100);
+    assert_int_equal(figures_of(f.m).number, i);
+    assert_int_equal(figures_of(f.m).stops + figures_of(f.m).waited_ns, 0);
+    cradle_mutator_free(f.m);
+    f.m = cradle_mutator_new(f.heap);
+  }
   fixture_close(&f);
 }
 
@@ -802,6 +867,8 @@ int main(void) {
       cmocka_unit_test(too_many_mutators_are_refused),
       cmocka_unit_test(a_collection_does_not_wait_for_the_parked),
       cmocka_unit_test(a_mutator_that_does_not_come_is_named),
+      cmocka_unit_test(each_mutator_has_figures),
+      cmocka_unit_test(the_only_mutator_has_figures),
       cmocka_unit_test(who_keeps_its_turn_is_named),
       cmocka_unit_test(a_parked_block_left_by_longjmp_stays_parked),
       cmocka_unit_test(signals_come_during_stops),

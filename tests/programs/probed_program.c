@@ -53,9 +53,13 @@ static uint64_t say_sample(void *data, cradle_mutator *mutator, const cradle_sam
   return 0;
 }
 
+/* A pair. */
 static void *make(cradle_mutator *m, uint32_t type, size_t size) CRADLE_MAY_COLLECT {
   void *object = cradle_new_fast(m, type, size);
-  if (object != NULL) return object;
+  if (object != NULL) {
+    *(pair *)object = (pair){.header = ((pair *)object)->header};
+    return object;
+  }
   SAY("allocate_slow", " %" PRIu32 " %zu", type, size);
   return cradle_new_slow(m, type, size);
 }
@@ -95,6 +99,30 @@ static void work(cradle_mutator *m) CRADLE_MAY_COLLECT {
   while (!cradle_collect_step(m, 0)) continue;
 }
 
+static void say_stop(void *data) {
+  cradle_statistics stats;
+  (void)data;
+  cradle_heap_statistics(heap, &stats, sizeof stats);
+  SAY("stop_stands", " 0 %" PRIu64, stats.stop_ns);
+}
+
+/* A heap with two mutators and one stop. Nothing is collected, so that there is no other. */
+static void stop_once(cradle_options *options) CRADLE_UNCHECKED_COLLECTION {
+  options->mutators = 2;
+  options->gc = CRADLE_GC_OFF;
+  options->listener.function = NULL;
+  options->sampler.sampled = NULL;
+  heap = cradle_heap_new(options, NULL);
+  cradle_mutator *m = heap == NULL ? NULL : cradle_mutator_new(heap);
+  if (m == NULL) return;
+  SAY("stop_begin", " %s cradle_stopped_call", "asker");
+  cradle_mutator_name(m, "asker");
+  cradle_stopped_call(m, say_stop, NULL);
+  SAY("stop_end", "%s", "");
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
 int main(void) CRADLE_UNCHECKED_COLLECTION {
   (void)setvbuf(stdout, NULL, _IOLBF, 0); /* gdb writes to the same pipe, between whole lines */
   cradle_options options;
@@ -112,5 +140,6 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   work(m);
   cradle_mutator_free(m);
   cradle_heap_free(heap);
+  stop_once(&options);
   return 0;
 }

@@ -137,6 +137,8 @@ static void print_shares(const program *p, int rounds) {
 
 /* --- modes --- */
 
+static uint64_t mutators = 1;
+
 static uint64_t own_sampled(void *data, cradle_mutator *mutator, const cradle_sample *sample) {
   (void)data, (void)mutator, (void)sample;
   return 0;
@@ -146,6 +148,7 @@ CRADLE_UNCHECKED_COLLECTION static void open_heap(program *p, bool stack, bool s
   cradle_options options;
   cradle_error error;
   cradle_options_init(&options);
+  options.mutators = mutators;
   options.types = types;
   options.type_count = TYPES;
   if (stack) options.stack = (cradle_stack){frames, p};
@@ -215,6 +218,26 @@ CRADLE_UNCHECKED_COLLECTION static void fork_busy_children(void) {
   }
 }
 
+CRADLE_UNCHECKED_COLLECTION static void *allocate_beside(void *number) {
+  char name[] = "worker 0";
+  cradle_mutator *m = cradle_mutator_new(one.heap);
+  name[sizeof name - 2] = (char)('0' + *(const int *)number);
+  if (*(const int *)number != 2) cradle_mutator_name(m, name); /* the other is "mutator 3" */
+  for (int i = 0; i < 1000 * *(const int *)number; i++) (void)cradle_new(m, PAIR, sizeof(pair));
+  cradle_mutator_free(m);
+  return NULL;
+}
+
+/* Two threads allocate, one twice as much as the other. */
+CRADLE_UNCHECKED_COLLECTION static void run_threads(void) {
+  static int numbers[] = {1, 2};
+  pthread_t threads[2];
+  for (int i = 0; i < 2; i++) {
+    if (pthread_create(&threads[i], NULL, allocate_beside, &numbers[i]) != 0) exit(1);
+    CRADLE_PARKED(one.m)(void) pthread_join(threads[i], NULL);
+  }
+}
+
 int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
   enum { ROUNDS = 40000 };
   const char *mode = argc == 2 ? argv[1] : "";
@@ -222,9 +245,12 @@ int main(int argc, char **argv) CRADLE_UNCHECKED_COLLECTION {
   atexit(end_with_yields); /* before the profiles', so that it runs after them */
   one.with_ids = strcmp(mode, "ids") == 0;
   one.forks = strcmp(mode, "fork-while-sampled") == 0;
+  if (strcmp(mode, "threads") == 0) mutators = 2;
   open_heap(&one, !is_plain, strcmp(mode, "own-sampler") == 0);
   if (strcmp(mode, "deep") == 0) {
     recurse(&one, 500);
+  } else if (strcmp(mode, "threads") == 0) {
+    run_threads();
   } else if (strcmp(mode, "many") == 0) {
     run_many(&one);
   } else if (strcmp(mode, "fork-busy") == 0) {

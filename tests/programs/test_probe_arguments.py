@@ -18,6 +18,7 @@ import sys
 
 ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \|", re.MULTILINE)
 MET = "probe: "
+TEXTS = {"mutator", "why", "last"}
 
 
 def skip(why):
@@ -25,20 +26,23 @@ def skip(why):
     sys.exit(77)
 
 
-def stop_at_probes(gdb, counts):
-    """In gdb: each probe writes a line with its name and arguments, as 64-bit numbers, and the program goes on."""
+def stop_at_probes(gdb, probes):
+    """In gdb: each probe writes a line with its name and arguments, as 64-bit numbers or texts, and the program goes on."""
     class Probe(gdb.Breakpoint):
-        def __init__(self, name, count):
+        def __init__(self, name, arguments):
             super().__init__(f"-probe-stap cradle:{name}", internal=True)
-            self.name, self.count = name, count
+            self.name, self.arguments = name, arguments
 
         def stop(self):
-            values = [int(gdb.parse_and_eval(f"(unsigned long)$_probe_arg{i}")) for i in range(self.count)]
+            values = [int(gdb.parse_and_eval(f"(unsigned long)$_probe_arg{i}")) for i in range(len(self.arguments))]
+            for i, argument in enumerate(self.arguments):
+                if argument in TEXTS and values[i] != 0:
+                    values[i] = gdb.parse_and_eval(f"(char *)$_probe_arg{i}").string().replace(" ", "_")
             gdb.write(" ".join([MET + self.name, *map(str, values)]) + "\n")
             return False
 
-    for name, count in counts:
-        Probe(name, count)
+    for name, arguments in probes:
+        Probe(name, arguments)
 
 
 def by_name(lines):
@@ -55,10 +59,10 @@ def main():
     if shutil.which("gdb") is None:
         skip("gdb is not installed")
     rows = ROW.findall(pathlib.Path(document).read_text(encoding="utf-8"))
-    counts = [(name, len(arguments.split(","))) for name, arguments in rows]
+    probes = [(name, [argument.strip() for argument in arguments.split(",")]) for name, arguments in rows]
     here = str(pathlib.Path(__file__).resolve().parent)
     script = f"import sys; sys.dont_write_bytecode = True; sys.path.insert(0, {here!r}); " \
-             f"import test_probe_arguments as test; test.stop_at_probes(gdb, {counts!r})"
+             f"import test_probe_arguments as test; test.stop_at_probes(gdb, {probes!r})"
     command = ["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set width 0", "-ex", f"python {script}",
                "-ex", "run", program]
     sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # only one tracer is possible, and that is gdb
@@ -71,7 +75,7 @@ def main():
     if "exited normally" not in said:
         print(said)
         return 1
-    names = {name for name, _ in counts}
+    names = {name for name, _ in probes}
     met = by_name(line[len(MET):] for line in said.splitlines() if line.startswith(MET))
     expected = by_name(line for line in said.splitlines() if line.split(" ")[0] in names)
     wrong = [name for name in sorted(names) if not met.get(name) or met[name] != expected.get(name)]

@@ -138,6 +138,20 @@ def no_stack_tells_types(program, folder):
     check(("pair", "24 bytes") in stacks and all(len(stack) == 2 for stack in stacks), f"the stacks are {stacks}")
 
 
+def mutators_are_told_apart(program, folder):
+    run(program, "threads", folder, rate=64)
+    profiles, _ = read(folder / "profile")
+    sums = collections.Counter()
+    for stack, weight in profiles["allocated"]:
+        check(stack[1:] == ["pair", "24 bytes"], f"the stack is {stack}")
+        sums[stack[0]] += weight
+    check(abs(sums["(worker 1)"] - 24000) <= 128 and abs(sums["(mutator 3)"] - 48000) <= 128 and len(sums) == 2, f"{sums}")
+    text = subprocess.run([sys.executable, REPORT, folder / "profile"], capture_output=True, text=True).stdout
+    check("%  by worker 1" in text and "%  by mutator 3" in text, text)
+    run(program, "plain", folder, "one")
+    check('"mutator"' not in (folder / "one").read_text(), "a heap with one mutator names it")
+
+
 def deep_stacks_are_cut(program, folder):
     run(program, "deep", folder)
     for stack, _ in read(folder / "profile")[0]["allocated"]:

@@ -4,7 +4,7 @@
  *   list (pair, in a root range) -> a chain of COUNT pairs, the last of which leads to a string of 1 MiB
  *   lost (pair) -> a string: old, and nobody refers to it any more
  *
- * first.dump has this; second.dump has the list cut after its first pair, and a second registry.
+ * third.dump is of a heap with several mutators. first.dump has this; second.dump has the list cut after its first pair, and a second registry.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +93,31 @@ static int dump(const char *folder, const char *name) {
   return 1;
 }
 
+/* third.dump: of a heap with two mutators, each with a pair of its own, and one of the heap's. */
+static int dump_shared(cradle_options *options, const char *folder) {
+  options->mutators = 2;
+  heap = cradle_heap_new(options, NULL);
+  if (heap == NULL) return 1;
+  second = NULL;
+  registry = NULL;
+  m = cradle_mutator_new(heap);
+  registry = cradle_new_array(m, VECTOR, 1);
+  cradle_global_root_add(heap, &registry, CRADLE_KIND_REFERENCE);
+  cradle_mutator_name(m, "reader");
+  cradle_push(m, cradle_new_array(m, STRING, 500));
+  cradle_mutator_park(m);
+  cradle_mutator *other = cradle_mutator_new(heap);
+  cradle_push(other, cradle_new_array(other, STRING, 400));
+  int failed = dump(folder, "third.dump");
+  cradle_pop_many(other, 1);
+  cradle_mutator_free(other);
+  cradle_mutator_unpark(m);
+  cradle_pop_many(m, 1);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  return failed;
+}
+
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
   cradle_options options;
@@ -126,5 +151,5 @@ int main(int argc, char **argv) {
   cradle_root_range_remove(m, &range);
   cradle_mutator_free(m);
   cradle_heap_free(heap);
-  return failed;
+  return failed | dump_shared(&options, argv[1]);
 }

@@ -181,6 +181,11 @@ def check_wide(tool, first, folder):
     assert one == other
 
 
+def check_mutators(tool, third):
+    held = sorted(row["held_by"] for row in run_json(tool, "--top", 3, third)["dominators"])
+    assert held == ["global root [0]", "shadow stack [0] of mutator 2", "shadow stack [0] of reader (mutator 1)"], held
+
+
 def check_damage(tool, first, folder):
     data = first.read_bytes()
     places = {tag: (at, size) for tag, at, size in chunks_of(data)}
@@ -406,6 +411,7 @@ def main():
         check_wide(tool, first, folder)
         check_types_of_one_name(load_module(tool))
         check_random_graphs(tool)
+        check_mutators(tool, folder / "third.dump")
         check_damage(tool, first, folder)
         check_no_end(tool, first, folder)
         check_names(tool, first, folder)

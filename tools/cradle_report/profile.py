@@ -43,19 +43,23 @@ def program_frame(frame):
 
 
 class Profile:
-    """The samples of one heap, by stack: the program's frames, the outermost first, then the type and the size."""
+    """The samples of one heap, by stack: the mutator if the heap may have several, the program's frames, the outermost first, then the
+    type and the size."""
 
     def __init__(self, heap):
         self.heap = heap
         self.facts = {"interval_bytes": 0, "seed": 0, "samples": 0}
         self.weights = {"allocated": Counter(), "survived": Counter(), "died young": Counter()}
+        self.by_mutator = Counter()  # allocated bytes
         self.stack = []
         self.waiting = {}  # by number
 
     def add_sample(self, event):
         self.stack[event["same"]:] = map(program_frame, event["frames"])
         cut = [("(outer frames left out)", None, 0)] if event.get("cut") else []
-        stack = (*cut, *self.stack, type_frame(event), size_frame(event["bytes"]))
+        mutator = [(f"({event['mutator']})", None, 0)] if "mutator" in event else []
+        stack = (*mutator, *cut, *self.stack, type_frame(event), size_frame(event["bytes"]))
+        self.by_mutator[event.get("mutator")] += event["weight_bytes"]
         self.weights["allocated"][stack] += event["weight_bytes"]
         self.waiting[event["number"]] = (stack, event["weight_bytes"])
         self.facts["samples"] += 1
@@ -141,5 +145,7 @@ def table_of(profile, most=12):
     for (function, kind), weight in sums.most_common(most):
         yield (f"{weight:16} bytes {100 * weight / allocated.total():5.1f} %  {100 * kept[function, kind] / weight:5.1f} % survived  "
                f"{kind}{' in ' + function if function else ''}")
+    for name, weight in profile.by_mutator.most_common(most) if len(profile.by_mutator) > 1 else ():
+        yield f"{weight:16} bytes {100 * weight / allocated.total():5.1f} %  by {name}"
     if len(sums) > most:
         yield f"    and {len(sums) - most} more"

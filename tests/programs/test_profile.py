@@ -358,6 +358,7 @@ def the_schemes_procedures_are_frames(program, folder):
 
 TESTS = [
     shares_are_right, frames_say_where, ids_and_names_agree, no_stack_tells_types, deep_stacks_are_cut,
+    mutators_are_told_apart,
     many_functions_are_kept_apart, odd_names_are_json, exit_writes, what_is_young_at_exit_has_no_fate,
     an_old_file_is_replaced, abort_keeps_what_was_written, heaps_share_a_file, a_child_leaves_its_parents_file,
     a_child_has_its_own_file, a_child_does_not_wait_for_a_thread_that_it_has_not, a_child_waits_for_a_thread_of_its_own,

@@ -136,8 +136,8 @@ CRADLE_UNCHECKED_COLLECTION static void close_team(void) {
   cradle_heap_free(f.heap);
 }
 
-/* A heap that has all its helpers: the marker's thread is made as marking begins, the others in the next collection. */
-CRADLE_UNCHECKED_COLLECTION static void open_team(void) {
+/* The marker's thread is made as marking begins, other helpers in the next collection. */
+CRADLE_UNCHECKED_COLLECTION static void open_heap(void) {
   cradle_options options;
   fixture_options(&f, &options);
   fixture_unstress(&options);
@@ -158,6 +158,11 @@ CRADLE_UNCHECKED_COLLECTION static void open_team(void) {
   if (running.guests) wait_for_guests();
   while (!cradle_collect_step(f.m, 0)) continue;
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
+}
+
+/* A heap that has all its helpers. */
+CRADLE_UNCHECKED_COLLECTION static void open_team(void) {
+  open_heap();
   if (f.heap->marking.marker.takes_turns) {
     close_team();
     print_message("the process has one processor: nobody helps\n");
@@ -883,6 +888,36 @@ static void runs_of_helpers_are_retired(void **state) {
   every_way(swept);
 }
 
+/* --- how many guests --- */
+
+static uint32_t processors; /* 0: unknown */
+
+static void have_processors(cradle_options *options) {
+  static cradle_hardware described;
+  described = machine;
+  described.processors = processors;
+  options->hardware = &described;
+}
+
+/* The leader keeps a processor. Without knowing how many there are, nobody is called, and the leader does it all. */
+static void guests_leave_the_leader_its_processor(void **state) {
+  const uint32_t guests_of[] = {0, 0, 1, 2, 3, 3};
+  (void)state;
+  change = have_processors;
+  nursery_bytes = (size_t)1 << 20;
+  for (processors = 0; processors < sizeof guests_of / sizeof *guests_of; processors++) {
+    running = (way){3, AS_IT_COMES, 0, true};
+    open_heap();
+    assert_int_equal(f.heap->young.team.guests, guests_of[processors]);
+    begin_graph();
+    grow_tree(add(T_NODE), T_NODE, 3000);
+    (void)collect_graph(1);
+    if (guests_of[processors] == 0) assert_int_equal(helped(), 0);
+    end_graph();
+    close_team();
+  }
+}
+
 /* --- threads --- */
 
 /* A heap may be freed while its helpers still look whether the team goes on. */
@@ -1023,6 +1058,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(the_reserve_holds_the_workers_runs),
       cmocka_unit_test(a_heap_with_a_small_maximum_has_no_helpers),
       cmocka_unit_test(runs_of_helpers_are_retired),
+      cmocka_unit_test(guests_leave_the_leader_its_processor),
       cmocka_unit_test(heaps_end_at_any_time),
       cmocka_unit_test(teams_follow_each_other),
       cmocka_unit_test(both_sides_of_a_fork_hire),

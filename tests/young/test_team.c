@@ -965,7 +965,8 @@ CRADLE_UNCHECKED_COLLECTION static void work_on(bool no_help) {
   uint64_t before = helped();
   for (int tries = 0; tries < (no_help ? 3 : 100) && helped() == before; tries++) {
     uint32_t top = add(T_NODE);
-    grow_tree(top, T_NODE, 15000);
+    /* Guests come at once. With small limits the verifier is slow, so their tree is small. */
+    grow_tree(top, T_NODE, CRADLE_SMALL_LIMITS && running.guests ? 500 : 15000);
     put(1, 0, top);
     (void)collect_graph(1);
     while (tries == 0 && !cradle_collect_step(f.m, 0)) continue; /* makes the thread in a child */
@@ -985,8 +986,7 @@ CRADLE_UNCHECKED_COLLECTION static void both_sides_of_a_fork_hire(void **state) 
   skip_without_fork();
   change = NULL;
   nursery_bytes = 0;
-  /* With small limits the verifier takes so long that the test with guests would, too. */
-  for (int i = 0; i < (CRADLE_SMALL_LIMITS ? 4 : 8); i++) {
+  for (int i = 0; i < 8; i++) {
     bool held = (i & 1) != 0;
     running = (way){i & 2 ? 3 : 1, AS_IT_COMES, 0, i >= 4};
     open_team();

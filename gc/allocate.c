@@ -267,7 +267,8 @@ static cradle_word *new_outside(cradle_mutator *mutator, uint32_t type, size_t b
   serve(mutator, CRADLE_STRESS_ALLOCATIONS);
   /* No collection could make room for so much. */
   if (bytes > heap->space.old.arenas.bytes) return NULL;
-  if (CRADLE_UNLIKELY(heap->small)) crd_world_stop(&heap->space, "an allocation"); /* the nursery is measured, and may change */
+  if (CRADLE_UNLIKELY(heap->small))
+    crd_world_stop(&heap->space, "an allocation"); /* the nursery is measured, and may change */
   heap_grows(heap, bytes);
   collect_before(heap, bytes);
   const crd_type *descriptor = &heap->space.types.types[type];

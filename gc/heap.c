@@ -42,7 +42,7 @@
  * runs [marker.2], and goes on afterwards; a collection lets it go on by itself. */
 static void go_to(cradle_heap *heap, crd_state state) {
   static const char *const stops[HEAP_STATES] = {
-      [HEAP_COLLECTING] = "a collection", [HEAP_VERIFYING] = "the verifier", [HEAP_FORKING] = "cradle_fork_prepare",
+      [HEAP_COLLECTING] = "a collection", [HEAP_VERIFYING] = "the verifier",  [HEAP_FORKING] = "cradle_fork_prepare",
       [HEAP_SAMPLING] = "a sampler",      [HEAP_DESTROYING] = "a destructor", [HEAP_TELLING] = "a listener",
       [HEAP_WALKING] = "a walk",
   };

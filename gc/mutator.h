@@ -61,8 +61,9 @@ struct crd_mutator {
   uint64_t thread_id;                /* for messages; 0: it never had a thread; atomic */
   const char *last_place;            /* of its thread's last call that had one (cradle_call_begin), or NULL; atomic */
   uint64_t began;                    /* what its local had allocated before it */
-  uint64_t stops, stop_ns, waited_ns; /* see cradle_mutator_figures */
-  bool orphaned;                     /* that thread has ended without detaching it */
+  uint64_t stops, stop_ns;           /* see cradle_mutator_figures */
+  uint64_t waited_ns;
+  bool orphaned;                                      /* that thread has ended without detaching it */
   struct crd_mutator *next_attached, **attached_link; /* the other mutators of the thread */
   uint64_t open_scopes;                               /* of a freed mutator: scopes that have not ended */
   cradle_word no_root; /* of a freed mutator: its scoped roots, of which only the first word, 0, is left */

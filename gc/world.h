@@ -91,8 +91,8 @@ void crd_world_call(crd_space *space, uint32_t count);
 void crd_world_forget(crd_mutator *mutator);
 /* After the list of mutators has changed. */
 void crd_world_count(crd_space *space);
-/* Before a thread waits: misuse in the child of a fork that was not prepared, because nobody may be there to wake it, or
- * to let go of the gate's lock. */
+/* Before a thread waits: misuse in the child of a fork that was not prepared. Nobody may be there to wake the thread,
+ * or to let go of the gate's lock. */
 void crd_world_check_forked(const crd_space *space);
 /* After a fork: whether this is the child, where only the calling thread is. Its gate is a new one then. */
 bool crd_world_is_forked(crd_space *space);

@@ -1,7 +1,8 @@
 /* The format of a heap dump: all live objects with their types and sizes, who refers to whom, and the roots, in a file
  * that tools read. docs/heap-dump.md describes it for those who write such a tool.
  *
- *     header | TYPE chunks | MUTS chunks, of a heap that may have several mutators | OBJS, REFS and ROOT chunks, as each buffer fills up; NAME chunks | END chunk
+ *     header | TYPE chunks | MUTS chunks, if the heap may have several mutators |
+ *     OBJS, REFS and ROOT chunks, as each buffer fills up; NAME chunks | END chunk
  *
  * Objects are told by their position: the number of the word in the old generation at which they begin, or, behind all
  * of these, in the nursery. A position has 4 bytes, so a heap that spans more than 32 GiB is refused. All numbers are

@@ -40,10 +40,10 @@ struct crd_local {
   char *start, *end; /* the chunk; one object may reach over end, up to the nursery's slack_end */
   char **free;       /* to where it is filled: free of its mutator, or left if no mutator has it */
   char *left;
-  size_t earlier;  /* bytes filled in chunks that it has left [chunk.2]; 0 if the heap is not shared */
+  size_t earlier;         /* bytes filled in chunks that it has left [chunk.2]; 0 if the heap is not shared */
   uint64_t emptied_bytes; /* what its mutators allocated in nurseries that were emptied, and outside; if it is shared */
-  uint32_t number; /* of the heap's locals, from 0 */
-  char *look;      /* where the next allocation is compared with its descriptor [nursery.4]; may lie above slack_end */
+  uint32_t number;        /* of the heap's locals, from 0 */
+  char *look; /* where the next allocation is compared with its descriptor [nursery.4]; may lie above slack_end */
   uint32_t first_looks; /* how many more of the first allocations are looked at one by one */
   uint32_t sample_count;
   uintptr_t samples[NURSERY_SAMPLES]; /* addresses of samples (gc/young/adapt.h), ascending */

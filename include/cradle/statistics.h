@@ -97,7 +97,7 @@ typedef struct cradle_mutator_figures {
    * itself because another had stopped it, or held what only one may hold. Time while it is parked is no part of it */
   uint64_t stops, stop_ns, waited_ns;
 } cradle_mutator_figures;
-/* Fills *figures. size: sizeof *figures (cradle/base.h says why). Any thread may ask, while the mutator is not freed. */
+/* Fills *figures. size: sizeof *figures (cradle/base.h says why). Any thread may ask until the mutator is freed. */
 CRADLE_API void cradle_mutator_statistics(const cradle_mutator *mutator, cradle_mutator_figures *figures, size_t size);
 
 /* --- what the kernel says of the heap's memory --- */

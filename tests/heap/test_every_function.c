@@ -164,7 +164,8 @@ static const struct {
   const char *why, *functions;
 } exempt[] = {
     {"reads what may be read at any moment, and its header says so",
-     "cradle_checkpoint_save cradle_heap_encoding cradle_heap_statistics cradle_mutator_statistics cradle_memory_report "
+     "cradle_checkpoint_save cradle_heap_encoding cradle_heap_statistics cradle_mutator_statistics "
+     "cradle_memory_report "
      "cradle_describe_address cradle_explain_address"},
     {"is for any thread", "cradle_safepoint_request cradle_mutator_name"},
     {"is for callbacks alone", "cradle_visit"},

@@ -3,8 +3,7 @@
  */
 #include "tests/support/heap_fixture.h"
 
-#include "gc/heap.h"
-#include "gc/world.h"
+#include "tests/inside.h"
 
 #include <pthread.h>
 #include <sched.h>

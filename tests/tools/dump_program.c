@@ -4,7 +4,8 @@
  *   list (pair, in a root range) -> a chain of COUNT pairs, the last of which leads to a string of 1 MiB
  *   lost (pair) -> a string: old, and nobody refers to it any more
  *
- * third.dump is of a heap with several mutators. first.dump has this; second.dump has the list cut after its first pair, and a second registry.
+ * first.dump has this; second.dump has the list cut after its first pair, and a second registry. third.dump is of
+ * a heap with several mutators.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -250,9 +250,9 @@ static crd_mutator *first_running(const crd_space *space, crd_mutator *from) {
 
 /* A place that is too long for a message loses the beginning of its path. */
 static void tell_place(crd_text *text, const char *place) {
-  enum { PLACE_MOST = 40 };
+  enum { KEPT = 40 };
   size_t length = strlen(place);
-  crd_text_format(text, "; its last call was at %s", length > PLACE_MOST ? place + length - PLACE_MOST : place);
+  crd_text_format(text, "; its last call was at %s", length > KEPT ? place + length - KEPT : place);
 }
 
 /* The listener is called although not all stand, because they may never: it must not use the heap anyway. Without a

@@ -7,7 +7,6 @@
 #include "gc/tables/identity.h"
 #include "gc/tables/tables.h"
 #include "gc/young/promote.h"
-#include "gc/young/team.h"
 #include "gc/young/young.h"
 
 /* How many recorded slots are visited before the copies made from them are traced. */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "gc/old/marking.h"
-#include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
 #include "gc/young/minor.h"
 #include "gc/young/promote.h"

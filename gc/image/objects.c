@@ -6,13 +6,20 @@
 #include "gc/death/registry.h"
 #include "gc/image/image.h"
 
+/* The addresses that the image had, and what is added to them. A loop works on a copy of its own, which the compiler
+ * keeps in registers: words of the heap that are stored might otherwise be those of the copy. */
+typedef struct image_shift {
+  const crd_space *space;
+  uintptr_t from, length, moved;
+} image_shift;
+
 typedef struct image_look {
   const crd_image *image;
   const crd_space *space;
   cradle_error *error;
   cradle_word *object;
-  size_t room, bytes;            /* of its place, of the object */
-  uintptr_t from, length, moved; /* the addresses that the image had; what is added to them */
+  size_t room, bytes; /* of its place, of the object */
+  image_shift shift;
   uint64_t listed[REGISTERED_KINDS], fixes;
   bool verifies, failed;
 } image_look;
@@ -25,20 +32,23 @@ static uint64_t place_of(const image_look *look, const cradle_word *word) {
 
 /* A slot follows the object that it refers to. */
 CRD_ALWAYS_INLINE void move_slot(void *data, bool value, cradle_word *slot) {
-  const image_look *look = data;
-  uintptr_t address = space_address_in(look->space, value, *slot), now = address + look->moved;
-  if (address - look->from >= look->length) return;
-  *slot = value ? value_moved(&look->space->encoding, *slot, now) : now;
+  const image_shift *shift = data;
+  uintptr_t address = space_address_in(shift->space, value, *slot), now = address + shift->moved;
+  if (address - shift->from >= shift->length) return;
+  *slot = value ? value_moved(&shift->space->encoding, *slot, now) : now;
 }
 static void move_weak_slot(void *data, bool value, cradle_word *slot) {
   move_slot(data, value, slot);
+}
+static void move_items(const crd_type *type, cradle_word *object, image_shift shift) {
+  visit_items(&shift.space->types, object, 0, type_length(type, object), move_slot, &shift);
 }
 
 /* What a trace callback visits must lie in the object. */
 static void move_own_slot(void *data, bool value, cradle_word *slot) {
   image_look *look = data;
   if (address_of(slot) - address_of(look->object) < look->bytes)
-    move_slot(data, value, slot);
+    move_slot(&look->shift, value, slot);
   else if (!look->failed)
     FAIL(look, "an object at %#" PRIx64 " has a slot outside of itself", place_of(look, look->object));
 }
@@ -74,11 +84,9 @@ static void compare(image_look *look, const crd_type *type) {
   if (!agrees) FAIL(look, "its lists do not match the object at %#" PRIx64, place_of(look, look->object));
 }
 
-static void look_at(void *data, cradle_word *object) {
-  image_look *look = data;
+static void look_at(image_look *look, cradle_word *object) {
   const crd_image *image = look->image;
   uint32_t id = header_type(object[0]), now = id < image->type_end ? image->types[id] : IMAGE_NUMBER_NONE;
-  if (look->failed) return;
   ASSERT(look->room % 8 == 0 && look->room != 0, "a place of an image is no words");
   look->object = object;
   if (now == IMAGE_NUMBER_NONE || header_is_forwarded(object[0])) {
@@ -93,25 +101,62 @@ static void look_at(void *data, cradle_word *object) {
     return;
   }
   if (look->verifies) compare(look, type);
-  if (CRADLE_UNLIKELY(type->trace != NULL))
+  image_shift shift = look->shift;
+  if (CRADLE_UNLIKELY(type->trace != NULL)) {
     visit_object(&look->space->types, object, move_own_slot, look);
-  else if (look->moved != 0 && type->has_slots)
-    visit_object(&look->space->types, object, move_slot, look);
-  if (header_is_weak(object[0])) crd_registry_each_slot(look->space, object, move_weak_slot, look);
+  } else if (shift.moved != 0 && type->has_slots) {
+    visit_bits(object, type->references, false, move_slot, &shift);
+    visit_bits(object, type->values, true, move_slot, &shift);
+    if (type->items >= CRADLE_ITEMS_REFERENCES) move_items(type, object, shift);
+  }
+  if (header_is_weak(object[0])) crd_registry_each_slot(look->space, object, move_weak_slot, &look->shift);
+}
+
+/* Whether another object with the same header in a place of the same size needs no look: its header and its size were
+ * found right, and its slots are those of the descriptor. */
+static bool is_model(const image_look *look, const cradle_word *object) {
+  const crd_type *type = space_type(look->space, object[0]);
+  return !look->verifies && !look->failed && type->items == CRADLE_ITEMS_NONE && type->trace == NULL &&
+         !header_is_weak(object[0]);
+}
+
+static void look_in(image_look *look, uint32_t page) {
+  const crd_old *old = &look->space->old;
+  span_bits bits = old_bits_of(old, page, arenas_page(&old->arenas, page)->pages);
+  image_shift shift = look->shift;
+  cradle_word model = 0, becomes = 0; /* the header of the last object, before and after the look */
+  uint64_t references = 0, values = 0;
+  bool has_model = false;
+  for (uint32_t i = 0; i < bits.words; i++)
+    for (uint64_t left = bits.allocated[i]; left != 0; left &= left - 1) {
+      cradle_word *object = old_page_start(old, page) + i * 64 + (uint32_t)__builtin_ctzll(left);
+      if (CRADLE_UNLIKELY(!has_model || object[0] != model)) {
+        model = object[0];
+        look_at(look, object);
+        if (look->failed) return;
+        becomes = object[0];
+        has_model = is_model(look, object);
+        const crd_type *type = space_type(look->space, becomes);
+        references = shift.moved == 0 ? 0 : type->references;
+        values = shift.moved == 0 ? 0 : type->values;
+        continue;
+      }
+      if (becomes != model) object[0] = becomes;
+      visit_bits(object, references, false, move_slot, &shift);
+      visit_bits(object, values, true, move_slot, &shift);
+    }
 }
 
 bool crd_image_objects(crd_image *image, cradle_error *error) {
   const crd_space *space = &image->heap->space;
   const crd_old *old = &space->old;
   image_look look = {.image = image, .space = space, .error = error, .verifies = image->from->verify};
-  look.from = image->header.base;
-  look.length = image->header.arenas * ARENA_BYTES;
-  look.moved = image->moved;
+  look.shift = (image_shift){space, image->header.base, image->header.arenas * ARENA_BYTES, image->moved};
   for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE && !look.failed; page = old_span_after(old, page)) {
     const crd_page *entry = arenas_page(&old->arenas, page);
     look.room =
         entry->state == PAGE_SMALL ? old->classes.of[entry->size_class].bytes : (size_t)entry->pages << PAGE_SHIFT;
-    crd_old_each_in(old, page, false, look_at, &look);
+    look_in(&look, page);
   }
   bool agrees = look.fixes == image_count(image, IMAGE_FIXES);
   for (int kind = 0; kind < REGISTERED_KINDS; kind++)

@@ -2,6 +2,12 @@
  * shared heaps, across a fork and in files. */
 #include <errno.h>
 #include <pthread.h>
+#ifndef _WIN32
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
 
 #include "tests/image/image_heap.h"
 
@@ -140,8 +146,42 @@ CRADLE_UNCHECKED_COLLECTION static void a_write_that_fails(void **state) {
   cradle_image_contents contents = nothing;
   assert_false(cradle_image_save(f.m, "/nowhere/at/all.image", &contents, &error));
   assert_non_null(strstr(error.message, "/nowhere/at/all.image.new"));
+  assert_non_null(strstr(error.message, strerror(ENOENT)));
   fixture_close(&f);
 }
+
+#ifndef _WIN32
+/* The system's reason is in the error, no part of a file is left, and the file of that name stays as it was. */
+CRADLE_UNCHECKED_COLLECTION static void a_file_that_may_not_grow(void **state) {
+  (void)state;
+  fixture f;
+  cradle_error error;
+  char path[300], new_path[310];
+  struct rlimit before, limited;
+  struct stat file;
+  fixture_open(&f);
+  snprintf(path, sizeof path, "%s.limited", image_path());
+  snprintf(new_path, sizeof new_path, "%s.new", path);
+  assert_true(cradle_image_save(f.m, path, &nothing, &error));
+  assert_int_equal(stat(path, &file), 0);
+  off_t length = file.st_size;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  limited = before;
+  limited.rlim_cur = 1000;
+  void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limited), 0);
+  bool saved = cradle_image_save(f.m, path, &nothing, &error);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, handler);
+  assert_false(saved);
+  if (strstr(error.message, strerror(EFBIG)) == NULL) fail_msg("%s", error.message);
+  assert_int_equal(stat(new_path, &file), -1);
+  assert_int_equal(stat(path, &file), 0);
+  assert_int_equal(file.st_size, length);
+  unlink(path);
+  fixture_close(&f);
+}
+#endif
 
 /* [image.4] What is dead is not in the file, also where it lay between objects that live. */
 CRADLE_UNCHECKED_COLLECTION static void nothing_of_the_dead(void **state) {
@@ -468,6 +508,9 @@ int main(void) {
       cmocka_unit_test(what_cannot_be_saved), cmocka_unit_test(no_collection_no_image),
       cmocka_unit_test(a_write_that_fails),   cmocka_unit_test(nothing_of_the_dead),
       cmocka_unit_test(what_does_not_fit),    cmocka_unit_test(types_of_images),
+#ifndef _WIN32
+      cmocka_unit_test(a_file_that_may_not_grow),
+#endif
       cmocka_unit_test(two_mutators),         cmocka_unit_test(a_fork),
       cmocka_unit_test(an_image_of_an_image), cmocka_unit_test(a_sealed_image_is_not_traced),
       cmocka_unit_test(memory_is_used_again), cmocka_unit_test(without_an_image),

@@ -120,31 +120,45 @@ static bool is_model(const image_look *look, const cradle_word *object) {
          !header_is_weak(object[0]);
 }
 
+/* Moves the slots of the objects that have the header, and gives these another one. Stops at the first object with
+ * another header. Returns the bits that are left. */
+CRD_ALWAYS_INLINE uint64_t move_alike(cradle_word *words, uint64_t left, cradle_word header, cradle_word becomes,
+                                      uint64_t references, uint64_t values, image_shift shift) {
+  for (; left != 0; left &= left - 1) {
+    cradle_word *object = words + (uint32_t)__builtin_ctzll(left);
+    if (object[0] != header) break;
+    if (becomes != header) object[0] = becomes;
+    visit_bits(object, references, false, move_slot, &shift);
+    visit_bits(object, values, true, move_slot, &shift);
+  }
+  return left;
+}
+
 static void look_in(image_look *look, uint32_t page) {
   const crd_old *old = &look->space->old;
   span_bits bits = old_bits_of(old, page, arenas_page(&old->arenas, page)->pages);
-  image_shift shift = look->shift;
-  cradle_word model = 0, becomes = 0; /* the header of the last object, before and after the look */
+  cradle_word header = 0, becomes = 0; /* of the last object, before and after the look */
   uint64_t references = 0, values = 0;
   bool has_model = false;
-  for (uint32_t i = 0; i < bits.words; i++)
-    for (uint64_t left = bits.allocated[i]; left != 0; left &= left - 1) {
-      cradle_word *object = old_page_start(old, page) + i * 64 + (uint32_t)__builtin_ctzll(left);
-      if (CRADLE_UNLIKELY(!has_model || object[0] != model)) {
-        model = object[0];
-        look_at(look, object);
-        if (look->failed) return;
-        becomes = object[0];
-        has_model = is_model(look, object);
-        const crd_type *type = space_type(look->space, becomes);
-        references = shift.moved == 0 ? 0 : type->references;
-        values = shift.moved == 0 ? 0 : type->values;
-        continue;
-      }
-      if (becomes != model) object[0] = becomes;
-      visit_bits(object, references, false, move_slot, &shift);
-      visit_bits(object, values, true, move_slot, &shift);
+  for (uint32_t i = 0; i < bits.words; i++) {
+    cradle_word *words = old_page_start(old, page) + i * 64;
+    for (uint64_t left = bits.allocated[i]; left != 0;) {
+      if (has_model && values == 0)
+        left = move_alike(words, left, header, becomes, references, 0, look->shift);
+      else if (has_model)
+        left = move_alike(words, left, header, becomes, references, values, look->shift);
+      if (left == 0) break;
+      cradle_word *object = words + (uint32_t)__builtin_ctzll(left);
+      header = object[0];
+      look_at(look, object);
+      if (look->failed) return;
+      becomes = object[0];
+      has_model = is_model(look, object);
+      references = look->shift.moved == 0 ? 0 : space_type(look->space, becomes)->references;
+      values = look->shift.moved == 0 ? 0 : space_type(look->space, becomes)->values;
+      left &= left - 1;
     }
+  }
 }
 
 bool crd_image_objects(crd_image *image, cradle_error *error) {

@@ -505,15 +505,21 @@ static void without_an_image(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_cannot_be_saved), cmocka_unit_test(no_collection_no_image),
-      cmocka_unit_test(a_write_that_fails),   cmocka_unit_test(nothing_of_the_dead),
-      cmocka_unit_test(what_does_not_fit),    cmocka_unit_test(types_of_images),
+      cmocka_unit_test(what_cannot_be_saved),
+      cmocka_unit_test(no_collection_no_image),
+      cmocka_unit_test(a_write_that_fails),
+      cmocka_unit_test(nothing_of_the_dead),
+      cmocka_unit_test(what_does_not_fit),
+      cmocka_unit_test(types_of_images),
 #ifndef _WIN32
       cmocka_unit_test(a_file_that_may_not_grow),
 #endif
-      cmocka_unit_test(two_mutators),         cmocka_unit_test(a_fork),
-      cmocka_unit_test(an_image_of_an_image), cmocka_unit_test(a_sealed_image_is_not_traced),
-      cmocka_unit_test(memory_is_used_again), cmocka_unit_test(without_an_image),
+      cmocka_unit_test(two_mutators),
+      cmocka_unit_test(a_fork),
+      cmocka_unit_test(an_image_of_an_image),
+      cmocka_unit_test(a_sealed_image_is_not_traced),
+      cmocka_unit_test(memory_is_used_again),
+      cmocka_unit_test(without_an_image),
   };
   return cmocka_run_group_tests(tests, make, end);
 }

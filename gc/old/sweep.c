@@ -135,7 +135,9 @@ static bool claim(crd_sweep *sweep, uint32_t *arena) {
 void crd_sweep_together(crd_sweep *sweep) {
   found spans[ARENA_PAGES];
   for (uint32_t arena; claim(sweep, &arena);) {
-    if (sweep->old->arenas.states[arena] != ARENA_USED) continue;
+    const crd_arenas *arenas = &sweep->old->arenas;
+    if (arenas->states[arena] != ARENA_USED) continue;
+    if (old_is_sealed(sweep->old, arenas_page_address(arenas, arena * ARENA_PAGES))) continue;
     uint32_t count = sweep_arena(sweep->old, arena, spans);
     spinlock_take(&sweep->lock);
     for (uint32_t i = 0; i < count; i++) settle(sweep->old, spans[i], &sweep->swept);

@@ -308,6 +308,7 @@ static uint32_t below(uint64_t limit) {
  * Otherwise a helper may come too late, so a test is tried again a few times. */
 static uint64_t helped_in_all[2];
 #define TRIES 5
+static bool may_be_alone;       /* the leader may be done before a helper has its turn */
 static uint32_t arrays_divided; /* teams whose members claimed items of an array */
 
 static void run_once(void (*body)(void)) {
@@ -321,6 +322,7 @@ static void run_once(void (*body)(void)) {
     close_team();
     helped_in_all[running.guests] += by_helpers;
     if (by_helpers != 0) return;
+    if (running.order == IN_TURNS && may_be_alone) return;
     if (running.order == IN_TURNS)
       fail_msg("no helper promoted an object (%u helpers, seed %llu)", running.helpers,
                (unsigned long long)running.seed);
@@ -498,8 +500,10 @@ CRADLE_MAY_COLLECT static void scanned(void) {
 
 static void large_objects_become_old_once(void **state) {
   (void)state;
+  may_be_alone = true; /* which alone looks at large objects */
   every_way_with((size_t)40 << 10, NULL, scanned);
   every_way_with((size_t)256 << 10, NULL, large);
+  may_be_alone = false;
 }
 
 /* Objects with callbacks, young and remembered, from which trees hang. */

@@ -33,8 +33,8 @@ typedef struct crd_space {
   crd_chunks *chunks;           /* NULL likewise */
   uint32_t stopping;            /* a stop is wanted or on (gc/world.h); atomic */
   uint32_t standing;            /* mutators that stand in this stop, or will soon */
-  uint32_t guests;              /* so many of them may help */
-  /* Wakes so many of them. */
+  uint32_t guests;              /* at most so many of them help in a collection (gc/young/team.h, gc/old/marker.h) */
+  /* Wakes so many of them that sleep. NULL if the heap is not shared. */
   void (*call_guests)(struct crd_space *space, uint32_t count);
   crd_mutator *holder;      /* of the thread that holds the world; NULL: it has none, or nobody holds it; atomic */
   crd_spinlock tables_lock; /* of a shared heap (space_lock) */

@@ -65,9 +65,9 @@ static inline void crd_world_leave(crd_space *space) {
 bool crd_world_is_mine(const crd_space *space);
 /* Lets go of the world whatever the depth, before a handler of the program runs: it may longjmp. */
 void crd_world_let_go(crd_space *space);
-/* The holder stops all others, or has them go on. why: "a collection", for messages and probes. A world that is stopped
- * already stays so. Misuse in the listener that is told of a mutator that does not come: the stop is on, but not all
- * stand. */
+/* The holder stops all others, or has them go on. why: "a collection", for messages and probes. A world that is
+ * stopped already stays so. The listener that is told of a late mutator must not cause a call of this: that is misuse,
+ * because not all stand yet. */
 void crd_world_stop_all(crd_space *space, const char *why);
 void crd_world_end_stop(crd_space *space);
 static inline void crd_world_stop(crd_space *space, const char *why) {

@@ -76,7 +76,7 @@ static void advance(crd_marking *marking, crd_budget budget) {
     break;
   case MAJOR_SWEEPING:
     if (!crd_ids_purge(marking->tables, &major->purge_id, budget.deadline_ns)) break;
-    if (marker_may_lead(marking) && budget.deadline_ns == UINT64_MAX) crd_marker_sweep(marking);
+    if (marking_may_lead(marking) && budget.deadline_ns == UINT64_MAX) crd_marker_sweep(marking);
     if (crd_sweep_some(marking->old, &major->sweep_page, space_remains(marking->space, true), budget.deadline_ns,
                        &major->swept))
       end_cycle(marking);

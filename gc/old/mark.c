@@ -254,7 +254,7 @@ bool crd_mark_some(crd_marking *marking, crd_budget budget) {
   context.budget = budget;
   ASSERT(!marking->marker.going, "[marker.1] an increment of marking while a round goes on");
   ASSERT(marking->old->born_marked, "[span.7] an increment of marking while nothing marks");
-  bool helped = marker_may_lead(marking) && budget.deadline_ns == UINT64_MAX && budget.bytes == UINT64_MAX;
+  bool helped = marking_may_lead(marking) && budget.deadline_ns == UINT64_MAX && budget.bytes == UINT64_MAX;
   do {
     context.countdown = budget.bytes == 0 ? STEP_OBJECTS : CLOCK_OBJECTS;
     if (budget.aside) {

@@ -185,9 +185,10 @@ void crd_marker_discard(crd_marking *marking);
 /* A helper's thread can mark from now on; or none can, because the helpers are dismissed. */
 void crd_marker_enlist(crd_marking *marking, crd_thread *thread, uint32_t *word);
 void crd_marker_dismiss(crd_marking *marking);
-/* Has all threads, guests and the mutator trace what is on the mark stack, in a pause. Nothing, if there are none. */
+/* In a pause: the mutator, the heap's threads and guests trace what is on the mark stack. Does nothing if there is
+ * neither a thread nor a guest. */
 void crd_marker_lead(crd_marking *marking);
-/* Has them sweep small spans, in a pause, once marking is over. */
+/* The same for small spans that wait to be swept, once marking is over. */
 void crd_marker_sweep(crd_marking *marking);
 /* On a thread, which has taken a round: does its part. */
 void crd_marker_work_as(crd_marking *marking, uint32_t thread);

@@ -46,7 +46,7 @@ static inline bool marking_knows_dead(const crd_marking *marking, uintptr_t addr
 }
 
 /* Whether others than the mutator may mark and sweep in a pause. */
-static inline bool marker_may_lead(const crd_marking *marking) {
+static inline bool marking_may_lead(const crd_marking *marking) {
   return CRADLE_UNLIKELY(marking->marker.thread != NULL || marking->space->standing != 0);
 }
 

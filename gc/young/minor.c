@@ -15,7 +15,7 @@
 #define AHEAD 16
 /* How many remembered objects a worker claims at a time. */
 #define REMEMBERED_PIECE LIMIT(64, 4)
-/* How many items of a long array. */
+/* How many items of a long array it claims at a time. */
 #define ITEMS_PIECE LIMIT(512, 4)
 /* More pieces than these are shared with a worker that has nothing to do. */
 #define WORTH_PIECES 4

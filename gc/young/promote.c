@@ -126,9 +126,10 @@ CRD_ALWAYS_INLINE bool copy(crd_minor *context, cradle_word *object, uint64_t he
     header |= type_old_flags(type, bytes);
   }
   __builtin_prefetch((const char *)object + PREFETCH_BYTES, 1);
+  /* In a team the next exchange waits until this copy is written, so the places of the next copies are fetched, too. */
+  if (shared) __builtin_prefetch((const char *)place + PREFETCH_BYTES, 1);
   /* From here on the copy is old and not remembered. If its slots still lead into the nursery, the pending list has it,
    * not the remembered set. */
-  if (shared) __builtin_prefetch((const char *)place + 256, 1);
   if (shared) TEAM_TURN(context, TURN_OBJECT);
   place[0] = header_with(header, HEADER_BARRIER_FLAG);
   place[1] = object[1];

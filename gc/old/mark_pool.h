@@ -11,7 +11,8 @@
  *            of the round are hungry and the pool is empty, nothing is left to trace, and the round is over.
  *   [pool.2] One that has not begun is not hungry, because it may have a stack. So without it the round is over only
  *            when a pause asks for the end. In a round that the mutator leads, threads join as they begin, and nobody
- *            waits for one that has not. A guest (gc/old/marker.h) joins as it enters, and leaves when the round is over.
+ *            waits for one that has not. A guest (gc/old/marker.h) joins as it enters, and leaves when the round is
+ *            over.
  *   [pool.3] When a round has ended, what is in the pool goes to the mark stack.
  *   [pool.4] Only a piece of an array is an odd word. Nobody gives one of its two words and keeps the other.
  */

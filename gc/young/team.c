@@ -459,11 +459,12 @@ bool crd_team_visit(crd_young *young) {
   return true;
 }
 
+/* A guest that was about to leave may have left half of that behind. */
 void crd_team_forked(crd_young *young) {
   crd_team *team = &young->team;
   team->lock = (crd_spinlock){0};
-  for (uint32_t i = 0; i < team->guests; i++)
-    if (team->helpers[team->wanted + i].taken) take_place(team, &team->helpers[team->wanted + i], false);
+  team->places = team->guests;
+  for (uint32_t i = 0; i < team->guests; i++) team->helpers[team->wanted + i].taken = false;
 }
 
 static void run(crd_thread *self, void *data) {

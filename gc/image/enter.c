@@ -7,8 +7,13 @@
 #include "gc/instruments/verify.h"
 #include "gc/mutator.h"
 #include "gc/old/arena_memory.h"
+#include "gc/old/marker.h"
 #include "gc/old/sealed.h"
+#include "gc/platform/thread.h"
 #include "gc/world.h"
+
+/* An image of fewer arenas is entered sooner by one thread. */
+#define SHARED_ARENAS 4
 
 /* --- arenas --- */
 
@@ -24,10 +29,11 @@ static bool fill(const crd_image *image, uint64_t at, uint32_t index, size_t byt
   return crd_input_read(&image->input, at, memory, bytes);
 }
 
-static bool take_arenas(crd_image *image, cradle_error *error) {
+/* Commits the memory of all arenas. */
+static bool take_arenas(const crd_image *image, cradle_error *error) {
   crd_arenas *arenas = &image->heap->space.old.arenas;
   const image_arena *arena = image_part_of(image, IMAGE_ARENAS), *end = arena + image_count(image, IMAGE_ARENAS);
-  uint64_t at = image->header.objects_at, sum = 0, last = image->header.file_bytes - sizeof sum, next = 0;
+  uint64_t at = image->header.objects_at, last = image->header.file_bytes - sizeof(uint64_t), next = 0;
   size_t max = image->heap->options.heap_max_bytes;
   if (image->header.arenas > arenas->capacity)
     return IMAGE_REFUSE(error, "options.reserve_bytes must be at least %" PRIu64,
@@ -41,18 +47,11 @@ static bool take_arenas(crd_image *image, cradle_error *error) {
         arena->pages > ARENA_PAGES || arena->pages % IMAGE_STEP_PAGES != 0 || last < at || bytes > last - at)
       return IMAGE_REFUSE(error, DAMAGED "its table of arenas is wrong");
     next = arena->index + UINT64_C(1);
-    if (!crd_arenas_commit_at(arenas, arena->index, 1) || !fill(image, at, arena->index, bytes))
-      return IMAGE_REFUSE(error, "memory for its objects was refused, or they cannot be read");
+    if (!crd_arenas_commit_at(arenas, arena->index, 1)) return IMAGE_REFUSE(error, NO_MEMORY);
     memset(arenas->meta[arena->index].free_map, 0xff, sizeof arenas->meta->free_map);
-    if (image->from->checksum) sum = image_sum(sum, memory_at(arenas->base + arena->index * ARENA_BYTES), bytes);
     at += bytes;
   }
-  uint64_t wanted;
-  if (at != last || next != image->header.arenas) return IMAGE_REFUSE(error, DAMAGED "its table of arenas is wrong");
-  if (!crd_input_read(&image->input, last, &wanted, sizeof wanted))
-    return IMAGE_REFUSE(error, "the file cannot be read");
-  return !image->from->checksum || sum == wanted ||
-         IMAGE_REFUSE(error, DAMAGED "its objects do not have their checksum");
+  return (at == last && next == image->header.arenas) || IMAGE_REFUSE(error, DAMAGED "its table of arenas is wrong");
 }
 
 /* --- spans --- */
@@ -134,6 +133,81 @@ static bool enter_spans(crd_image *image, cradle_error *error) {
   }
   if (image->from->sealed) crd_seal(&image->heap->space.old);
   return true;
+}
+
+/* --- objects --- */
+
+/* The arenas that one thread reads, and whose objects it looks at. */
+typedef struct crd_share {
+  crd_image *image;
+  size_t begin, end; /* of the table */
+  uint64_t at, sum;  /* where they are in the file; their checksum */
+  cradle_error error;
+  bool done;
+} crd_share;
+
+static bool read_share(crd_share *share) {
+  crd_image *image = share->image;
+  const crd_arenas *arenas = &image->heap->space.old.arenas;
+  const image_arena *arena = image_part_of(image, IMAGE_ARENAS);
+  for (size_t i = share->begin; i < share->end; i++) {
+    size_t bytes = (size_t)arena[i].pages * PAGE_BYTES;
+    if (!fill(image, share->at, (uint32_t)arena[i].index, bytes))
+      return IMAGE_REFUSE(&share->error, "its objects cannot be read");
+    if (image->from->checksum)
+      share->sum = image_sum(share->sum, memory_at(arenas->base + arena[i].index * ARENA_BYTES), bytes);
+    share->at += bytes;
+  }
+  if (image->moved == 0 && !image->renumbers && !image->from->verify) return true;
+  bool all = share->end == image_count(image, IMAGE_ARENAS);
+  uint64_t end = all ? image->header.arenas : arena[share->end].index;
+  return crd_image_objects(image, (uint32_t)arena[share->begin].index * ARENA_PAGES, (uint32_t)end * ARENA_PAGES,
+                           &share->error);
+}
+
+static void run_share(crd_thread *self, void *data) {
+  crd_share *share = data;
+  (void)self;
+  share->done = read_share(share);
+}
+
+/* Where a second thread's share begins: about in the middle, with an arena at whose beginning a span begins. 0: there is
+ * no second thread. It may call nothing of the program's, and lists and checksums are for one thread. */
+static size_t second_share(const crd_image *image) {
+  const crd_old *old = &image->heap->space.old;
+  const image_arena *arena = image_part_of(image, IMAGE_ARENAS);
+  size_t count = image_count(image, IMAGE_ARENAS);
+  if (image->moved == 0 || image->from->checksum || image->from->verify || count < SHARED_ARENAS ||
+      !crd_marker_helps(&image->heap->marking))
+    return 0;
+  for (size_t i = 0; i < image->type_end; i++)
+    if (image->types[i] != IMAGE_NUMBER_NONE && image->heap->space.types.types[image->types[i]].trace != NULL) return 0;
+  for (size_t i = count / 2; i < count; i++) {
+    uint32_t page = (uint32_t)arena[i].index * ARENA_PAGES;
+    if (crd_old_next_span(old, page) == page) return i;
+  }
+  return 0;
+}
+
+static bool read_objects(crd_image *image, cradle_error *error) {
+  const image_arena *arena = image_part_of(image, IMAGE_ARENAS);
+  crd_share first = {.image = image, .end = image_count(image, IMAGE_ARENAS), .at = image->header.objects_at};
+  crd_share second = first;
+  second.begin = second_share(image);
+  for (size_t i = 0; i < second.begin; i++) second.at += (size_t)arena[i].pages * PAGE_BYTES;
+  crd_thread *thread = second.begin == 0 ? NULL : crd_thread_new("cradle-image", run_share, &second);
+  if (thread != NULL) first.end = second.begin;
+  first.done = read_share(&first);
+  if (thread != NULL) crd_thread_join(thread);
+  if (!first.done || (thread != NULL && !second.done)) {
+    *error = first.done ? second.error : first.error;
+    return false;
+  }
+  uint64_t wanted;
+  if (!crd_input_read(&image->input, image->header.file_bytes - sizeof wanted, &wanted, sizeof wanted))
+    return IMAGE_REFUSE(error, "the file cannot be read");
+  return !image->from->checksum || first.sum == wanted ||
+         IMAGE_REFUSE(error, DAMAGED "its objects do not have their checksum");
 }
 
 /* --- tables --- */
@@ -265,9 +339,8 @@ bool crd_image_enter(crd_image *image, cradle_error *error) {
     return IMAGE_REFUSE(error, "it was made by a library that lays out objects differently");
   image->moved = old->arenas.base - image->header.base;
   if (!crd_image_match(image, error)) return false;
-  bool looks = image->moved != 0 || image->renumbers || image->from->verify;
-  return take_arenas(image, error) && enter_spans(image, error) && enter_ids(image, error) &&
-         (!looks || crd_image_objects(image, error)) && enter_fixes(image, error) && enter_registered(image, error) &&
+  return take_arenas(image, error) && enter_spans(image, error) && read_objects(image, error) &&
+         enter_ids(image, error) && enter_fixes(image, error) && enter_registered(image, error) &&
          enter_roots(image, error);
 }
 

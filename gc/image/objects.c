@@ -161,12 +161,12 @@ static void look_in(image_look *look, uint32_t page) {
   }
 }
 
-bool crd_image_objects(crd_image *image, cradle_error *error) {
+bool crd_image_objects(const crd_image *image, uint32_t begin, uint32_t end, cradle_error *error) {
   const crd_space *space = &image->heap->space;
   const crd_old *old = &space->old;
   image_look look = {.image = image, .space = space, .error = error, .verifies = image->from->verify};
   look.shift = (image_shift){space, image->header.base, image->header.arenas * ARENA_BYTES, image->moved};
-  for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE && !look.failed; page = old_span_after(old, page)) {
+  for (uint32_t page = crd_old_next_span(old, begin); page < end && !look.failed; page = old_span_after(old, page)) {
     const crd_page *entry = arenas_page(&old->arenas, page);
     look.room =
         entry->state == PAGE_SMALL ? old->classes.of[entry->size_class].bytes : (size_t)entry->pages << PAGE_SHIFT;

@@ -168,6 +168,7 @@ bool crd_image_objects(const crd_image *image, uint32_t begin, uint32_t end, cra
   look.shift = (image_shift){space, image->header.base, image->header.arenas * ARENA_BYTES, image->moved};
   for (uint32_t page = crd_old_next_span(old, begin); page < end && !look.failed; page = old_span_after(old, page)) {
     const crd_page *entry = arenas_page(&old->arenas, page);
+    ASSERT(entry->pages <= end - page, "a span belongs to two shares of an image");
     look.room =
         entry->state == PAGE_SMALL ? old->classes.of[entry->size_class].bytes : (size_t)entry->pages << PAGE_SHIFT;
     look_in(&look, page);

@@ -311,9 +311,15 @@ def subproject(arguments):
         check_consumer(arguments, program, os.environ)
 
 
+def commit_all(folder):
+    """Makes the folder a repository of what lies in it."""
+    identity = ["-c", "user.name=nobody", "-c", "user.email=nobody@localhost", "-c", "commit.gpgsign=false"]
+    for words in (["init", "--quiet"], ["add", "."], [*identity, "commit", "--quiet", "-m", "All"]):
+        run(["git", "-C", folder, *words])
+
+
 def wrap(arguments):
-    git = shutil.which("git")
-    if git is None:
+    if shutil.which("git") is None:
         print("git is not installed")
         return SKIPPED
     # The repository that the wrap file names: the library as it lies here.
@@ -322,9 +328,7 @@ def wrap(arguments):
         shutil.copytree(arguments.source / name, repository / name)
     for name in ("meson.build", "meson_options.txt"):
         shutil.copy(arguments.source / name, repository)
-    identity = ["-c", "user.name=nobody", "-c", "user.email=nobody@localhost", "-c", "commit.gpgsign=false"]
-    for words in (["init", "--quiet"], ["add", "."], [*identity, "commit", "--quiet", "-m", "All"]):
-        run([git, "-C", repository, *words])
+    commit_all(repository)
 
     folder = fresh(arguments.work / "my-vm")
     (folder / "meson.build").write_text(text_of(BUILDING, "meson"))

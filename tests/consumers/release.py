@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Makes a version's archives twice, of the tree as it lies here, and uses them: release.py --cc CC
+
+Both times must give the same bytes, in another folder, time zone and umask. A changed file must be refused. The tutorial's machine
+is built in an empty folder of the sources, and of the two files with the commands of their README; the manual must have its first page.
+Exits with 77 where the tree is no git checkout. The manual is left out, with a word, where .venv lacks its packages.
+"""
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from run import ROOT, SKIPPED, Failure, check_vm, commit_all, expect, fresh, only, run, with_compiler
+
+SUMS = "SHA256SUMS"
+
+
+def checkout(folder):
+    """A repository with the files of this tree, those that are not committed yet, too."""
+    words = ["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.run(words, capture_output=True, text=True, check=True).stdout.split("\0"):
+        path = ROOT / name
+        if name and path.is_file() and not path.is_symlink():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, folder / name)
+    commit_all(folder)
+    return folder
+
+
+def refuses_changes(tree):
+    readme = tree / "README.md"
+    before = readme.read_text(encoding="utf-8")
+    readme.write_text(before + "More.\n", encoding="utf-8")
+    done = subprocess.run([tree / "tools" / "release", tree / "none"], capture_output=True, text=True, check=False)
+    expect(done.returncode == 1 and "the tree is not clean" in done.stderr and "README.md" in done.stderr, f"a changed tree: {done.stderr}")
+    expect(not (tree / "none").exists(), "archives are made of a changed tree")
+    readme.write_text(before, encoding="utf-8")
+
+
+def make_twice(tree, work):
+    """The folder of the archives, of which a second making gives the same bytes."""
+    packages = ROOT / ".venv"
+    if packages.exists():
+        (tree / ".venv").symlink_to(packages.resolve())
+    words = [tree / "tools" / "release", *([] if packages.exists() else ["--without-manual"])]
+    first, second = work / "first", work / "second" / "deeper"
+    told = run([*words, first])
+    run([*words, second], umask=0o077, env={**os.environ, "TZ": "Asia/Tokyo", "LC_ALL": "C"})
+    if not packages.exists():
+        expect("manual was left out" in told, told)
+        print("The manual is not tried: .venv is not there (tools/setup manual makes it)")
+    for path in sorted(first.iterdir()):
+        expect(path.read_bytes() == (second / path.name).read_bytes(), f"{path.name} differs when it is made again")
+    run(["sha256sum", "--check", "--strict", SUMS], cwd=first)
+    listed = {line.split()[1] for line in (first / SUMS).read_text().splitlines()}
+    expect({path.name for path in first.iterdir()} == listed | {SUMS}, f"{SUMS} has {sorted(listed)}")
+    return first
+
+
+def unpacked(archives, ending, work):
+    run(["tar", "-xf", only(archives.glob(f"cradle-*[0-9]{ending}.tar.xz"), f"archive {ending}"), "-C", work])
+    return only(work.glob(f"cradle-*[0-9]{ending}"), f"folder {ending}")
+
+
+def use_sources(folder, environment):
+    run(["meson", "setup", "build", "-Doptimization=0"], cwd=folder, env=environment)
+    run(["meson", "compile", "-C", "build", "tutorial-vm", "first-heap"], cwd=folder)
+    check_vm(folder / "build" / "examples" / "tutorial-vm")
+    expect("minor" in run([folder / "build" / "examples" / "first-heap"], env={**environment, "CRADLE_LOG": "gc:-"}), "no collection")
+
+
+def use_two_files(folder, work, compiler):
+    """With the commands of their README."""
+    vm = fresh(work / "vm")
+    expect({path.name for path in folder.iterdir()} == {"LICENSE", "README", "cradle.c", "cradle.h"}, f"in {folder}")
+    commands = [line.strip() for line in (folder / "README").read_text().splitlines() if line.startswith("    cc ")]
+    folder.rename(vm / "cradle")
+    expect(len(commands) == 2, f"commands: {commands}")
+    for command in commands:
+        run(with_compiler(command, compiler), cwd=vm)
+    check_vm(vm / "vm")
+
+
+def release(compiler):
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        print("this tree is no git checkout, of which alone archives are made")
+        return SKIPPED
+    with tempfile.TemporaryDirectory(prefix="cradle-") as outside:
+        work = Path(outside).resolve()
+        tree = checkout(work / "tree")
+        refuses_changes(tree)
+        archives = make_twice(tree, work)
+        environment = {**os.environ, "CC": shlex.join(compiler)}
+        use_sources(unpacked(archives, "", work), environment)
+        use_two_files(unpacked(archives, "-two-files", work), work, compiler)
+        if (tree / ".venv").exists():
+            expect("Cradle" in (unpacked(archives, "-manual", work) / "index.html").read_text(encoding="utf-8"), "no manual")
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cc", default="cc")
+    try:
+        return release(shlex.split(parser.parse_args().cc))
+    except Failure as failure:
+        print(failure)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

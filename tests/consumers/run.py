@@ -5,8 +5,8 @@
                        plain compiler, linked to the archive and to the shared library, and the tutorial's VM as
                        docs/building.md does, with pkg-config and with CMake; runs each installed tool; uninstalls it. The build
                        that docs/building.md installs must consist of nothing else
-    run.py symbols     checks that the shared library exports cradle_ names only, and that the archive
-                       defines no global name but cradle_ and crd_
+    run.py symbols     checks that the shared library exports the names of exported-names.txt and no other, and that the
+                       archive defines no global name but cradle_ and crd_; --write makes the list
     run.py subproject  builds the program in a Meson project that has the source tree under subprojects/
     run.py wrap        builds the tutorial's VM as docs/building.md does, as a Meson project with a wrap file
     run.py two-files   the same from cradle.c and cradle.h, and with them the model test and others: at -O3, where the compiler sees the
@@ -39,6 +39,7 @@ from snippets import blocks_of, text_of  # noqa: E402
 
 ROOT = HERE.parent.parent
 BUILDING = ROOT / "docs" / "building.md"
+EXPORTED = HERE / "exported-names.txt"
 TUTORIAL = ROOT / "examples" / "tutorial" / "vm.c"
 # A program of the tutorial's machine, and what it prints.
 VM_CODE, VM_ANSWER = "e=l 1000=n [n l,=l n1-+=n n] 0=s [s l<+=s l>=l l?] s.", "500500"
@@ -161,7 +162,7 @@ def use_installed(arguments, work):
         made += 1
     if list(library_folder.glob("libcradle.so")):
         program = compile_consumer(arguments, work / "consumer-shared", ask("--cflags"), ask("--libs"))
-        expect(b"libcradle.so.0" in program.read_bytes(), "the shared library was not used")
+        expect(b"libcradle.so.0.1" in program.read_bytes(), "the shared library was not used")
         check_consumer(arguments, program, {**os.environ, "LD_LIBRARY_PATH": str(library_folder)})
         made += 1
     expect(made > 0, "no library was installed")
@@ -210,7 +211,7 @@ def use_rootcheck(tool, include, source, environment):
 
 
 def use_gdb_script(stage, share, environment):
-    libraries = [path for path in stage.rglob("libcradle.so.*.*") if not path.name.endswith(".py")]
+    libraries = [path for path in stage.rglob("libcradle.so.*.*.*") if not path.name.endswith(".py")]
     for library in libraries:
         script = share / "gdb" / "auto-load" / library.relative_to(stage).with_name(library.name + "-gdb.py")
         expect(script.exists(), f"gdb would look for {script}")
@@ -265,25 +266,42 @@ NM = shutil.which(os.environ.get("NM", "nm"))
 
 
 def check_names(library, allowed):
+    """The names that the library exports."""
     if NM is None:
         print(f"nm is not installed: the names in {library.name} are not checked")
-        return
+        return set()
     words = ["-D"] if ".so" in library.name else []
     listing = run([NM, *words, "--defined-only", "--extern-only", "--format=posix", library])
     # The second word is a letter, the kind; it is not in the line that says that a file has no symbols.
     names = {line.split()[0] for line in listing.splitlines() if len(line.split()) > 1 and len(line.split()[1]) == 1}
     # sys/sdt.h defines it in whatever has static probes: weak, hidden, and shared by all of them.
-    strangers = sorted(name for name in names - {"_.stapsdt.base"} if not name.startswith(allowed))
+    names.discard("_.stapsdt.base")
+    strangers = sorted(name for name in names if not name.startswith(allowed))
     expect(not strangers, f"{library.name}: names without a prefix: {', '.join(strangers)}")
     expect("cradle_heap_new" in names, f"{library.name}: cradle_heap_new is missing")
     print(f"{library.name}: {len(names)} names")
+    return names
+
+
+def check_exported(names, write):
+    """The list and the library must agree: docs/releases.md says when a name may be taken away."""
+    if write:
+        EXPORTED.write_text("".join(f"{name}\n" for name in sorted(names)), encoding="utf-8")
+    listed = set(EXPORTED.read_text(encoding="utf-8").split())
+    expect(names >= listed, f"no longer exported, so that old programs do not start: {', '.join(sorted(listed - names))} "
+                            "(docs/releases.md; tests/consumers/exported-names.txt)")
+    expect(names == listed, f"exported, but not in tests/consumers/exported-names.txt: {', '.join(sorted(names - listed))} "
+                            "(\"tests/consumers/run.py symbols --write LIBRARY\" writes the list)")
 
 
 def symbols(arguments):
     if NM is None:
         return SKIPPED
     for library in arguments.libraries:
-        check_names(library, ("cradle_",) if ".so" in library.name else ("cradle_", "crd_"))
+        is_shared = ".so" in library.name
+        names = check_names(library, ("cradle_",) if is_shared else ("cradle_", "crd_"))
+        if is_shared:
+            check_exported(names, arguments.write)
     return 0
 
 
@@ -417,12 +435,12 @@ def cmake(arguments):
     (fetched / "CMakeLists.txt").write_text(text)
     run([*configure, "-S", fetched, "-B", fetched / "build", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_BUILD_TYPE=Debug", "-DCRADLE_INSTALL=ON"])
     run([program, "--build", fetched / "build"])
-    expect(b"libcradle.so.0" in (fetched / "build" / "vm").read_bytes(), "BUILD_SHARED_LIBS makes no shared library")
+    expect(b"libcradle.so.0.1" in (fetched / "build" / "vm").read_bytes(), "BUILD_SHARED_LIBS makes no shared library")
     check_vm(fetched / "build" / "vm")
     prefix = work / "prefix"
     run([program, "--install", fetched / "build", "--prefix", prefix])
     installed_library = only(prefix.rglob("libcradle.so"), "libcradle.so")
-    check_names(installed_library, ("cradle_",))
+    check_exported(check_names(installed_library, ("cradle_",)), False)
     user = fresh(work / "user")
     (user / "CMakeLists.txt").write_text(text_of(BUILDING, "cmake"))
     run([*configure, "-S", user, "-B", user / "build", f"-DCMAKE_PREFIX_PATH={prefix}"])
@@ -594,6 +612,7 @@ def main():
     command.set_defaults(function=installed)
     command = commands.add_parser("symbols")
     command.add_argument("libraries", type=Path, nargs="+")
+    command.add_argument("--write", action="store_true", help="write the list of the shared library's names")
     command.set_defaults(function=symbols)
     command = commands.add_parser("subproject", parents=[source, consumer])
     command.set_defaults(function=subproject)

@@ -191,6 +191,8 @@ def use_tools(arguments, work, machine, environment):
     environment = {**environment, "PYTHONDONTWRITEBYTECODE": "1"}  # or there is more than was installed
     for name, tool in tools.items():
         expect(f"usage: {name}" in run([tool, "--help"], env=environment), f"{name} --help says something else")
+        expect(run([tool, "--version"], env=environment) == f"{name} {arguments.version}\n", f"{name} --version says something else")
+        expect((share / "man" / "man1" / f"{name}.1").exists(), f"{name} has no man page")
 
     log = work / "gc.log"
     run([machine, VM_CODE], env={**environment, "CRADLE_LOG": f"gc:{log}", "CRADLE_GC_NURSERY": "4K"})

@@ -1,4 +1,4 @@
-# A port of Cradle for vcpkg, to be used as an overlay: packaging/README.md says how, and where URL and SHA512 come from.
+# A port of Cradle for vcpkg, to be used as an overlay: docs/packages.md says how, and where URL and SHA512 come from.
 vcpkg_download_distfile(archive
   URLS "URL/cradle-${VERSION}.tar.xz"
   FILENAME "cradle-${VERSION}.tar.xz"

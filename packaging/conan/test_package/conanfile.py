@@ -1,6 +1,6 @@
 """Builds and runs a program with the package."""
 
-from pathlib import Path
+import os
 
 from conan import ConanFile
 from conan.tools.build import can_run
@@ -24,4 +24,4 @@ class UseCradle(ConanFile):
 
     def test(self):
         if can_run(self):
-            self.run(str(Path(self.cpp.build.bindir) / "use-cradle"), env="conanrun")
+            self.run(os.path.join(self.cpp.build.bindir, "use-cradle"), env="conanrun")

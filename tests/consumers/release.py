@@ -2,7 +2,8 @@
 """Makes a version's archives twice, of the tree as it lies here, and uses them: release.py --cc CC
 
 Both times must give the same bytes, in another folder, time zone and umask. A changed file must be refused. The tutorial's machine
-is built in an empty folder of the sources, and of the two files with the commands of their README; the manual must have its first page.
+is built in an empty folder of the sources, with the wrap file of docs/building.md, and of the two files with the commands of
+their README; the manual must have its first page.
 Exits with 77 where the tree is no git checkout. The manual is left out, with a word, where .venv lacks its packages.
 """
 
@@ -15,7 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from run import ROOT, SKIPPED, Failure, check_vm, commit_all, expect, fresh, only, run, with_compiler
+from run import BUILDING, ROOT, SKIPPED, Failure, check_vm, commit_all, expect, fresh, only, run, with_compiler
+from snippets import blocks_of, text_of
 
 SUMS = "SHA256SUMS"
 
@@ -86,6 +88,21 @@ def use_two_files(folder, work, compiler):
     check_vm(vm / "vm")
 
 
+def use_wrap_file(archives, work, environment):
+    """That of docs/building.md, which names the archive by its address and checksum."""
+    archive = only(archives.glob("cradle-*[0-9].tar.xz"), "archive of the sources")
+    sums = dict(reversed(line.split()) for line in (archives / SUMS).read_text().splitlines())
+    wrap = only((block.text for block in blocks_of(BUILDING) if block.words == ["ini", "archive"]), "block ini archive")
+    expect(f"URL/{archive.name}\n" in wrap, f"{BUILDING}: the wrap file names another archive than {archive.name}")
+    folder = fresh(work / "wrapped")
+    (folder / "meson.build").write_text(text_of(BUILDING, "meson"))
+    (folder / "subprojects").mkdir()
+    (folder / "subprojects" / "cradle.wrap").write_text(wrap.replace("URL", archives.as_uri()).replace("SHA256", sums[archive.name]))
+    run(["meson", "setup", "-Doptimization=0", "--wrap-mode=forcefallback", "build"], cwd=folder, env=environment)
+    run(["meson", "compile", "-C", "build", "vm"], cwd=folder)
+    check_vm(folder / "build" / "vm")
+
+
 def release(compiler):
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         print("this tree is no git checkout, of which alone archives are made")
@@ -97,6 +114,7 @@ def release(compiler):
         archives = make_twice(tree, work)
         environment = {**os.environ, "CC": shlex.join(compiler)}
         use_sources(unpacked(archives, "", work), environment)
+        use_wrap_file(archives, work, environment)
         use_two_files(unpacked(archives, "-two-files", work), work, compiler)
         if (tree / ".venv").exists():
             expect("Cradle" in (unpacked(archives, "-manual", work) / "index.html").read_text(encoding="utf-8"), "no manual")

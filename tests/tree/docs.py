@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the documentation's links and commands: docs.py ROOT
 
-Every relative link of README.md, CONTRIBUTING.md and the pages under docs/ leads to a file that is there, and to a
+Every relative link of README.md, CONTRIBUTING.md, SECURITY.md and the pages under docs/ leads to a file that is there, and to a
 heading of it where it names one; docs/README.md leads to every page. Every command that begins with a file of tools/ or
 tests/ can be run: the file is there and executable. No page contains a phrase of UNCLEAR, because readers had to read
 these twice.
@@ -54,14 +54,15 @@ def commands_of(page):
 
 def main():
     root = Path(sys.argv[1]).resolve()
-    pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]
+    outside = [root / "README.md", root / "CONTRIBUTING.md", root / "SECURITY.md"]
+    pages = [*outside, *sorted((root / "docs").rglob("*.md"))]
     faults = [fault for page in pages for check in (faults_of, unclear_in) for fault in check(page, root)]
     commands = {(page, command) for page in pages for command in commands_of(page)}
     faults += sorted(f"{page.relative_to(root)}: {command} cannot be run" for page, command in commands
                      if not os.access(root / command, os.X_OK))
     index = root / "docs" / "README.md"
     listed = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(index.read_text(encoding="utf-8"))}
-    faults += [f"docs/README.md does not lead to {page.relative_to(root)}" for page in pages[2:] if page not in listed | {index}]
+    faults += [f"docs/README.md does not lead to {page.relative_to(root)}" for page in pages[len(outside):] if page not in listed | {index}]
     print("\n".join(faults) or f"{len(pages)} pages, every link leads somewhere; {len(commands)} commands")
     return 1 if faults else 0
 

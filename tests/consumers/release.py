@@ -39,7 +39,8 @@ def refuses_changes(tree):
     before = readme.read_text(encoding="utf-8")
     readme.write_text(before + "More.\n", encoding="utf-8")
     done = subprocess.run([tree / "tools" / "release", tree / "none"], capture_output=True, text=True, check=False)
-    expect(done.returncode == 1 and "the tree is not clean" in done.stderr and "README.md" in done.stderr, f"a changed tree: {done.stderr}")
+    is_refused = done.returncode == 1 and "the tree is not clean" in done.stderr and "README.md" in done.stderr
+    expect(is_refused, f"a changed tree: {done.stderr}")
     expect(not (tree / "none").exists(), "archives are made of a changed tree")
     readme.write_text(before, encoding="utf-8")
 
@@ -79,7 +80,8 @@ def use_sources(folder, environment):
 def use_two_files(folder, work, compiler):
     """With the commands of their README."""
     vm = fresh(work / "vm")
-    expect({path.name for path in folder.iterdir()} == {"LICENSE", "README", "cradle.c", "cradle.h"}, f"in {folder}")
+    names = {path.name for path in folder.iterdir()}
+    expect(names == {"LICENSE", "README", "cradle.c", "cradle.h"}, f"the two files are {sorted(names)}")
     commands = [line.strip() for line in (folder / "README").read_text().splitlines() if line.startswith("    cc ")]
     folder.rename(vm / "cradle")
     expect(len(commands) == 2, f"commands: {commands}")
@@ -117,7 +119,8 @@ def release(compiler):
         use_wrap_file(archives, work, environment)
         use_two_files(unpacked(archives, "-two-files", work), work, compiler)
         if (tree / ".venv").exists():
-            expect("Cradle" in (unpacked(archives, "-manual", work) / "index.html").read_text(encoding="utf-8"), "no manual")
+            first_page = unpacked(archives, "-manual", work) / "index.html"
+            expect("Cradle" in first_page.read_text(encoding="utf-8"), "no manual")
     return 0
 
 

@@ -26,7 +26,8 @@ endfunction()
 
 function(vcpkg_cmake_configure)
   cmake_parse_arguments(given "" "SOURCE_PATH" "OPTIONS" ${ARGN})
-  run(${CMAKE_COMMAND} -G Ninja -S "${given_SOURCE_PATH}" -B "${WORK}/build" -DCMAKE_BUILD_TYPE=Release "-DCMAKE_INSTALL_PREFIX=${PREFIX}" ${given_OPTIONS})
+  run(${CMAKE_COMMAND} -G Ninja -S "${given_SOURCE_PATH}" -B "${WORK}/build" -DCMAKE_BUILD_TYPE=Release
+    "-DCMAKE_INSTALL_PREFIX=${PREFIX}" ${given_OPTIONS})
 endfunction()
 
 function(vcpkg_cmake_install)

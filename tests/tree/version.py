@@ -16,7 +16,8 @@ STATED = {
 def main():
     root = Path(sys.argv[1])
     header = (root / "include/cradle/base.h").read_text(encoding="utf-8")
-    found = {"include/cradle/base.h": ".".join(re.search(rf"#define CRADLE_VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR", "PATCH"))}
+    parts = [re.search(rf"#define CRADLE_VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR", "PATCH")]
+    found = {"include/cradle/base.h": ".".join(parts)}
     for name, pattern in STATED.items():
         match = re.search(pattern, (root / name).read_text(encoding="utf-8"), re.MULTILINE)
         found[name] = match[1] if match else "none"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes a version's archives twice, of the tree as it lies here, and uses them: release.py --cc CC
 
-Both times must give the same bytes, in another folder, time zone and umask. A changed file must be refused. The tutorial's machine
-is built in an empty folder of the sources, with the wrap file of docs/building.md, and of the two files with the commands of
-their README; the manual must have its first page.
+Both times must give the same bytes, in another folder, time zone and umask. A changed file must be refused. The
+tutorial's machine is built in an empty folder of the sources, with the wrap file of docs/building.md, and of the two files
+with the commands of their README; FetchContent of that page must get the sources; the manual must have its first page.
 Exits with 77 where the tree is no git checkout. The manual is left out, with a word, where .venv lacks its packages.
 """
 
@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from run import BUILDING, ROOT, SKIPPED, Failure, check_vm, commit_all, expect, fresh, only, run, with_compiler
+from run import BUILDING, ROOT, SKIPPED, Failure, check_vm, commit_all, documented_project, expect, fresh, only, run, with_compiler
 from snippets import blocks_of, text_of
 
 SUMS = "SHA256SUMS"
@@ -74,7 +74,8 @@ def use_sources(folder, environment):
     run(["meson", "setup", "build", "-Doptimization=0"], cwd=folder, env=environment)
     run(["meson", "compile", "-C", "build", "tutorial-vm", "first-heap"], cwd=folder)
     check_vm(folder / "build" / "examples" / "tutorial-vm")
-    expect("minor" in run([folder / "build" / "examples" / "first-heap"], env={**environment, "CRADLE_LOG": "gc:-"}), "no collection")
+    log = run([folder / "build" / "examples" / "first-heap"], env={**environment, "CRADLE_LOG": "gc:-"})
+    expect("minor" in log, "no collection")
 
 
 def use_two_files(folder, work, compiler):
@@ -90,19 +91,34 @@ def use_two_files(folder, work, compiler):
     check_vm(vm / "vm")
 
 
-def use_wrap_file(archives, work, environment):
-    """That of docs/building.md, which names the archive by its address and checksum."""
+def with_archive(text, archives):
+    """The text with the address and the checksum of the archive of the sources in it."""
     archive = only(archives.glob("cradle-*[0-9].tar.xz"), "archive of the sources")
     sums = dict(reversed(line.split()) for line in (archives / SUMS).read_text().splitlines())
+    expect(f"URL/{archive.name}" in text and "CHECKSUM" in text, f"{BUILDING} names another archive than {archive.name}:\n{text}")
+    return text.replace("URL/", f"{archives.as_uri()}/").replace("CHECKSUM", sums[archive.name])
+
+
+def use_wrap_file(archives, work, environment):
     wrap = only((block.text for block in blocks_of(BUILDING) if block.words == ["ini", "archive"]), "block ini archive")
-    expect(f"URL/{archive.name}\n" in wrap, f"{BUILDING}: the wrap file names another archive than {archive.name}")
     folder = fresh(work / "wrapped")
     (folder / "meson.build").write_text(text_of(BUILDING, "meson"))
     (folder / "subprojects").mkdir()
-    (folder / "subprojects" / "cradle.wrap").write_text(wrap.replace("URL", archives.as_uri()).replace("SHA256", sums[archive.name]))
+    (folder / "subprojects" / "cradle.wrap").write_text(with_archive(wrap, archives))
     run(["meson", "setup", "-Doptimization=0", "--wrap-mode=forcefallback", "build"], cwd=folder, env=environment)
     run(["meson", "compile", "-C", "build", "vm"], cwd=folder)
     check_vm(folder / "build" / "vm")
+
+
+def use_fetch_content(archives, work):
+    """Without building, which the test cmake does."""
+    folder = fresh(work / "fetched")
+    (folder / "CMakeLists.txt").write_text(with_archive(documented_project("archive"), archives))
+    if shutil.which("cmake") is None:
+        print("cmake is not installed: FetchContent is not tried")
+        return
+    run(["cmake", "-G", "Ninja", "-S", folder, "-B", folder / "build"])
+    expect("libcradle.a" in (folder / "build" / "build.ninja").read_text(), "FetchContent makes no library")
 
 
 def release(compiler):
@@ -117,6 +133,7 @@ def release(compiler):
         environment = {**os.environ, "CC": shlex.join(compiler)}
         use_sources(unpacked(archives, "", work), environment)
         use_wrap_file(archives, work, environment)
+        use_fetch_content(archives, work)
         use_two_files(unpacked(archives, "-two-files", work), work, compiler)
         if (tree / ".venv").exists():
             first_page = unpacked(archives, "-manual", work) / "index.html"

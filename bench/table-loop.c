@@ -118,22 +118,6 @@ static void give_id(table *t, uint64_t i) CRADLE_MAY_COLLECT {
   (void)cradle_object_of_id(t->m, t->entries[i / 2].id);
 }
 
-static void add_prebuilt(table *t, uint64_t i) CRADLE_MAY_COLLECT {
-  thing *object = &t->things[i];
-  object->header = T_PLAIN;
-  cradle_prebuilt_add(t->heap, object);
-  cradle_store(t->m, object, &object->first, t->one);
-}
-static void remove_prebuilt(table *t, uint64_t i) CRADLE_MAY_COLLECT {
-  cradle_prebuilt_remove(t->heap, &t->things[i]);
-}
-/* Also the one that is remembered. */
-static void store_and_remove_prebuilt(table *t, uint64_t i) CRADLE_MAY_COLLECT {
-  if (i == 0)
-    for (uint64_t j = 0; j < t->count; j++) cradle_store(t->m, &t->things[j], &t->things[j].first, t->one);
-  remove_prebuilt(t, i);
-}
-
 static void make_set(table *t, uint64_t i) CRADLE_MAY_COLLECT {
   t->entries[i].set = cradle_weak_set_new(t->m, NULL, NULL);
   cradle_weak_set_add(t->entries[i].set, i, t->one);
@@ -251,8 +235,6 @@ static const struct kind {
     {"pins", add_pin, unpin, 1},
     {"pins-again", pin_again, unpin, 1},
     {"ids", give_id, NULL, 1},
-    {"prebuilts", add_prebuilt, remove_prebuilt, 1},
-    {"prebuilts-stored", add_prebuilt, store_and_remove_prebuilt, 1},
     {"weak-sets", make_set, free_set, 1},
     {"weak-set", add_to_set, remove_from_set, 1},
     {"weak-slots", add_weak, NULL, 1},

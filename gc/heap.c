@@ -19,7 +19,6 @@
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
 #include "gc/tables/pin.h"
-#include "gc/tables/prebuilt.h"
 #include "gc/world.h"
 #include "gc/young/adapt.h"
 #include "gc/young/chunks.h"
@@ -292,7 +291,6 @@ static void destroy(cradle_heap *heap) {
   if (heap->announced) crd_statistics_arenas(heap, true);
   cradle_heap_statistics(heap, &last, sizeof last);
   crd_registry_fini(&heap->space);
-  crd_prebuilts_fini(&heap->tables);
   crd_handles_fini(&heap->tables.handles);
   crd_pins_fini(&heap->tables.pins);
   crd_ids_fini(&heap->tables.ids);

@@ -38,7 +38,8 @@ void *cradle_pin(cradle_mutator *mutator, void *object) {
   static const char what[] = "cradle_pin";
   crd_space *space = &mutator->heap->space;
   crd_mutator_check(mutator, what);
-  if (object == NULL) crd_misuse(mutator->heap, "%s: the object is NULL", what);
+  if (!space_has(space, address_of(object)))
+    crd_misuse(mutator->heap, "%s: %s: it cannot be pinned", what, crd_name_object(space, object).buffer);
   if (CRADLE_LIKELY(!space_is_shared(space))) return pin(mutator, object, what);
   CRADLE_ROOT(mutator, object);
   crd_world_take(space, mutator_of(mutator));

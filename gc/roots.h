@@ -2,7 +2,7 @@
  *
  * A root is a word outside of the heap that keeps an object alive. Some are looked at all at once, in each collection:
  * the mutator's shadow stack, scoped roots and root ranges, global roots, and what the root callback reports. Handles,
- * pins, prebuilt objects and finalizer queues can be many and change seldom, so each phase looks at them in its own
+ * pins and finalizer queues can be many and change seldom, so each phase looks at them in its own
  * way. docs/design/roots.md says why the two stacks are built as they are. The functions return the words looked at.
  */
 #ifndef CRADLE_GC_ROOTS_H

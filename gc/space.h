@@ -118,6 +118,10 @@ static inline uintptr_t space_address_in(const crd_space *space, bool value, cra
 static inline bool space_is_young(const crd_space *space, uintptr_t address) {
   return address - address_of(space->nursery.start) < space->nursery.reserved_bytes;
 }
+/* Whether an address, which may be any word, is one of the heap's. */
+static inline bool space_has(const crd_space *space, uintptr_t address) {
+  return space_is_young(space, address) || arenas_know(&space->old.arenas, address);
+}
 /* Whether a young object, large ones included, is at an address. The address may be any word. */
 static inline bool space_holds_young(const crd_space *space, uintptr_t address) {
   return space_is_young(space, address) || old_is_young_large(&space->old, address);

@@ -8,7 +8,6 @@
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
 #include "gc/tables/pin.h"
-#include "gc/tables/prebuilt.h"
 #include "gc/world.h"
 #include "gc/young/nursery.h"
 
@@ -18,11 +17,9 @@
 static size_t table_bytes(const crd_tables *tables) {
   const crd_ids *ids = &tables->ids;
   const crd_pins *pins = &tables->pins;
-  const crd_prebuilts *prebuilts = &tables->prebuilts;
-  size_t places = ids->by_address.capacity + pins->by_address.capacity + prebuilts->by_address.capacity;
+  size_t places = ids->by_address.capacity + pins->by_address.capacity;
   return tables->handles.capacity * sizeof(crd_handle_entry) + ids->capacity * sizeof *ids->entries +
-         pins->capacity * sizeof *pins->pins + prebuilts->capacity * sizeof *prebuilts->of +
-         places * sizeof *ids->by_address.entries;
+         pins->capacity * sizeof *pins->pins + places * sizeof *ids->by_address.entries;
 }
 
 static size_t committed_bytes(const cradle_heap *heap) {
@@ -56,7 +53,6 @@ static void fill(const cradle_heap *heap, cradle_statistics *statistics, size_t 
   now.pinned_objects = heap->tables.pins.count;
   now.handles = heap->tables.handles.open_count;
   now.ids = heap->tables.ids.by_address.count;
-  now.prebuilt_objects = heap->tables.prebuilts.count;
   now.nursery_bytes = heap->space.nursery.lowered ? (size_t)(heap->space.nursery.slack_end - heap->space.nursery.start)
                                                   : heap->space.nursery.bytes;
   now.used_bytes = space_used_bytes(&heap->space);

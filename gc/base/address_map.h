@@ -1,5 +1,5 @@
 /* A map from addresses of objects to numbers. It is for the few objects of which something must be known that has no
- * room in their headers: pins, ids, prebuilt objects. Open addressing with linear probing; a removed entry leaves no
+ * room in their headers: pins and ids. Open addressing with linear probing; a removed entry leaves no
  * mark behind.
  *
  *   [address_map.1] capacity is a power of two or 0; at most three quarters of the entries are taken.

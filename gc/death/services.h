@@ -127,7 +127,7 @@ uint64_t crd_destructors_owned_bytes(const crd_services *services);
 /* --- what a collection knows --- */
 
 /* Where an object is now, or 0 if it was not reached yet. Objects that the collection does not judge count as
- * reached: a minor collection judges young ones only, and neither judges prebuilt ones. */
+ * reached: a minor collection judges young ones only, and neither judges memory of the program's own. */
 static inline uintptr_t death_find(const crd_death *death, uintptr_t address) {
   const crd_space *space = death->space;
   const crd_arenas *arenas = &space->old.arenas;

@@ -10,7 +10,7 @@
 #include "gc/old/closed.h"
 #include "gc/report/misuse.h"
 
-/* Objects in the nursery and prebuilt ones have no page entry: their place is as large as they are. */
+/* Objects in the nursery have no page entry: their place is as large as they are. */
 cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *object) {
   ASSERT(type_table_has(&heap->space.types, header_type(object[0])), "what is described is no object");
   const crd_type *type = space_type(&heap->space, object[0]);
@@ -21,7 +21,7 @@ cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *o
                              .type = header_type(object[0]),
                              .is_young = space_is_young(&heap->space, address)};
   info.place_bytes = info.bytes;
-  if (info.is_young || !arenas_contain(&heap->space.old.arenas, address)) return info;
+  if (info.is_young) return info;
   const crd_page *page = old_span_of(&heap->space.old, address);
   info.is_large = page->state != PAGE_SMALL;
   info.is_young = page->state == PAGE_LARGE_YOUNG || page->state == PAGE_LARGE_REACHED;

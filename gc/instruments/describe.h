@@ -6,7 +6,7 @@
 
 #include <cradle/inspect.h>
 
-/* Describes an object: an old one, a young one, or a prebuilt one. */
+/* Describes an object, an old or a young one. */
 cradle_object_info crd_object_info(const cradle_heap *heap, const cradle_word *object);
 /* Which poison a word is: what was in the place that now holds it. NULL: the word is no poison. */
 const char *crd_poison_cause(uint64_t word);

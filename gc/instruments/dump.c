@@ -115,7 +115,7 @@ static void tell_root(dump_context *context, const cradle_word *slot, uint64_t p
   crd_root_at *at = &context->walker.at;
   uint32_t range = at->holder == CRADLE_HOLDER_ROOT_RANGE ? at->range : 0;
   cradle_referrer referrer = {.slot = slot};
-  crd_root_name(context->heap, at, &referrer);
+  crd_root_name(at, &referrer);
   dump_root root = {position, referrer.index, (uint32_t)at->holder | mutator_bits(context, at->mutator), range};
   if (at->holder == CRADLE_HOLDER_ROOT_RANGE && range >= context->named) {
     put_name(context, DUMP_NAMES, range, at->name);

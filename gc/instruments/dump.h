@@ -18,7 +18,7 @@
 #include <cradle/inspect.h>
 
 #define DUMP_MAGIC "CRADLEHD"
-#define DUMP_VERSION 1
+#define DUMP_VERSION 2
 #define DUMP_YOUNG (UINT32_C(1) << 24)
 #define DUMP_LARGE (UINT32_C(1) << 25)
 #define DUMP_MUTATOR 8 /* bits of a root's kind; as many of a mutator's number as fit come above them */

@@ -27,7 +27,7 @@ static cradle_items kind_of(const crd_type_table *table, const cradle_word *obje
   return is_slot ? (cradle_items)type->items : CRADLE_ITEMS_BYTES;
 }
 
-/* The object may be memory of the program's own: a prebuilt object is filled in before it is registered. */
+/* The object may be memory of the program's own that refers to no object of the heap. */
 static void check_object(cradle_heap *heap, const char *what, const void *object) {
   if (object == NULL) crd_misuse(heap, "%s: the object is NULL", what);
   const char *fault = crd_reference_fault(heap, address_of(object), false);
@@ -37,13 +37,12 @@ static void check_object(cradle_heap *heap, const char *what, const void *object
 }
 
 /* Whether no collection would ever find the reference: it leads into the heap, and it is stored into memory that is
- * neither in the heap nor registered. */
+ * not in the heap. */
 static bool is_lost(const cradle_heap *heap, const void *object, uintptr_t address) {
   const crd_arenas *arenas = &heap->space.old.arenas;
   if (!space_is_young(&heap->space, address) && !arenas_contain(arenas, address)) return false;
   uintptr_t holder = address_of(object);
-  return !space_is_young(&heap->space, holder) && !arenas_contain(arenas, holder) &&
-         !prebuilt_is(&heap->tables.prebuilts, object);
+  return !space_is_young(&heap->space, holder) && !arenas_contain(arenas, holder);
 }
 
 /* Looks at a word that will be stored into the object. Only a word for a slot that is traced need be a reference. */
@@ -55,7 +54,7 @@ static void check_stored(cradle_heap *heap, const char *what, const cradle_word 
   bool has_tag = space_type(&heap->space, object[0])->folded && address % 8 != 0;
   const char *fault = has_tag ? NULL : crd_reference_fault(heap, address, false);
   if (CRADLE_UNLIKELY(fault == NULL && is_lost(heap, object, address)))
-    fault = "reference in an object that is not of the heap and not registered (cradle_prebuilt_add)";
+    fault = "reference into the heap in an object that is not of the heap";
   if (CRADLE_UNLIKELY(fault != NULL))
     crd_misuse(heap, "%s: %s: %p is stored into word %zu of %s at %p", what, fault, memory_at(word),
                (size_t)(slot - object), crd_name_type(&heap->space, header_type(object[0])).buffer,

@@ -65,11 +65,10 @@ static void describe(crd_verification *verification, const cradle_word *object) 
 }
 
 static void describe_root(const crd_verification *verification, const cradle_word *slot) {
-  const cradle_heap *heap = verification->heap;
   crd_text *text = verification->text;
   crd_root_at at = verification->at;
   cradle_referrer root = {.slot = slot};
-  crd_root_name(heap, &at, &root);
+  crd_root_name(&at, &root);
   const char *kind = crd_holder_name(at.holder);
   const crd_type_words name = crd_show_name(root.name == kind ? NULL : root.name);
   switch (at.holder) {

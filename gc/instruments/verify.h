@@ -48,7 +48,6 @@ typedef struct verify_holder {
   cradle_word *object; /* NULL: a root */
   bool is_old;         /* the next minor collection looks at a slot only if the barrier has remembered it */
   bool is_traced;      /* the same holds for marking: the object is black */
-  bool is_unwritten;   /* a prebuilt object that was never remembered: no collection looks at it */
 } verify_holder;
 
 typedef struct crd_verification {
@@ -78,8 +77,8 @@ void crd_verify_spans(crd_verification *verification);
 /* When stacks and spans were found sound: every reference leads to the start of an object, every object has a possible
  * header and size, and a collection will look at every slot that it must look at. */
 void crd_verify_objects(crd_verification *verification);
-/* After the walk, which found every object in order: compares the remembered set, pins, handles, ids, prebuilt objects
- * and the lists of services with the objects. */
+/* After the walk, which found every object in order: compares the remembered set, pins, handles, ids and the lists of
+ * services with the objects. */
 void crd_verify_tables(crd_verification *verification);
 
 /* Reports a fault in a slot of the holder; NULL: in no slot. what: a format of gc/base/text.h. */

@@ -9,7 +9,6 @@
 #include "gc/report/misuse.h"
 #include "gc/roots.h"
 #include "gc/tables/identity.h"
-#include "gc/tables/prebuilt.h"
 
 /* --- headers --- */
 
@@ -175,10 +174,7 @@ static void verify_slot(void *data, bool value, cradle_word *slot) {
   bool tagged = holder->object != NULL && space_type(space, holder->object[0])->folded;
   const char *fault = crd_reference_fault(verification->heap, address, tagged);
   const char *cause = fault == NULL ? NULL : crd_poison_cause(address);
-  if (holder->is_unwritten && (young || old))
-    missing_barrier(verification, slot,
-                    ": a prebuilt object that was never remembered refers into the heap [prebuilt.1]");
-  else if (fault != NULL)
+  if (fault != NULL)
     crd_fault(verification, slot, cause == NULL ? "%s" : "%s, of %s", fault, cause);
   else if (young)
     found_young(verification, address, slot);
@@ -252,21 +248,6 @@ static void verify_broken(crd_verification *verification) {
   (void)verify_header(verification, verification->broken, place.room, place.flags, NULL);
 }
 
-/* While marking goes on, what the prebuilt objects below marked_at refer to must be marked [prebuilt.3]. */
-static void verify_prebuilts(crd_verification *verification) {
-  const cradle_heap *heap = verification->heap;
-  const crd_prebuilts *prebuilts = &heap->tables.prebuilts;
-  for (uint32_t i = 0; i < prebuilts->count && !verify_failed(verification); i++) {
-    cradle_word *object = prebuilts->of[i].object;
-    if (!verify_header(verification, object, prebuilts->of[i].bytes, HEADER_PREBUILT_FLAGS, NULL)) return;
-    bool is_traced = heap->marking.major.phase == MAJOR_MARKING && i < prebuilts->marked_at;
-    verify_slots(verification, (verify_holder){.object = object,
-                                               .is_old = true,
-                                               .is_traced = is_traced,
-                                               .is_unwritten = i >= prebuilts->written});
-  }
-}
-
 static void verify_young_objects(crd_verification *verification) {
   for (cradle_word *object; !verify_failed(verification) && (object = young_search_next(&verification->young)) != NULL;)
     verify_slots(verification, (verify_holder){.object = object});
@@ -325,15 +306,14 @@ static void verify_root(void *data, bool value, cradle_word *slot) {
   verify_slot(verification, value, slot);
 }
 
-/* Roots, old objects and prebuilt ones find young objects; the young ones find more. A broken old object is reported
- * only after all of them have been asked for a reference to it. Weak sets may find further young objects. */
+/* Roots and old objects find young objects; the young ones find more. A broken old object is reported only after all of
+ * them have been asked for a reference to it. Weak sets may find further young objects. */
 void crd_verify_objects(crd_verification *verification) {
   cradle_heap *heap = verification->heap;
   ASSERT(!verify_failed(verification), "[verification.1] objects are looked at in a heap that is broken");
   verification->holder = (verify_holder){.object = NULL};
   crd_walk_roots(heap, &verification->at, verify_root, verification);
   if (!verify_failed(verification)) crd_old_each(&heap->space.old, verify_old_object, verification);
-  verify_prebuilts(verification);
   verify_young_objects(verification);
   verify_broken(verification);
   verification->holder = (verify_holder){.object = NULL};

@@ -160,7 +160,7 @@ static void verify_entries(crd_verification *verification, const crd_word_stack 
   const cradle_heap *heap = verification->heap;
   for (const cradle_word *entry = remembered->base; entry < remembered->top && !verify_failed(verification); entry++) {
     const cradle_word *object = object_at(*entry);
-    if (!crd_old_is_object(&heap->space.old, *entry) && !prebuilt_is(&heap->tables.prebuilts, object))
+    if (!crd_old_is_object(&heap->space.old, *entry))
       crd_fault_at(verification, "the remembered set holds what is no object", *entry);
     else if (header_has_barrier(object[0]) && !space_has_open(&heap->space, object))
       crd_fault_of(verification, "an object is remembered, but has the barrier flag [heap.3]", object, NULL);
@@ -189,6 +189,5 @@ void crd_verify_tables(crd_verification *verification) {
   if (fault == NULL) fault = crd_pins_check(&heap->tables, &at);
   if (fault == NULL) fault = crd_handles_check(&heap->tables, &at);
   if (fault == NULL) fault = crd_ids_check(&heap->tables, &at);
-  if (fault == NULL) fault = crd_prebuilts_check(&heap->tables, &at);
   if (fault != NULL) crd_fault_at(verification, fault, at);
 }

@@ -126,21 +126,14 @@ static void walk_waiting(void *data, uint32_t queue, cradle_word *word) {
   walk_slot(walker, false, word);
 }
 
-/* The roots that the verifier looks at otherwise: pins, prebuilt objects, finalizer queues. */
+/* The roots that the verifier looks at otherwise: pins and finalizer queues. */
 static void walk_tables(crd_walker *walker) {
   cradle_heap *heap = walker->heap;
   const crd_pins *pins = &heap->tables.pins;
-  const crd_prebuilts *prebuilts = &heap->tables.prebuilts;
   crd_root_at *at = &walker->at;
   at->holder = CRADLE_HOLDER_PIN;
   for (at->index = 0; at->index < pins->count; at->index++)
     walk_slot(walker, false, words_of(&pins->pins[at->index].address));
-  at->holder = CRADLE_HOLDER_PREBUILT;
-  for (uint32_t i = 0; i < prebuilts->written; i++) {
-    at->base = prebuilts->of[i].object;
-    visit_object(&heap->space.types, prebuilts->of[i].object, walk_slot, walker);
-  }
-  at->base = NULL;
   at->holder = CRADLE_HOLDER_FINALIZER_QUEUE;
   if (heap->space.services != NULL) crd_registry_each_waiting(heap->space.services, walk_waiting, walker);
   at->holder = CRADLE_HOLDER_OBJECT;
@@ -210,28 +203,22 @@ cradle_walk_result cradle_heap_walk(cradle_heap *heap, cradle_walk_function func
 }
 
 const char *crd_holder_name(cradle_holder holder) {
-  static const char *const names[] = {"object",          "shadow stack",   "scoped root", "root range",
-                                      "global root",     "other root",     "handle",      "pin",
-                                      "prebuilt object", "finalizer queue"};
+  static const char *const names[] = {"object",     "shadow stack", "scoped root", "root range",     "global root",
+                                      "other root", "handle",       "pin",         "finalizer queue"};
   _Static_assert(sizeof names / sizeof *names == CRADLE_HOLDER_FINALIZER_QUEUE + 1, "each holder has a name");
   return (size_t)holder <= CRADLE_HOLDER_FINALIZER_QUEUE ? names[holder] : "unknown holder";
 }
 
-static void name_object(const cradle_heap *heap, cradle_holder kind, const cradle_word *holder,
-                        cradle_referrer *referrer) {
+static void name_object(const cradle_heap *heap, const cradle_word *holder, cradle_referrer *referrer) {
   const cradle_word *slot = referrer->slot;
   referrer->object = crd_object_info(heap, holder);
   bool inside = slot > holder && slot < holder + referrer->object.bytes / 8;
-  referrer->holder = kind;
-  referrer->name = crd_holder_name(kind);
+  referrer->holder = CRADLE_HOLDER_OBJECT;
+  referrer->name = crd_holder_name(CRADLE_HOLDER_OBJECT);
   referrer->index = inside ? (uint64_t)(slot - holder) : CRADLE_INDEX_OUTSIDE;
 }
 
-void crd_root_name(const cradle_heap *heap, crd_root_at *at, cradle_referrer *referrer) {
-  if (at->holder == CRADLE_HOLDER_PREBUILT) {
-    name_object(heap, at->holder, at->base, referrer);
-    return;
-  }
+void crd_root_name(crd_root_at *at, cradle_referrer *referrer) {
   const cradle_word *slot = referrer->slot;
   referrer->holder = at->holder;
   referrer->name = at->name != NULL ? at->name : crd_holder_name(at->holder);
@@ -254,9 +241,9 @@ static void each_referrer(void *data, const cradle_word *holder, const cradle_wo
   if (address != context->wanted) return;
   cradle_referrer referrer = {.kind = kind, .slot = slot};
   if (holder != NULL)
-    name_object(walker->heap, CRADLE_HOLDER_OBJECT, holder, &referrer);
+    name_object(walker->heap, holder, &referrer);
   else
-    crd_root_name(walker->heap, &walker->at, &referrer);
+    crd_root_name(&walker->at, &referrer);
   if (!context->function(context->data, &referrer)) walker->stopped = true;
 }
 

@@ -8,9 +8,9 @@
  *
  *   bits      what it says                                    who sets and clears it
  *   0..31     type id, the embedder's constant                the allocation writes it; it never changes
- *   32  BA    the object is old and not remembered: a store   set when the object becomes old, or is registered as
- *             into it takes the barrier's slow path           prebuilt; the slow path clears it, and the next minor
- *             (gc/young/remember.h)                           collection sets it again; public, for generated code
+ *   32  BA    the object is old and not remembered: a store   set when the object becomes old; the slow path clears
+ *             into it takes the barrier's slow path           it, and the next minor collection sets it again;
+ *             (gc/young/remember.h)                           public, for generated code
  *   33  SL    a large old array whose slots are all of one    set when the object becomes old; never cleared, even if
  *             kind: stores are recorded slot by slot          the array is made shorter
  *   34  VA    with SL: the slots hold values. Without SL: a     the same
@@ -28,8 +28,6 @@
  *   39..62    identity hash, or 0                             the first cradle_identity_hash; never changes; public
  *   63  F     forwarded: the object has moved, and all other  a minor collection, in the nursery; compaction, in the
  *             bits are its new address                        place left behind
- *
- * Of these flags a prebuilt object has only BA, PIN and ID. When it is removed, they and the hash are cleared.
  *
  *   [header.1] A forwarded header never changes: nobody sets a flag in a place that an object has left. Outside a
  *              collection no reference leads to such a place.
@@ -65,14 +63,13 @@
 #define HEADER_OPEN_PLACES (UINT64_C(1) << (63 - HEADER_OPEN_SHIFT))
 
 #define HEADER_RECORDING_SHIFT 33
-/* Flags that large old arrays, young objects, those that are recorded from birth, old and prebuilt objects may have. */
+/* Flags that large old arrays, young objects, those that are recorded from birth, and old objects may have. */
 #define HEADER_ARRAY_FLAGS (HEADER_SLOTS_FLAG | HEADER_VALUES_FLAG)
 #define HEADER_YOUNG_FLAGS (HEADER_ID_FLAG | HEADER_HASH)
 #define HEADER_RECORDED_FLAGS (HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS | HEADER_WEAK_FLAG | HEADER_YOUNG_FLAGS)
 #define HEADER_OLD_FLAGS (HEADER_RECORDED_FLAGS | HEADER_WATCHED_FLAG | HEADER_PINNED_FLAG)
 /* Flags that only an old object can have. */
 #define HEADER_OLD_ONLY_FLAGS (HEADER_BARRIER_FLAG | HEADER_ARRAY_FLAGS | HEADER_PINNED_FLAG)
-#define HEADER_PREBUILT_FLAGS (HEADER_BARRIER_FLAG | HEADER_PINNED_FLAG | HEADER_YOUNG_FLAGS)
 
 _Static_assert(CRADLE_HASH_SHIFT == 39 && CRADLE_HASH_MASK == 0xffffff, "the hash lies between the id flag and bit 63");
 _Static_assert(CRADLE_BARRIER_OFFSET == 4 && CRADLE_BARRIER_MASK == 1,

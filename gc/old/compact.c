@@ -84,8 +84,7 @@ static uint32_t live_bytes(const crd_old *old, uint32_t arena) {
 static void keep_pinned(compact_context *context) {
   const crd_arenas *arenas = &context->marking->old->arenas;
   const crd_pins *pins = &context->marking->tables->pins;
-  for (uint32_t i = 0; i < pins->count; i++)
-    if (arenas_know(arenas, pins->pins[i].address)) arenas_of(arenas, pins->pins[i].address)->live = NEVER_EMPTY;
+  for (uint32_t i = 0; i < pins->count; i++) arenas_of(arenas, pins->pins[i].address)->live = NEVER_EMPTY;
 }
 
 /* Counts an arena as one that is kept, or as one that is chosen. sign -1: takes it out again. */
@@ -222,7 +221,6 @@ static void redirect(compact_context *context) {
   crd_old_retire(marking->old);
   visit_roots(marking->roots, redirect_slot, context);
   visit_handles(marking->tables, 0, marking->tables->handles.used, redirect_slot, context);
-  visit_prebuilts(marking->tables, 0, marking->tables->prebuilts.written, redirect_slot, context);
   crd_ids_follow(&marking->tables->ids);
   crd_old_each(marking->old, redirect_object, context);
   if (marking->space->death != NULL) marking->space->death->each_word(marking->space->services, redirect_slot, context);

@@ -8,7 +8,7 @@
 
 /* Objects between two readings of the clock. */
 #define CLOCK_OBJECTS LIMIT(128, 8)
-/* Handles, pinned and prebuilt objects that are marked at a time. */
+/* Handles and pinned objects that are marked at a time. */
 #define TABLE_PIECE LIMIT(256, 8)
 /* What the mutator marks before it has the collector's threads help. */
 #define ALONE_BYTES LIMIT((uint64_t)256 << 10, 256)
@@ -183,8 +183,6 @@ static bool mark_tables(mark_context *context) {
   else if (next_piece(&tables->pins.marked_at, tables->pins.count, &first))
     for (; first < tables->pins.marked_at; first++)
       mark_address_in(context, tables->pins.pins[first].address, MARK_ALONE);
-  else if (next_piece(&tables->prebuilts.marked_at, tables->prebuilts.written, &first))
-    visit_prebuilts(tables, first, tables->prebuilts.marked_at, mark_slot, context);
   else if (!mark_suspended(context))
     return false;
   mark_write_back(context);
@@ -236,7 +234,7 @@ void crd_mark_start(crd_marking *marking) {
   ASSERT(word_stack_is_empty(&marking->mark_stack), "[mark.2] the mark stack is not empty before marking");
   ASSERT(!marking->old->born_marked, "[span.7] marking begins twice");
   marking->major.rescan_page = PAGE_NONE;
-  marking->tables->handles.marked_at = marking->tables->pins.marked_at = marking->tables->prebuilts.marked_at = 0;
+  marking->tables->handles.marked_at = marking->tables->pins.marked_at = 0;
   crd_old_retire(marking->old); /* the places that allocators own have no mark bits; those taken from now on get them */
   marking->old->born_marked = true;
   (void)visit_roots_if(marking->roots, ROOTS_RAN, mark_slot, &context);

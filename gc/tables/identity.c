@@ -101,10 +101,6 @@ static uint32_t index_of(const crd_ids *ids, const cradle_word *object) {
   return index;
 }
 
-void crd_ids_drop(crd_ids *ids, const cradle_word *object) {
-  if (header_has_id(*object)) drop_entry(ids, index_of(ids, object));
-}
-
 static uint64_t id_of(const crd_ids *ids, uint32_t index) {
   return (uint64_t)ids->entries[index].generation << 32 | (index + 1);
 }
@@ -131,7 +127,8 @@ uint64_t cradle_id(cradle_mutator *mutator, void *object) {
   static const char what[] = "cradle_id";
   crd_mutator_check_thread(mutator, what);
   crd_tables *tables = mutator_of(mutator)->tables;
-  if (object == NULL) crd_misuse(mutator->heap, "%s: the object is NULL", what);
+  if (!space_has(tables->space, address_of(object)))
+    crd_misuse(mutator->heap, "%s: %s: it cannot have an id", what, crd_name_object(tables->space, object).buffer);
   space_lock(tables->space);
   uint64_t id = find_or_make(tables, object, what);
   space_unlock(tables->space);
@@ -235,8 +232,7 @@ static const char *check_entry(const crd_tables *tables, uint32_t index) {
   if (crd_address_map_get(&tables->ids.by_address, entry->address) != index)
     return "an id is not found by its object's address";
   if (!is_alive(tables, entry->address)) return NULL;
-  if (arenas_contain(&tables->space->old.arenas, entry->address) &&
-      !crd_old_is_object(&tables->space->old, entry->address))
+  if (!space_is_young(tables->space, entry->address) && !crd_old_is_object(&tables->space->old, entry->address))
     return "an id belongs to what is no object [identity.1]";
   if (!header_has_id(*object_at(entry->address))) return "an id belongs to an object without the flag [identity.1]";
   if (space_holds_young(tables->space, entry->address) && entry->link == ID_UNLISTED)

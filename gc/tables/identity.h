@@ -40,8 +40,6 @@ typedef struct crd_ids {
 } crd_ids;
 
 void crd_ids_fini(crd_ids *ids);
-/* Drops the entry of a prebuilt object that is no longer registered, if it has one. */
-void crd_ids_drop(crd_ids *ids, const cradle_word *object);
 /* Enters the next id of an image. address 0: the id is free. false: memory was refused, or the object has one. */
 bool crd_ids_adopt(crd_ids *ids, uintptr_t address, uint32_t generation);
 /* When a minor collection has reached all that lives, before the pages of dead large objects are freed: the entries of

@@ -72,8 +72,7 @@ const char *crd_pins_check(const crd_tables *tables, uintptr_t *at) {
     if (crd_address_map_get(&pins->by_address, address) != i) return "a pin is not found by its object's address";
     if (pins->pins[i].count == 0) return "a pin that nobody holds [pin.1]";
     if (space_holds_young(tables->space, address)) return "a young object is pinned [pin.2]";
-    if (!crd_old_is_object(&tables->space->old, address) && !prebuilt_is(&tables->prebuilts, object_at(address)))
-      return "a pinned object is gone [pin.2]";
+    if (!crd_old_is_object(&tables->space->old, address)) return "a pinned object is gone [pin.2]";
     if (!header_is_pinned(*object_at(address))) return "a pinned object has not the flag [pin.1]";
     if (i < pins->marked_at && marking_lacks(tables->marking, address))
       return "a pinned object that marking has passed is not marked [pin.3]";

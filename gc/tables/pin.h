@@ -3,7 +3,7 @@
  * several times, so its entry has a count.
  *
  *   [pin.1] An object's pinned flag is set exactly when it has an entry with a count above 0.
- *   [pin.2] Pinned objects are old, or prebuilt.
+ *   [pin.2] Pinned objects are old.
  *   [pin.3] While marking, the pinned objects below marked_at are marked, and those pinned since it began.
  */
 #ifndef CRADLE_GC_TABLES_PIN_H
@@ -29,7 +29,7 @@ typedef struct crd_pins {
 void crd_pins_fini(crd_pins *pins);
 /* Makes room for one more pin. false: memory was refused. */
 bool crd_pins_reserve(crd_pins *pins);
-/* Pins an object that has no pin yet and is old or prebuilt. There must be room. */
+/* Pins an object that has no pin yet and is old. There must be room. */
 void crd_pin_add(crd_tables *tables, cradle_word *object);
 /* For the verifier: NULL, or what is wrong. *at: at which address; 0: at none. */
 const char *crd_pins_check(const crd_tables *tables, uintptr_t *at);

@@ -7,18 +7,16 @@
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"
 #include "gc/tables/pin.h"
-#include "gc/tables/prebuilt.h"
 
 struct crd_tables {
   crd_space *space;
   crd_marking *marking;
   crd_handles handles;
   crd_pins pins;
-  crd_prebuilts prebuilts;
   crd_ids ids;
 };
 
-/* Open handles, block by block, and the slots of prebuilt objects that were written to: [first, last). */
+/* Open handles, block by block: [first, last). */
 CRD_ALWAYS_INLINE void visit_handles(crd_tables *tables, uint32_t first, uint32_t last, crd_slot_function visit,
                                      void *context) {
   for (uint32_t i = first, end; i < last; i = end) {
@@ -26,14 +24,6 @@ CRD_ALWAYS_INLINE void visit_handles(crd_tables *tables, uint32_t first, uint32_
     end = handle_block_end(i) < last ? handle_block_end(i) : last;
     for (const crd_handle_entry *stop = entry + (end - i); entry < stop; entry++)
       if (handle_is_open(entry)) visit(context, false, &entry->word);
-  }
-}
-CRD_ALWAYS_INLINE void visit_prebuilts(crd_tables *tables, uint32_t first, uint32_t last, crd_slot_function visit,
-                                       void *context) {
-  for (uint32_t i = first; i < last; i++) {
-    cradle_word *object = tables->prebuilts.of[i].object;
-    ASSERT(type_table_has(&tables->space->types, header_type(object[0])), "a prebuilt object's header was overwritten");
-    visit_object(&tables->space->types, object, visit, context);
   }
 }
 

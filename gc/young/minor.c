@@ -111,10 +111,9 @@ static inline void trace_pending(crd_minor *context) {
 }
 
 /* While a major collection marks: whether what an old object refers to must be marked now. An unmarked object may be
- * dead; if it lives, marking or the second core will reach it. Prebuilt objects always live. */
+ * dead; if it lives, marking or the second core will reach it. */
 static inline bool may_be_live(const crd_young *young, const cradle_word *object) {
-  uintptr_t address = address_of(object);
-  return !arenas_know(&young->space->old.arenas, address) || old_is_marked(&young->space->old, address);
+  return old_is_marked(&young->space->old, address_of(object));
 }
 
 /* Claims the next entries of a stack, at most `most`, for this worker: [*from, *to). false: all are claimed. */
@@ -226,11 +225,6 @@ static void trace_all_old(crd_minor *context) {
   (void)crd_marker_stop(context->young->marking);
   crd_old_retire(context->old); /* the allocation bits are exact now [span.2], [span.8] */
   crd_old_each(context->old, trace_old_object, context);
-  for (uint32_t i = 0; i < context->young->tables->prebuilts.written; i++) {
-    cradle_word *object = context->young->tables->prebuilts.of[i].object;
-    object_set_flags(object, HEADER_BARRIER_FLAG);
-    crd_promote_from(context, object);
-  }
   trace_pending(context); /* now: there may be no recorded slots and remembered objects after which to trace */
   context->young->remember_all = false;
   context->looked_at_all = true;

@@ -4,7 +4,6 @@
 #include "gc/mutator.h"
 #include "gc/old/mark.h"
 #include "gc/old/sealed.h"
-#include "gc/tables/tables.h"
 #include "gc/young/young.h"
 
 /* An array is remembered as a whole once slots / RECORDED_SHARE of its slots are recorded. */
@@ -13,23 +12,14 @@
 #define LISTED_MIN_SLOTS LIMIT((uint64_t)1 << 16, 256)
 #define LISTED_SHARE 16
 
-void crd_remember(crd_young *young, crd_local *local, cradle_word *object) {
-  ASSERT(space_is_shared(young->space) || header_has_barrier(*object), "[remember.1] an object is remembered twice");
-  ASSERT(!space_is_young(young->space, address_of(object)), "[header.2] a young object has the barrier flag");
-  if (!space_take_flags(young->space, object, HEADER_BARRIER_FLAG)) return; /* another mutator remembers it */
-  /* A prebuilt object is a root from now on: major collections do not find it otherwise. */
-  if (CRADLE_UNLIKELY(young->tables->prebuilts.count != 0) &&
-      !arenas_contain(&young->space->old.arenas, address_of(object))) {
-    space_lock(young->space);
-    crd_prebuilt_written(young->tables, object, word_stack_count(&local->remembered));
-    space_unlock(young->space);
-  }
+/* Remembers an object that has its barrier flag. */
+static void remember(const crd_mutator *mutator, cradle_word *object) {
+  const crd_space *space = mutator->space;
+  ASSERT(space_is_shared(space) || header_has_barrier(*object), "[remember.1] an object is remembered twice");
+  ASSERT(arenas_contain(&space->old.arenas, address_of(object)), "[header.2] the barrier flag outside of the arenas");
+  if (!space_take_flags(space, object, HEADER_BARRIER_FLAG)) return; /* another mutator remembers it */
   /* A set that cannot grow only makes the next minor collection slower: the store must not fail. */
-  if (!word_stack_push(&local->remembered, address_of(object))) young->remember_all = true;
-}
-
-static inline void remember(const crd_mutator *mutator, cradle_word *object) {
-  crd_remember(mutator->young, mutator->local, object);
+  if (!word_stack_push(&mutator->local->remembered, address_of(object))) mutator->young->remember_all = true;
 }
 
 static inline void open_if_sealed(const crd_mutator *mutator, const void *object) {
@@ -174,15 +164,13 @@ static CRADLE_NOINLINE bool record_items(const crd_mutator *mutator, const cradl
   return recorded;
 }
 
-/* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. Prebuilt
- * objects, which lie outside the arenas, are always remembered, because their first store makes them roots. */
+/* Whether the store needs no remembering: the word is an old reference or an immediate, and nothing marks. */
 static inline bool needs_nothing(const crd_mutator *mutator, const cradle_word *object, cradle_word word) {
   uintptr_t address = address_of(object);
   /* An immediate that looks like the address of a young object only has the object remembered in vain. */
   if (mutator->marking->major.phase == MAJOR_MARKING ||
       space_is_young(mutator->space, value_payload(&mutator->space->encoding, word)))
     return false;
-  if (CRADLE_UNLIKELY(!arenas_contain(&mutator->space->old.arenas, address))) return false;
   uintptr_t *place = &mutator->local->spared[address / CRADLE_OBJECT_MIN_BYTES % SPARED_OBJECTS];
   uintptr_t times = *place - address; /* above SPARED_TIMES: the place is another object's, which loses it */
   if (times == SPARED_TIMES) return false;

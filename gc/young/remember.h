@@ -27,7 +27,7 @@
  * No store fails. If memory for a slot's record is refused, the array is remembered; if memory for the set is refused,
  * remember_all makes the next minor collection look at every old object.
  *
- *   [remember.1] An old or prebuilt object is in the set at most once: remembering it clears its barrier flag, and
+ *   [remember.1] An old object is in the set at most once: remembering it clears its barrier flag, and
  *                without the flag no store takes the slow path.
  *   [remember.2] Recorded slots are those of arrays with array flags, which lie in arenas.
  *
@@ -40,7 +40,5 @@
 
 /* Has stores into a young large array recorded from its birth on [large.3]. */
 void crd_record_from_birth(const crd_space *space, cradle_word *array, size_t bytes);
-/* Remembers an old or prebuilt object that has its barrier flag, in the set of a local (gc/young/local.h). */
-void crd_remember(crd_young *young, crd_local *local, cradle_word *object);
 
 #endif

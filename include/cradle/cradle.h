@@ -18,7 +18,6 @@
 #include <cradle/object.h>
 #include <cradle/options.h>
 #include <cradle/pin.h>
-#include <cradle/prebuilt.h>
 #include <cradle/roots.h>
 #include <cradle/runtime.h>
 #include <cradle/sample.h>

@@ -19,7 +19,7 @@ CRADLE_BEGIN_DECLS
 /* The object's identity hash, from 1 to CRADLE_HASH_MASK, the same at every call. The first 16,777,215 objects that a
  * heap is asked about have different hashes, in an order that is the same in every run; after that they repeat. All
  * bits are mixed, so a table may use the low bits. Costs a load and a shift, the first time a call; nothing in
- * collections. object: any object of the heap, prebuilt ones included. */
+ * collections. */
 CRADLE_INLINE uint32_t cradle_identity_hash(cradle_mutator *mutator, void *object) {
   uint32_t hash = (uint32_t)(CRADLE_HEADER_(cradle_word, object) >> CRADLE_HASH_SHIFT) & CRADLE_HASH_MASK;
   if (CRADLE_UNLIKELY(hash == 0)) return cradle_identity_hash_slow(mutator, object);
@@ -29,7 +29,7 @@ CRADLE_INLINE uint32_t cradle_identity_hash(cradle_mutator *mutator, void *objec
 /* Returns the object's id: the same number at every call, which no other object of this heap has or will have, counting
  * up from small ones. It costs about 50 bytes beside the heap until the object dies. A minor collection looks at each
  * id that was given to a young object since the last one, a major collection at all ids, in increments. 0: memory ran
- * out. A NULL object is misuse. */
+ * out. It is misuse if the object is not one of the heap. */
 CRADLE_API uint64_t cradle_id(cradle_mutator *mutator, void *object);
 
 /* Returns the object that has the id. NULL: the object is dead, or a finalizer is about to bring it back, or no object

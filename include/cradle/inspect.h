@@ -11,7 +11,6 @@
  * - Weak slots are no references. The value of an ephemeron is a reference of its holder, whatever its key.
  * - An object that a finalizer brings back is dead until everything that it leads to is brought back, too. From then on
  *   its queue keeps it, as a root.
- * - Prebuilt objects are roots, not objects of the heap, and references to them are not reported.
  */
 #ifndef CRADLE_INSPECT_H
 #define CRADLE_INSPECT_H
@@ -57,7 +56,6 @@ typedef enum cradle_holder {
   CRADLE_HOLDER_OTHER_ROOT, /* reported by the root callback */
   CRADLE_HOLDER_HANDLE,
   CRADLE_HOLDER_PIN,
-  CRADLE_HOLDER_PREBUILT,        /* a slot of a prebuilt object */
   CRADLE_HOLDER_FINALIZER_QUEUE, /* the object waits in it */
 } cradle_holder;
 /* The slot lies outside of its object: a trace callback reported it. */
@@ -66,11 +64,11 @@ typedef enum cradle_holder {
 typedef struct cradle_referrer {
   cradle_holder holder;
   cradle_kind kind;          /* what the slot holds; with the plain encoding, CRADLE_KIND_REFERENCE for values too */
-  cradle_object_info object; /* the holder, if it is an object or a prebuilt one */
+  cradle_object_info object; /* the holder, if it is an object */
   /* the name of a root range; the name of a scoped root, such as "list (reader.c:12)", if the program was compiled with
    * CRADLE_CHECKED; else the kind of holder in words */
   const char *name;
-  /* where the slot is in its holder. Object or prebuilt object: the word of the slot (1: the first after the header) or
+  /* where the slot is in its holder. Object: the word of the slot (1: the first after the header) or
    * CRADLE_INDEX_OUTSIDE; shadow stack and root range: the word, counted from the base; scoped root: 0 for the
    * innermost; global root and pin: its position in the heap's table of them; handle: the low half of its number;
    * finalizer queue: the queue's number; other roots: the order in which they were reported */

@@ -19,7 +19,7 @@ CRADLE_BEGIN_DECLS
 
 /* Pins the object and returns its address, which stays valid until the object was unpinned as often as it was pinned.
  * May collect if the object is young: object itself need not be rooted, all other references must be. NULL: memory for
- * the pin ran out, and nothing was collected. A NULL object is misuse. */
+ * the pin ran out, and nothing was collected. It is misuse if the object is not one of the heap. */
 CRADLE_API CRADLE_RESULT_MATTERS void *cradle_pin(cradle_mutator *mutator, void *object) CRADLE_MAY_COLLECT;
 /* Takes one pin back. It is misuse if the object is not pinned. Does not collect. */
 CRADLE_API void cradle_unpin(cradle_mutator *mutator, void *object);

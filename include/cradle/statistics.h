@@ -45,10 +45,10 @@ typedef struct cradle_statistics {
   uint64_t stress_number;                      /* of the last stress collection; skipped ones count, too */
 
   /* --- now --- */
-  cradle_phase phase;                      /* of the major collection */
-  bool pages_known;                        /* resident_bytes and huge_bytes, below, are known */
-  uint64_t pinned_objects;                 /* several pins of one object count once */
-  uint64_t handles, ids, prebuilt_objects; /* open handles, objects with an id, registered prebuilt objects */
+  cradle_phase phase;                                       /* of the major collection */
+  bool pages_known;                                         /* resident_bytes and huge_bytes, below, are known */
+  uint64_t pinned_objects;                                  /* several pins of one object count once */
+  uint64_t handles, ids;                                    /* open handles, objects with an id */
   uint64_t finalizers_waiting[CRADLE_FINALIZER_QUEUES + 1]; /* objects in each queue, by its number */
   uint64_t nursery_bytes;               /* its size; smaller than chosen if there is no room to promote all of it */
   uint64_t used_bytes, used_peak_bytes; /* old generation and the nursery's filled part; the peak at collections */
@@ -61,8 +61,8 @@ typedef struct cradle_statistics {
   uint64_t arena_bytes;     /* the size of one arena */
   uint64_t arenas_committed, arenas_in_use, arenas_peak; /* arenas; the most committed after a pause */
   uint64_t metadata_bytes;                               /* committed for bitmaps and page tables */
-  /* arenas, nursery, metadata, shadow stack and buffers, and what services, weak sets, handles, ids, pins and prebuilt
-   * objects take beside the heap */
+  /* arenas, nursery, metadata, shadow stack and buffers, and what services, weak sets, handles, ids and pins take
+   * beside the heap */
   uint64_t committed_bytes;
   /* resident bytes of the arenas, and how many of these are on huge pages, as the kernel last said. If there is a
    * listener, the kernel is asked after each major collection and before the heap is freed. cradle_memory_report asks

@@ -70,7 +70,6 @@ static void quarantine(cradle_options *options) {
 /* Uses every table that a heap has, and frees the heap with all of it. */
 static void live_and_die(void (*change)(cradle_options *options)) CRADLE_MAY_COLLECT {
   enum { COUNT = 40 };
-  static pair prebuilt[COUNT];
   static void *globals[COUNT];
   static cradle_handle handles[COUNT];
   fixture f;
@@ -90,8 +89,6 @@ static void live_and_die(void (*change)(cradle_options *options)) CRADLE_MAY_COL
       (void)new_ephemeron(&f, keep->item[i], keep);
       (void)new_final(&f, i, NULL);
       (void)new_file(&f, NULL, 0);
-      prebuilt[i] = (pair){.header = T_PAIR};
-      cradle_prebuilt_add(f.heap, &prebuilt[i]);
       globals[i] = NULL;
       cradle_global_root_add(f.heap, &globals[i], CRADLE_KIND_REFERENCE);
     }

@@ -9,8 +9,7 @@
 static fixture f;
 static vector *kept; /* old, with its barrier flag set */
 static cradle_weak_set *set;
-static uint64_t outside[4]; /* not registered with the heap */
-static void (*act)(void);   /* what callbacks do; NULL: nothing */
+static void (*act)(void); /* what callbacks do; NULL: nothing */
 
 /* --- what they do --- */
 
@@ -38,13 +37,6 @@ static void set_root_callback(void) {
 static void verify(void) {
   cradle_error error;
   (void)!cradle_heap_verify(f.heap, &error);
-}
-static void add_prebuilt(void) {
-  outside[0] = T_PAIR;
-  cradle_prebuilt_add(f.heap, outside);
-}
-static void remove_prebuilt(void) {
-  cradle_prebuilt_remove(f.heap, outside);
 }
 static void free_heap(void) {
   cradle_heap_free(f.heap);
@@ -87,8 +79,6 @@ static const struct {
     {add_global_root, "cradle_global_root_add", true},
     {remove_global_root, "cradle_global_root_remove", true},
     {set_root_callback, "cradle_root_callback_set", true},
-    {add_prebuilt, "cradle_prebuilt_add", true},
-    {remove_prebuilt, "cradle_prebuilt_remove", true},
     {verify, "cradle_heap_verify", true},
     {walk, "cradle_heap_walk", true},
     {release, "cradle_release_memory", true},

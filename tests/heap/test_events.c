@@ -412,7 +412,7 @@ static uint64_t committed_beside(fixture *f) {
 static void what_lies_beside_the_objects_is_counted(void **state) {
   (void)state;
   enum { COUNT = 1000 };
-  static pair prebuilt[COUNT];
+  static pair *pinned[COUNT];
   fixture f;
   cradle_options options;
   fixture_options(&f, &options);
@@ -426,24 +426,17 @@ static void what_lies_beside_the_objects_is_counted(void **state) {
   for (size_t i = 0; i < COUNT; i++) assert_int_not_equal(cradle_id(f.m, cradle_new(f.m, T_PAIR, sizeof(pair))), 0);
   assert_true(committed_beside(&f) >= before + COUNT * 2 * 16);
   before = committed_beside(&f);
-  for (size_t i = 0; i < COUNT; i++) {
-    prebuilt[i] = (pair){.header = T_PAIR};
-    cradle_prebuilt_add(f.heap, &prebuilt[i]);
-  }
-  assert_true(committed_beside(&f) >= before + COUNT * 2 * 16);
-  before = committed_beside(&f);
-  for (size_t i = 0; i < COUNT; i++) assert_non_null(cradle_pin(f.m, &prebuilt[i]));
+  for (size_t i = 0; i < COUNT; i++) assert_non_null(pinned[i] = CRADLE_NEW_WITH(f.m, pair, T_PAIR, CRADLE_PINNED));
   assert_true(committed_beside(&f) >= before + COUNT * 2 * 16);
   before = committed_beside(&f);
   cradle_weak_set *set = cradle_weak_set_new(f.m, NULL, NULL);
-  cradle_weak_set_add(set, 1, &prebuilt[0]);
+  cradle_weak_set_add(set, 1, pinned[0]);
   assert_in_range(committed_beside(&f) - before, 64 * 16, 64 * (16 + 8));
   before = committed_beside(&f);
   (void)cradle_new_registered(f.m, type, sizeof(weak));
   assert_true(committed_beside(&f) >= before + f.heap->hardware.page_bytes);
   cradle_weak_set_free(set);
-  for (size_t i = 0; i < COUNT; i++) cradle_unpin(f.m, &prebuilt[i]);
-  for (size_t i = 0; i < COUNT; i++) cradle_prebuilt_remove(f.heap, &prebuilt[i]);
+  for (size_t i = 0; i < COUNT; i++) cradle_unpin(f.m, pinned[i]);
   fixture_close(&f);
 }
 

@@ -127,8 +127,6 @@ static cradle_checkpoint checkpoint(void) {
       cradle_global_root_add(f.heap, outside, CRADLE_KIND_REFERENCE)) \
   ROW("cradle_global_root_remove", CHECKS, cradle_global_root_remove, cradle_global_root_remove(f.heap, &kept)) \
   ROW("cradle_root_callback_set", CHECKS, cradle_root_callback_set, cradle_root_callback_set(f.heap, NULL, NULL)) \
-  ROW("cradle_prebuilt_add", CHECKS, cradle_prebuilt_add, cradle_prebuilt_add(f.heap, outside)) \
-  ROW("cradle_prebuilt_remove", CHECKS, cradle_prebuilt_remove, cradle_prebuilt_remove(f.heap, outside)) \
   ROW("cradle_release_memory", CHECKS, cradle_release_memory, (void)cradle_release_memory(f.heap)) \
   ROW("cradle_heap_prepare", CHECKS, cradle_heap_prepare, cradle_heap_prepare(f.heap)) \
   ROW("cradle_heap_free", CHECKS, cradle_heap_free, cradle_heap_free(f.heap)) \

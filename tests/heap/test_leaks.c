@@ -41,14 +41,11 @@ enum { COUNT = 300 }; /* enough that each table grows */
 
 /* Uses all that has memory of its own. */
 CRADLE_UNCHECKED_COLLECTION static void use(fixture *f) {
-  static pair prebuilt[COUNT];
   static void *globals[COUNT];
   cradle_handle handles[COUNT];
   cradle_weak_set *set = cradle_weak_set_new(f->m, NULL, NULL);
   for (size_t i = 0; i < COUNT; i++) {
     (void)cradle_type_add(f->heap, &(cradle_type){.name = "late", .size = 16 + 8 * i});
-    prebuilt[i] = (pair){.header = T_PAIR};
-    cradle_prebuilt_add(f->heap, &prebuilt[i]);
     globals[i] = new_pair(f, NULL);
     cradle_global_root_add(f->heap, &globals[i], CRADLE_KIND_REFERENCE);
     handles[i] = cradle_handle_new(f->m, new_pair(f, NULL));

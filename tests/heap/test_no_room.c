@@ -7,9 +7,8 @@
 static fixture f;
 static void *object;
 static cradle_weak_set *set;
-static pair prebuilt[200];
 static uint64_t globals[200];
-static size_t next; /* of these */
+static size_t next; /* of globals */
 
 static void grant(int reallocs, int callocs) {
   granted_reallocs = reallocs;
@@ -44,7 +43,6 @@ static int open_heap(void **state) {
   fixture_open_with(&f, &options);
   cradle_push(f.m, CRADLE_NEW(f.m, pair, T_PAIR));
   next = 0;
-  for (size_t i = 0; i < sizeof prebuilt / sizeof *prebuilt; i++) prebuilt[i] = (pair){.header = T_PAIR};
   memset(&handed, 0, sizeof handed);
   return 0;
 }
@@ -78,9 +76,6 @@ static bool new_handle_(void) {
 }
 CRADLE_UNCHECKED_COLLECTION static bool id(void) {
   return cradle_id(f.m, fresh()) != 0;
-}
-static bool add_prebuilt(void) {
-  return cradle_prebuilt_add(f.heap, &prebuilt[next]) && ++next;
 }
 static bool add_global(void) {
   return cradle_global_root_add(f.heap, &globals[next], CRADLE_KIND_REFERENCE) && ++next;
@@ -116,7 +111,6 @@ static const struct {
     {new_pinned_items, "cradle_new_with: out of memory: 40 bytes asked for; ", sizeof(vector) + 24},
     {new_handle_, "cradle_handle_new: out of memory: no room for another handle; ", 0},
     {id, "cradle_id: out of memory: no room for another id; ", 0},
-    {add_prebuilt, "cradle_prebuilt_add: out of memory: no room for another prebuilt object; ", 0},
     {add_global, "cradle_global_root_add: out of memory: no room for another global root; ", 0},
     {add_type, "cradle_type_add: out of memory: no room for another type; ", 0},
     {make_set, "cradle_weak_set_new: out of memory: no room for another weak set; ", 0},

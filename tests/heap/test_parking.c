@@ -564,43 +564,6 @@ static void a_thread_may_end_without_a_word(void **state) {
   fixture_close(&f);
 }
 
-/* Static data of the program's, with a header as in the heap. */
-static pair prebuilt = {.header = T_PAIR};
-
-static void *store_into_prebuilt(void *data) {
-  other *o = data;
-  o->m = cradle_mutator_new(o->heap);
-  pair *young = new_pair(o->m, NULL);
-  cradle_store(o->m, &prebuilt, &prebuilt.first, young);
-  CRADLE_PARKED(o->m) {
-    reach(o, 1);
-    await(&o->goal, 1);
-  }
-  cradle_mutator_free(o->m);
-  return NULL;
-}
-
-/* It is remembered in another mutator's set, which must forget it, too: the memory is the program's again. */
-static void a_prebuilt_object_that_another_thread_wrote_goes(void **state) {
-  (void)state;
-  fixture f;
-  other o;
-  open_shared(&f, 2);
-  assert_true(cradle_prebuilt_add(f.heap, &prebuilt));
-  start(&o, f.heap, store_into_prebuilt);
-  CRADLE_PARKED(f.m) await(&o.at, 1);
-  cradle_prebuilt_remove(f.heap, &prebuilt);
-  assert_null(prebuilt.first);
-  assert_int_equal(prebuilt.header, T_PAIR);
-  memset(&prebuilt, 0xff, sizeof prebuilt);
-  cradle_collect(f.m, CRADLE_COLLECT_FULL);
-  assert_heap_sound(f.heap);
-  prebuilt = (pair){.header = T_PAIR};
-  atomic_store(&o.goal, 1);
-  CRADLE_PARKED(f.m) join(&o);
-  fixture_close(&f);
-}
-
 /* In the child the other thread's mutator is as if its thread had ended. */
 static void use_in_child(fixture *f, other *o) {
   cradle_error error;
@@ -879,7 +842,6 @@ int main(void) {
       cmocka_unit_test(a_program_stops_all_others),
       cmocka_unit_test(nothing_collects_in_a_stop),
       cmocka_unit_test(a_thread_may_end_without_a_word),
-      cmocka_unit_test(a_prebuilt_object_that_another_thread_wrote_goes),
       cmocka_unit_test(a_child_of_a_fork_has_one_mutator),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

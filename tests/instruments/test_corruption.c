@@ -202,27 +202,6 @@ static void young_objects_do_not_overlap(void **state) {
   fixture_close(&f);
 }
 
-/* Whose memory nobody knows but by its length, then as now. */
-static void a_prebuilt_array_does_not_grow(void **state) {
-  (void)state;
-  open_heap();
-  static uint64_t first[] = {T_PAIR, 0, 0}, array[] = {T_VECTOR, 3, 0, 0, 0}, last[] = {T_VECTOR, 1, 0};
-  uint64_t *all[] = {first, array, last};
-  for (size_t i = 0; i < 3; i++) cradle_prebuilt_add(f.heap, all[i]);
-  ASSERT_BREAKS(&array[1], 4, "wrong length or size of type 2 (vector) at ", hex(array));
-  cradle_write_barrier(f.m, last); /* it changes places with the first */
-  ASSERT_BREAKS(&array[1], UINT64_C(1) << 40, "wrong length or size of type 2 (vector) at ", hex(array));
-  ASSERT_BREAKS(&last[1], 2, "wrong length or size of type 2 (vector) at ", hex(last));
-  cradle_prebuilt_remove(f.heap, last);
-  ASSERT_BREAKS(&array[1], 4, "wrong length or size of type 2 (vector) at ", hex(array));
-  ASSERT_BREAKS(&first[0], T_STRING | HEADER_BARRIER_FLAG | HEADER_SLOTS_FLAG, "broken header 0x300000001 at ",
-                hex(first));
-  array[1] = 2;
-  assert_heap_sound(f.heap);
-  array[1] = 3;
-  fixture_close(&f);
-}
-
 /* --- what is kept beside the objects --- */
 
 static void entries_are_named(void **state) {
@@ -376,7 +355,6 @@ int main(void) {
       cmocka_unit_test(objects_fit_their_places),
       cmocka_unit_test(a_broken_object_is_named_with_its_holder),
       cmocka_unit_test(young_objects_do_not_overlap),
-      cmocka_unit_test(a_prebuilt_array_does_not_grow),
       cmocka_unit_test(entries_are_named),
       cmocka_unit_test(bits_of_large_objects_are_looked_at),
       cmocka_unit_test(every_overwritten_word_is_named),

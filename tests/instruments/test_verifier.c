@@ -364,76 +364,34 @@ static void what_is_coming_back_is_no_fault(void **state) {
 /* Makes a state as if marking had missed a change behind it. The unmarked objects hang from the last root. */
 static void what_marking_has_passed_leads_to_what_is_marked(void **state) {
   (void)state;
-  static pair prebuilt = {.header = T_PAIR};
-  cradle_prebuilt_add(f.heap, &prebuilt);
   pair *list = NULL, *pinned = new_pair(&f, NULL);
   CRADLE_ROOT(f.m, list);
   pinned = cradle_pin(f.m, pinned);
   cradle_handle handle = cradle_handle_new(f.m, pinned);
-  cradle_store(f.m, &prebuilt, &prebuilt.first, pinned);
   for (int i = 0; i < 20000; i++) list = new_pair(&f, list);
-  cradle_store(f.m, &prebuilt, &prebuilt.rest, list);
+  cradle_store(f.m, pinned, &pinned->rest, list);
   list = NULL;
   cradle_collect(f.m, CRADLE_COLLECT_FULL);
   f.heap->options.pause_ns = 1;
   do (void)cradle_collect_step(f.m, 0);
-  while (f.heap->tables.prebuilts.marked_at == 0);
+  while (f.heap->tables.pins.marked_at == 0);
   assert_int_equal(inside_major(f.heap)->phase, MAJOR_MARKING);
-  pair *unmarked = prebuilt.rest;
+  pair *unmarked = pinned->rest;
   while (unmarked != NULL && old_is_marked(inside_old(f.heap), ADDRESS(unmarked))) unmarked = unmarked->first;
   assert_non_null(unmarked);
   assert_heap_sound(f.heap);
   assert_int_equal(f.heap->tables.handles.marked_at, 1);
   assert_int_equal(f.heap->tables.pins.marked_at, 1);
-  assert_int_equal(f.heap->tables.prebuilts.marked_at, 1);
   PLANT(handle_entry(&f.heap->tables.handles, 0)->word, ADDRESS(unmarked),
         "that marking has passed refers to an unmarked object [handle.4]");
   uint64_t *marks = &arenas_of(&inside_old(f.heap)->arenas, ADDRESS(pinned))->marks[arena_bit_word(ADDRESS(pinned))];
-  prebuilt.first = NULL;
   cradle_handle_free(f.m, handle);
   PLANT(*marks, *marks & ~arena_bit_mask(ADDRESS(pinned)),
         "a pinned object that marking has passed is not marked [pin.3]");
   cradle_unpin(f.m, pinned);
-  cradle_prebuilt_remove(f.heap, &prebuilt);
 }
 
 /* --- tables beside the objects --- */
-
-static void prebuilt_objects_are_remembered_first(void **state) {
-  (void)state;
-  static pair prebuilt = {.header = T_PAIR};
-  pair *p = new_pair(&f, NULL);
-  CRADLE_ROOT(f.m, p);
-  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  cradle_prebuilt_add(f.heap, &prebuilt);
-  PLANT(prebuilt.first, p,
-        "missing write barrier: a prebuilt object that was never remembered refers into the heap [prebuilt.1]");
-  PLANT(prebuilt.header, T_SERVICES, "broken header");
-  PLANT(prebuilt.header, T_PAIR, "has not the barrier flag, but is not remembered"); /* [prebuilt.2] */
-}
-
-/* [prebuilt.3] Enough objects that one increment does not mark all of them. */
-/* [prebuilt.3] */
-static void prebuilt_objects_are_marked_from(void **state) {
-  (void)state;
-  static pair prebuilts[1000];
-  pair *p = new_pair(&f, NULL), *dead = new_pair(&f, NULL);
-  CRADLE_ROOT(f.m, p);
-  CRADLE_ROOT(f.m, dead);
-  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  for (size_t i = 0; i < 1000; i++) {
-    prebuilts[i] = (pair){.header = T_PAIR, .first = p};
-    cradle_prebuilt_add(f.heap, &prebuilts[i]);
-  }
-  pair *unmarked = dead;
-  dead = NULL;
-  do (void)cradle_collect_step(f.m, 0);
-  while (f.heap->tables.prebuilts.marked_at == 0);
-  assert_int_equal(inside_major(f.heap)->phase, MAJOR_MARKING);
-  pair *black = (pair *)(void *)f.heap->tables.prebuilts.of[0].object;
-  PLANT(black->rest, unmarked,
-        "missing write barrier while marking: a traced object refers to one that is not marked [heap.6]");
-}
 
 static void pins_are_compared(void **state) {
   (void)state;
@@ -615,8 +573,6 @@ int main(void) {
       WITH_HEAP(what_is_put_aside_is_not_traced_yet),
       WITH_HEAP(what_is_coming_back_is_no_fault),
       WITH_HEAP(what_marking_has_passed_leads_to_what_is_marked),
-      WITH_HEAP(prebuilt_objects_are_remembered_first),
-      WITH_HEAP(prebuilt_objects_are_marked_from),
       WITH_HEAP(pins_are_compared),
       WITH_HEAP(handles_are_compared),
       WITH_HEAP(ids_are_compared),

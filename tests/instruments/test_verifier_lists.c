@@ -244,17 +244,6 @@ static void a_mutator_has_its_chunk_and_its_thread(void **state) {
   PLANT(f.heap->space.mutators->state, MUTATOR_PARKED, "a mutator's state and its thread do not agree [mutator.5]");
 }
 
-static void prebuilt_objects_are_counted(void **state) {
-  (void)state;
-  static pair prebuilt = {.header = T_PAIR};
-  cradle_prebuilt_add(f.heap, &prebuilt);
-  crd_prebuilts *prebuilts = &f.heap->tables.prebuilts;
-  PLANT(prebuilts->by_address.count, 2, "the prebuilt objects are counted wrong");
-  crd_address_entry *entry = crd_address_map_find(&prebuilts->by_address, ADDRESS(&prebuilt));
-  PLANT(entry->number, 7, "a prebuilt object is not found by its address");
-  cradle_prebuilt_remove(f.heap, &prebuilt);
-}
-
 /* Called directly, because the check of the object's header would report this first. */
 static void weak_objects_in_lists_have_the_flag(void **state) {
   (void)state;
@@ -283,7 +272,6 @@ int main(void) {
       WITH_HEAP(root_stacks_keep_their_rings),
       WITH_HEAP(top_is_below_what_is_to_be_seen),
       WITH_HEAP(a_mutator_has_its_chunk_and_its_thread),
-      WITH_HEAP(prebuilt_objects_are_counted),
       WITH_HEAP(weak_objects_in_lists_have_the_flag),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

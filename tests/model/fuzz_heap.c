@@ -136,7 +136,7 @@ static void describe_run(const world *w, const unsigned char *data_end) {
   cradle_heap_statistics(w->heap, &last_run.statistics, sizeof last_run.statistics);
 }
 
-/* Can be called at any time: the end of the heap takes care of pins, handles and prebuilt objects. */
+/* Can be called at any time: the end of the heap takes care of pins and handles. */
 static void leave_world(world *w) CRADLE_REVOKES_COLLECTION {
   compare(w, false);
   take_world_apart(w);

@@ -307,19 +307,13 @@ static uint64_t bytes_of(const model_object *model) {
   return sizeof(node);
 }
 
-/* A root slot, or a slot of a prebuilt object, which counts as one. References to prebuilt objects are not reported. */
 static void view_root(const world *w, const void *real, uint32_t number) {
-  if (real != NULL && !identity_is_prebuilt(w, real)) view_add_root(w->view, number);
+  if (real != NULL) view_add_root(w->view, number);
 }
 
 /* A reached object. A pair's value counts as a reference of the holder; a weak slot does not count. */
 static void view_reached(const world *w, object *real, uint32_t number) {
   const model_object *model = &w->objects[number];
-  if (identity_is_prebuilt(w, real)) {
-    for (uint64_t i = 0; i < words_of(model); i++)
-      view_root(w, object_in(w, model->type, i, *slot_at(real, model->type, i)), model->slot[i]);
-    return;
-  }
   bool is_pairs = model->type == T_PAIRS;
   view_add(w->view, (view_object){.object = real,
                                   .number = number,

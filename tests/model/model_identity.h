@@ -1,10 +1,9 @@
-/* The random mutator's part for identity, pins, handles and prebuilt objects; included by tests/model/model.h after its
- * world.
+/* The random mutator's part for identity, pins and handles; included by tests/model/model.h after its world.
  *
- * Pins, handles and prebuilt objects are further roots of the model. A pin also has the address that must hold; objects
- * that were asked have a hash and an id to keep; and when an object is gone, so is its id.
+ * Pins and handles are further roots of the model. A pin also has the address that must hold; objects that were asked
+ * have a hash and an id to keep; and when an object is gone, so is its id.
  */
-enum { PINS_MAX = 200, HANDLES_MAX = 300, PREBUILTS = 20, IDS_MAX = 500 };
+enum { PINS_MAX = 200, HANDLES_MAX = 300, IDS_MAX = 500 };
 
 typedef struct identity_pin {
   object *real;
@@ -21,8 +20,6 @@ typedef struct identity_world {
   uint32_t revived_number;
   uint32_t ids[IDS_MAX]; /* the numbers of the objects that most recently got an id */
   size_t id_count;
-  node prebuilt[PREBUILTS];
-  uint32_t prebuilt_numbers[PREBUILTS];
 } identity_world;
 
 typedef struct identity_root {
@@ -38,11 +35,6 @@ static void identity_open(world *w) {
   identity_world *own = w->identity = calloc(1, sizeof *own);
   if (own == NULL) abort();
   own->revived = cradle_handle_new(w->m, NULL);
-  for (size_t i = 0; i < PREBUILTS; i++) {
-    own->prebuilt_numbers[i] = model_new(w, T_NODE, NODE_SLOTS, 0);
-    own->prebuilt[i].base = (object){T_NODE, own->prebuilt_numbers[i]};
-    cradle_prebuilt_add(w->heap, &own->prebuilt[i]);
-  }
 }
 
 /* After a full collection and a comparison, every object that nothing keeps is dead. */
@@ -61,19 +53,10 @@ static void identity_close(world *w) CRADLE_MAY_COLLECT {
   while (own->pin_count > 0) cradle_unpin(w->m, own->pins[--own->pin_count].real);
   cradle_handle_free(w->m, own->revived);
   while (own->handle_count > 0) cradle_handle_free(w->m, own->handles[--own->handle_count]);
-  for (size_t i = 0; i < PREBUILTS; i++) cradle_prebuilt_remove(w->heap, &own->prebuilt[i]);
-  cradle_collect(w->m, CRADLE_COLLECT_FULL);
-  for (size_t i = 0; i < PREBUILTS; i++)
-    if (own->prebuilt[i].base.header != T_NODE) differ(w, "something of the heap's is left in a prebuilt object");
   free(own);
 }
 
 /* --- comparison --- */
-
-static bool identity_is_prebuilt(const world *w, const void *real) {
-  const node *first = w->identity->prebuilt;
-  return (uintptr_t)real >= (uintptr_t)first && (uintptr_t)real < (uintptr_t)(first + PREBUILTS);
-}
 
 /* Whether an earlier root pins the same object. */
 static bool identity_is_second_pin(const world *w, size_t i) {
@@ -96,13 +79,8 @@ static bool identity_root_at(world *w, size_t i, identity_root *root) {
     *root = (identity_root){cradle_handle_get(w->m, own->handles[i]), own->handle_numbers[i]};
     return true;
   }
-  i -= own->handle_count;
-  if (i == PREBUILTS) {
-    *root = (identity_root){cradle_handle_get(w->m, own->revived), own->revived_number};
-    return true;
-  }
-  if (i > PREBUILTS) return false;
-  *root = (identity_root){&own->prebuilt[i].base, own->prebuilt_numbers[i]};
+  if (i > own->handle_count) return false;
+  *root = (identity_root){cradle_handle_get(w->m, own->revived), own->revived_number};
   return true;
 }
 
@@ -211,13 +189,13 @@ static void op_handle(world *w) {
   }
 }
 
-/* Stores a handle's object, or a prebuilt one, into a root, where the other operations find it. */
+/* Stores a handle's object into a root, where the other operations find it. */
 static void op_use(world *w) {
   identity_world *own = w->identity;
-  size_t i = below(w, ROOT_SLOTS), from = below(w, own->handle_count + PREBUILTS);
-  bool is_handle = from < own->handle_count;
-  w->range[i] = is_handle ? cradle_handle_get(w->m, own->handles[from]) : &own->prebuilt[from - own->handle_count];
-  w->range_model[i] = is_handle ? own->handle_numbers[from] : own->prebuilt_numbers[from - own->handle_count];
+  if (own->handle_count == 0) return;
+  size_t i = below(w, ROOT_SLOTS), from = below(w, own->handle_count);
+  w->range[i] = cradle_handle_get(w->m, own->handles[from]);
+  w->range_model[i] = own->handle_numbers[from];
 }
 
 static void identity_step(world *w) CRADLE_MAY_COLLECT {

@@ -398,7 +398,6 @@ static void op_register(world *w) {
   uint32_t number;
   object *real = random_object(w, &number);
   if (!w->has_finals || real == NULL || w->objects[number].type != T_NODE || w->objects[number].is_final) return;
-  if (identity_is_prebuilt(w, real)) return;
   if (!cradle_finalizer_register(w->m, real, QUEUE)) {
     if (!w->was_refused) differ(w, "a finalizer was refused");
     return;

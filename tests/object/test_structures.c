@@ -517,63 +517,22 @@ static void weak_slots_before_the_items(void **state) {
 
 /* --- objects that do not move --- */
 
-static void pinned_and_prebuilt_arrays(void **state) {
+static void pinned_arrays(void **state) {
   (void)state;
   mixed *item;
   array *pinned = cradle_new_with(f.m, first_type + MIXED, cradle_array_layout_of(0, 0, 0), 400, CRADLE_PINNED);
-  static struct {
-    uint64_t header, length;
-    mixed items[2];
-  } prebuilt;
-  memset(&prebuilt, 0, sizeof prebuilt);
-  prebuilt.header = first_type + MIXED, prebuilt.length = 2;
-  cradle_prebuilt_add(f.heap, &prebuilt);
   for (uint64_t round = 1; round < 20; round++) {
     string *text = new_string(round);
     item = (mixed *)&pinned->words[3 * 399];
     item->raw = (uint64_t)(uintptr_t)text;
     cradle_store(f.m, pinned, &item->reference, text);
     cradle_store_value(f.m, pinned, &item->value, value_of(text));
-    prebuilt.items[1].raw = (uint64_t)(uintptr_t)text;
-    cradle_store(f.m, &prebuilt, &prebuilt.items[1].reference, text);
-    cradle_store_value(f.m, &prebuilt, &prebuilt.items[1].value, value_of(text));
     collect_somehow(round % 20);
     assert_heap_sound(f.heap);
     assert_int_equal(number_of((uint64_t)(uintptr_t)item->reference), round);
     assert_int_equal(item->value, value_of(item->reference));
-    assert_ptr_equal(prebuilt.items[1].reference, item->reference);
-    assert_int_equal(prebuilt.items[1].value, item->value);
   }
   cradle_unpin(f.m, pinned);
-  cradle_prebuilt_remove(f.heap, &prebuilt);
-}
-
-/* Registering a prebuilt array keeps the referents of its slots alive; removing it drops them. Tries each sort of word
- * alone, in the last item. */
-static void prebuilt_arrays_that_refer_into_the_heap(void **state) {
-  (void)state;
-  static struct {
-    uint64_t header, length;
-    mixed items[2];
-  } of[2];
-  for (size_t i = 0; i < 2; i++) {
-    memset(&of[i], 0, sizeof of[i]);
-    of[i].header = first_type + MIXED, of[i].length = 2;
-    string *text = new_string(i + 1);
-    mixed *last = &of[i].items[1];
-    last->raw = value_of(text);
-    if (i == 0) last->reference = text;
-    if (i == 1) last->value = value_of(text);
-    cradle_prebuilt_add(f.heap, &of[i]);
-    collect_somehow(i == 0 ? 11 : 1);
-    assert_heap_sound(f.heap);
-    void *kept = i == 0 ? last->reference : cradle_value_object(cradle_heap_encoding(f.heap), last->value);
-    assert_int_equal(number_of((uint64_t)(uintptr_t)kept), i + 1);
-    cradle_prebuilt_remove(f.heap, &of[i]);
-    assert_null(last->reference);
-    assert_int_equal(last->value, 0);
-    assert_int_not_equal(last->raw, 0);
-  }
 }
 
 #define EACH_ENCODING(test) \
@@ -592,8 +551,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(referrers_name_the_word, open_tagged, close_fixture),
       EACH_ENCODING(finalizers_bring_back_what_items_hold),
       EACH_ENCODING(weak_slots_before_the_items),
-      EACH_ENCODING(pinned_and_prebuilt_arrays),
-      EACH_ENCODING(prebuilt_arrays_that_refer_into_the_heap),
+      EACH_ENCODING(pinned_arrays),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

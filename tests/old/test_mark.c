@@ -436,34 +436,30 @@ static void many_values_at_once_make_the_stack_grow(void **state) {
 
 /* --- tables --- */
 
-/* Handles, pinned and prebuilt objects, of which the last one alone refers to what else would die. The others refer to
- * what is marked already. */
+/* Handles and pinned objects, of which the last one alone refers to what else would die. The others refer to what is
+ * marked already. */
 static void tables_are_marked_to_the_end(void **state) {
   (void)state;
   enum { ENTRIES = 600 };
   static cradle_handle handles[ENTRIES];
-  static object prebuilt[ENTRIES];
   make_objects(T_TRACED);
-  uintptr_t only[3];
-  spare = new_array(T_ARRAY, ENTRIES + 3);
-  for (int i = 0; i < ENTRIES + 3; i++) {
+  uintptr_t only[2];
+  spare = new_array(T_ARRAY, ENTRIES + 2);
+  for (int i = 0; i < ENTRIES + 2; i++) {
     object *one = new_object(T_ONE);
     one->word[1] = new_leaf();
     spare->item[i] = address_of(one);
   }
   cradle_collect(m, CRADLE_COLLECT_MINOR);
   array *many = spare;
-  for (int i = 0; i < 3; i++) only[i] = many->item[ENTRIES + i];
+  for (int i = 0; i < 2; i++) only[i] = many->item[ENTRIES + i];
   for (int i = 0; i < ENTRIES; i++) {
     bool last = i == ENTRIES - 1;
     uint64_t usual = many->item[0], pinned = last ? only[1] : many->item[i];
     handles[i] = cradle_handle_new(m, at(last ? only[0] : usual));
     assert_ptr_equal(cradle_pin(m, at(pinned)), at(pinned));
-    prebuilt[i] = (object){.header = T_ONE};
-    cradle_prebuilt_add(heap, &prebuilt[i]);
-    cradle_store(m, &prebuilt[i], &prebuilt[i].word[1], at(last ? only[2] : usual));
   }
-  for (int i = 0; i < 3; i++) cradle_store(m, many, &many->item[ENTRIES + i], NULL);
+  for (int i = 0; i < 2; i++) cradle_store(m, many, &many->item[ENTRIES + i], NULL);
   uintptr_t unpinned = dead->item[7]; /* its place in the table is not used */
   assert_ptr_equal(cradle_pin(m, at(unpinned)), at(unpinned));
   cradle_unpin(m, at(unpinned));
@@ -471,26 +467,23 @@ static void tables_are_marked_to_the_end(void **state) {
   int seen = 0;
   while (!crd_mark_some(&heap->marking, (crd_budget){0, UINT64_MAX, false})) {
     /* a piece of a table at a time */
-    seen |= (heap->tables.handles.marked_at == 256) | (heap->tables.pins.marked_at == 256) << 1 |
-            (heap->tables.prebuilts.marked_at == 512) << 2;
+    seen |= (heap->tables.handles.marked_at == 256) | (heap->tables.pins.marked_at == 256) << 1;
     assert_true(heap->tables.handles.marked_at % 256 == 0 ||
                 heap->tables.handles.marked_at == heap->tables.handles.used);
     assert_true(heap->tables.pins.marked_at == 0 || heap->tables.handles.marked_at == heap->tables.handles.used);
-    assert_true(heap->tables.prebuilts.marked_at == 0 || heap->tables.pins.marked_at == heap->tables.pins.count);
   }
-  assert_int_equal(seen, 7);
+  assert_int_equal(seen, 3);
   assert_marked(were);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 2; i++) {
     assert_true(old_is_marked(inside_old(heap), only[i]));
     assert_true(old_is_marked(inside_old(heap), object_at(only[i])[2]));
   }
   assert_false(old_is_marked(inside_old(heap), unpinned));
   end_collection(DECOYS + 1);
-  for (int i = 0; i < 3; i++) assert_int_equal(cradle_type_of(object_at(only[i])), T_ONE);
+  for (int i = 0; i < 2; i++) assert_int_equal(cradle_type_of(object_at(only[i])), T_ONE);
   for (int i = 0; i < ENTRIES; i++) {
     cradle_handle_free(m, handles[i]);
     cradle_unpin(m, at(i == ENTRIES - 1 ? only[1] : many->item[i]));
-    cradle_prebuilt_remove(heap, &prebuilt[i]);
   }
 }
 

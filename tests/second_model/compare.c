@@ -150,8 +150,6 @@ static void compare_object(world *w, node *n, bool is_settled) {
 static void compare_held(world *w) {
   for (size_t i = 0; i < w->node_count; i++)
     if (w->nodes[i]->pins != 0) visit(w, w->nodes[i], w->nodes[i]->pinned_at);
-  for (size_t i = 0; i < PREBUILTS; i++)
-    if (w->prebuilts[i].node != NULL) visit(w, w->prebuilts[i].node, w->prebuilts[i].words);
 }
 
 /* --- what must be gone --- */

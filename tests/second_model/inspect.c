@@ -48,7 +48,7 @@ static void check_events(const world *w, const cradle_statistics *now) {
 }
 
 static void check_services(world *w, const cradle_statistics *now) {
-  uint64_t pinned = 0, handles = w->ballast_count, prebuilts = 0, ids_least = 0, ids_most = 0;
+  uint64_t pinned = 0, handles = w->ballast_count, ids_least = 0, ids_most = 0;
   reckon(w);
   for (size_t i = 0; i < w->node_count; i++) {
     const node *n = w->nodes[i];
@@ -57,10 +57,9 @@ static void check_services(world *w, const cradle_statistics *now) {
     ids_most += n->id != 0;
   }
   for (size_t i = 0; i < HANDLES; i++) handles += w->handles[i].handle.number != 0;
-  for (size_t i = 0; i < PREBUILTS; i++) prebuilts += w->prebuilts[i].node != NULL;
   EXPECT(w, now->pinned_objects == pinned, "%llu objects are pinned, of %llu", (unsigned long long)now->pinned_objects,
          (unsigned long long)pinned);
-  EXPECT(w, now->handles == handles && now->prebuilt_objects == prebuilts, "handles or prebuilt objects differ");
+  EXPECT(w, now->handles == handles, "%llu handles are open", (unsigned long long)now->handles);
   EXPECT(w, now->ids >= ids_least && now->ids <= ids_most, "%llu objects have ids", (unsigned long long)now->ids);
   EXPECT(w, now->external_bytes >= w->told, "less is outside than the program told");
 }
@@ -115,7 +114,7 @@ static bool walk_object(void *data, const cradle_object_info *info) {
   if (!walk->is_exact || cradle_type_of(info->object) == BALLAST) return true;
   node *n = node_of(w, info->object);
   EXPECT(w, !n->was_reached, "a walk gives %llx twice", (unsigned long long)n->serial);
-  EXPECT(w, !n->is_prebuilt && is_returnable(w, n), "a walk gives %llx, which is dead", (unsigned long long)n->serial);
+  EXPECT(w, is_returnable(w, n), "a walk gives %llx, which is dead", (unsigned long long)n->serial);
   EXPECT(w,
          cradle_object_bytes(info->bytes) == n->words * 8 && info->place_bytes >= info->bytes &&
              info->type_name == n->shape->type.name && !info->is_young,
@@ -143,12 +142,12 @@ static void count_root(world *w, cell *cell, cradle_word word, cradle_kind kind)
   root_holders += cell->node == wanted;
 }
 
-/* Slots of live objects, or of prebuilt ones. */
-static uint64_t count_slots(const world *w, bool of_prebuilt) {
+/* Slots of live objects. */
+static uint64_t count_slots(const world *w) {
   uint64_t count = 0;
   for (size_t i = 0; i < w->node_count; i++) {
     const node *n = w->nodes[i];
-    if (!is_reached(w, n) || n->is_prebuilt != of_prebuilt) continue;
+    if (!is_reached(w, n)) continue;
     for (size_t word = 1; word < n->words; word++) {
       role is = shape_role(n->shape, word);
       count += n->cells[word].node == wanted && (is == ROLE_REFERENCE || is == ROLE_VALUE || is == ROLE_HELD);
@@ -160,7 +159,7 @@ static uint64_t count_slots(const world *w, bool of_prebuilt) {
 
 static void check_referrers(world *w) {
   place at;
-  if (!place_with_object(w, &at) || place_cell(w, at)->node->is_prebuilt) return;
+  if (!place_with_object(w, &at)) return;
   referred found = {.world = w};
   wanted = place_cell(w, at)->node, root_holders = 0;
   places_each(w, count_root);
@@ -173,11 +172,9 @@ static void check_referrers(world *w) {
          (unsigned long long)wanted->serial, (unsigned long long)root_holders);
   EXPECT(w, found.holders[CRADLE_HOLDER_PIN] == (wanted->pins != 0), "pins refer to %llx otherwise",
          (unsigned long long)wanted->serial);
-  EXPECT(w,
-         found.holders[CRADLE_HOLDER_OBJECT] == count_slots(w, false) &&
-             found.holders[CRADLE_HOLDER_PREBUILT] == count_slots(w, true),
-         "%llu slots refer to %llx, of %llu", (unsigned long long)found.holders[CRADLE_HOLDER_OBJECT],
-         (unsigned long long)wanted->serial, (unsigned long long)count_slots(w, false));
+  EXPECT(w, found.holders[CRADLE_HOLDER_OBJECT] == count_slots(w), "%llu slots refer to %llx, of %llu",
+         (unsigned long long)found.holders[CRADLE_HOLDER_OBJECT], (unsigned long long)wanted->serial,
+         (unsigned long long)count_slots(w));
 }
 
 /* Nothing has happened since: what is walked is what the shadow has. */
@@ -186,8 +183,8 @@ void walk_settled(world *w, bool is_full) {
   for (size_t i = 0; i < w->node_count; i++) w->nodes[i]->was_reached = false;
   if (cradle_heap_walk(w->heap, walk_object, &walk) != CRADLE_WALK_COMPLETE) return;
   for (size_t i = 0; i < w->node_count && is_full; i++)
-    EXPECT(w, w->nodes[i]->was_reached || !is_reached(w, w->nodes[i]) || w->nodes[i]->is_prebuilt,
-           "a walk leaves %llx out", (unsigned long long)w->nodes[i]->serial);
+    EXPECT(w, w->nodes[i]->was_reached || !is_reached(w, w->nodes[i]), "a walk leaves %llx out",
+           (unsigned long long)w->nodes[i]->serial);
   if (!is_full || anything_waits(w)) return;
   cradle_statistics now;
   cradle_heap_statistics(w->heap, &now, sizeof now);
@@ -214,10 +211,6 @@ static void describe(world *w) {
   const node *n = place_cell(w, at)->node;
   const char *object = place_object(w, at);
   cradle_describe_address(w->heap, object, &info, sizeof info);
-  if (n->is_prebuilt) {
-    EXPECT(w, info.kind == CRADLE_ADDRESS_OUTSIDE, "a prebuilt object lies in the heap");
-    return;
-  }
   EXPECT(w, info.kind == CRADLE_ADDRESS_OBJECT || info.kind == CRADLE_ADDRESS_NURSERY, "%llx is not where it lies",
          (unsigned long long)n->serial);
   if (info.kind == CRADLE_ADDRESS_NURSERY) return;

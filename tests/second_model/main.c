@@ -41,8 +41,6 @@ static const struct {
     {"unpin", unpin, 24},
     {"identify", identify, 12},
     {"look_up_id", look_up_id, 12},
-    {"prebuilt_add", prebuilt_add, 6},
-    {"prebuilt_remove", prebuilt_remove, 4},
     {"finalizer_register", finalizer_register, 16},
     {"finalizer_drain", finalizer_drain, 16},
     {"finalizer_order", finalizer_order, 3},

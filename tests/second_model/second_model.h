@@ -94,7 +94,7 @@ struct node {
   uint32_t era;
   uint32_t gone; /* weak slots of eras below this one are cleared */
   uint64_t present_at, present_era;
-  bool is_dead, is_destroyed, is_prebuilt, was_reached;
+  bool is_dead, is_destroyed, was_reached;
   bool may_wait; /* came back by another way while it may have been in a finalizer queue */
 
   uint64_t visited; /* the comparison that has seen its object, */
@@ -129,7 +129,6 @@ enum {
   GLOBALS = 6,
   CALLBACK_WORDS = 4,
   HANDLES = 12,
-  PREBUILTS = 4,
   SETS = 2,
   BALLAST_MAX = 200,
   SET_MAX = 240,
@@ -230,10 +229,6 @@ typedef struct world {
     cradle_handle handle;
     cell cell;
   } handles[HANDLES];
-  struct {
-    node *node;
-    cradle_word *words;
-  } prebuilts[PREBUILTS];
   model_set sets[SETS];
   cradle_handle ballast[BALLAST_MAX]; /* what exhaust() holds */
   size_t ballast_count;
@@ -321,8 +316,6 @@ void pin(world *w);
 void unpin(world *w);
 void identify(world *w);
 void look_up_id(world *w);
-void prebuilt_add(world *w);
-void prebuilt_remove(world *w);
 void finalizer_register(world *w);
 void finalizer_drain(world *w);
 void finalizer_order(world *w);

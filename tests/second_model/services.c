@@ -38,7 +38,7 @@ static void register_in(world *w, node *n, void *object, uint32_t queue) {
 
 void finalizer_register(world *w) {
   place at;
-  if (!place_with_object(w, &at) || place_cell(w, at)->node->is_prebuilt) return;
+  if (!place_with_object(w, &at)) return;
   uint32_t queue = 1 + (uint32_t)below(w, CRADLE_FINALIZER_QUEUES);
   register_in(w, place_cell(w, at)->node, place_object(w, at), queue);
 }
@@ -232,7 +232,7 @@ void identify(world *w) {
   if (!place_with_object(w, &at)) return;
   node *n = place_cell(w, at)->node;
   void *object = place_object(w, at);
-  if (chance(w, 2) || n->is_prebuilt) {
+  if (chance(w, 2)) {
     uint32_t hash = cradle_identity_hash(w->m, object);
     EXPECT(w, hash != 0 && hash <= CRADLE_HASH_MASK && (n->hash == 0 || n->hash == hash), "%llx has the hash %x",
            (unsigned long long)n->serial, hash);

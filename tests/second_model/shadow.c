@@ -124,11 +124,11 @@ static void reach_root(world *w, cell *root, cradle_word word, cradle_kind kind)
   drain(&wide);
 }
 
-/* Pinned and prebuilt objects are roots, too. */
+/* Pinned objects are roots, too. */
 static void reach_held(walk *on) {
   for (size_t i = 0; i < on->world->node_count; i++) {
     node *n = on->world->nodes[i];
-    if (n->pins != 0 || n->is_prebuilt) reach(on, n);
+    if (n->pins != 0) reach(on, n);
   }
   drain(on);
 }

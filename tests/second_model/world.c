@@ -200,12 +200,6 @@ static void check_left(world *w) {
     EXPECT(w, n->shape->type.destructor == NULL || n->is_destroyed, "%llx was not destroyed with the heap",
            (unsigned long long)n->serial);
   }
-  for (size_t i = 0; i < PREBUILTS; i++) {
-    if (w->prebuilts[i].node == NULL) continue;
-    EXPECT(w, w->prebuilts[i].words[0] == (cradle_word)(w->prebuilts[i].node->shape - shapes),
-           "a prebuilt object has another header after the heap");
-    free(w->prebuilts[i].words);
-  }
 }
 
 static void free_shadow(world *w) {

@@ -10,7 +10,7 @@
  *   age             free memory, the nursery, or the old generation
  *   marked          the mark bits (old_mark in span.h)
  *   waiting         heap.mark_stack, whose order does not matter here: any object of it may be next
- *   remembered      the barrier flag, clear while the object is in heap.remembered (remember.c: crd_remember)
+ *   remembered      the barrier flag, clear while the object is in heap.remembered (remember.c: remember)
  *   recorded        heap.recorded (remember.c: cradle_store_slow); of the objects, ARRAY alone has the slots flag
  *   store           cradle_store, that is cradle_store_slow for an old object that is not remembered
  *   minor           crd_minor_run (minor.c); reach is minor_reference, promote what promote and trace_pending do

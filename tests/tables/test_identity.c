@@ -255,10 +255,12 @@ static void ids_that_never_were(void **state) {
   assert_null(cradle_object_of_id(f.m, UINT64_MAX));
 }
 
-static void null_has_no_id(void **state) {
+static void only_an_object_of_the_heap_has_an_id(void **state) {
   (void)state;
-  ASSERT_MISUSE(&f, "cradle_id: the object is NULL", (void)cradle_id(f.m, NULL));
-  ASSERT_MISUSE(&f, "cradle_id: the object is NULL", assert_int_equal(cradle_id(f.m, NULL), 0));
+  pair outside = {.header = T_PAIR};
+  ASSERT_MISUSE(&f, "cradle_id: NULL: it cannot have an id", assert_int_equal(cradle_id(f.m, NULL), 0));
+  ASSERT_MISUSE(&f, ", which is no object of this heap: it cannot have an id",
+                assert_int_equal(cradle_id(f.m, &outside), 0));
 }
 
 /* An entry that has used all its generations is never taken again: ids never repeat. */
@@ -362,7 +364,7 @@ int main(void) {
       WITH_FIXTURE(the_dead_have_no_id_while_some_come_back),
       WITH_FIXTURE(an_object_found_by_its_id_while_marking_lives),
       WITH_FIXTURE(ids_that_never_were),
-      WITH_FIXTURE(null_has_no_id),
+      WITH_FIXTURE(only_an_object_of_the_heap_has_an_id),
       WITH_FIXTURE(an_id_never_comes_back),
       WITH_FIXTURE(without_room_there_is_no_id),
       WITH_FIXTURE(the_verifier_finds_ids_that_are_wrong),

@@ -278,7 +278,9 @@ static void misuse_is_named(void **state) {
   (void)state;
   pair *p = new_pair(&f);
   cradle_push(f.m, p);
-  ASSERT_MISUSE(&f, "the object is NULL", assert_null(cradle_pin(f.m, NULL)));
+  pair outside = {.header = T_PAIR};
+  ASSERT_MISUSE(&f, "cradle_pin: NULL: it cannot be pinned", assert_null(cradle_pin(f.m, NULL)));
+  ASSERT_MISUSE(&f, ", which is no object of this heap: it cannot be pinned", assert_null(cradle_pin(f.m, &outside)));
   ASSERT_MISUSE(&f, "cradle_unpin: NULL: it is not pinned (any more)", cradle_unpin(f.m, NULL));
   ASSERT_MISUSE(&f, "it is not pinned (any more)", cradle_unpin(f.m, new_pair(&f))); /* young */
   ASSERT_MISUSE(&f, "descriptor says 24",

@@ -46,7 +46,6 @@ __attribute__((noinline)) void stop_at_exit(void) {
 }
 
 static pair *global;
-static pair prebuilt = {.header = PAIR};
 
 /* A suspended coroutine holds the object three times. */
 static void suspend_with(cradle_mutator *m, pair *object) {
@@ -101,9 +100,7 @@ int main(void) CRADLE_UNCHECKED_COLLECTION {
   cradle_push(m, young);
   (void)!cradle_handle_new(m, young).number;
   large = cradle_pin(m, large);
-  cradle_prebuilt_add(heap, &prebuilt);
   (void)cradle_identity_hash(m, young);
-  cradle_store(m, &prebuilt, &prebuilt.rest, young);
   stop_here(heap, old, young, large, values);
   (void)cradle_new_registered(m, WEAK, 16);
   stop_here(heap, old, young, large, values);

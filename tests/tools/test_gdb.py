@@ -45,7 +45,7 @@ EXPECTED = [
     r"shadow stack, word 0 from the bottom( of the root stack at 0x[0-9a-f]+)\n"
     r"scoped root without a name, variable at 0x[0-9a-f]+\1\nframes, word 0\1\n0x[0-9a-f]+: vector, .*: item 9999\n"
     r"0x[0-9a-f]+: pair, 24 bytes, young, hash 0x[0-9a-f]+: word 1\n7 references to 0x[0-9a-f]+: pair, 24 bytes, old\n",
-    r"handle 0x100000000\nprebuilt object 0x[0-9a-f]+, word 2\nshadow stack, word 0 from the bottom\n"
+    r"handle 0x100000000\nshadow stack, word 0 from the bottom\n"
     r"0x[0-9a-f]+: values, 40 bytes, young: item 0\n0x[0-9a-f]+: entries\\x1b\[2J, 64 bytes, young: item 2, word 1\n"
     r"5 references to",
     r"\"reference to 0x[0-9a-f]+: pair, 24 bytes, young, hash 0x[0-9a-f]+\"",

@@ -208,30 +208,6 @@ CRADLE_UNCHECKED_COLLECTION static void the_next_mutator_goes_on_with_the_looks(
   assert_int_equal(inside_local(f.heap)->first_looks, first - 2 * COUNT);
 }
 
-/* It may be written into before there is a mutator, and is remembered without one. */
-CRADLE_UNCHECKED_COLLECTION static void a_prebuilt_object_is_remembered_without_a_mutator(void **state) {
-  (void)state;
-  static pair made, other;
-  cradle_push(f.m, CRADLE_NEW(f.m, pair, T_PAIR));
-  cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  made = (pair){.header = T_PAIR, .first = peek(&f, 0)};
-  other = made;
-  cradle_pop(f.m);
-  cradle_mutator_free(f.m);
-  assert_true(cradle_prebuilt_add(f.heap, &made));
-  assert_true(cradle_prebuilt_add(f.heap, &other));
-  assert_int_equal(remembered_of(&f), 2);
-  assert_heap_sound(f.heap);
-  cradle_prebuilt_remove(f.heap, &other);
-  assert_int_equal(remembered_of(&f), 1);
-  f.m = cradle_mutator_new(f.heap);
-  assert_heap_sound(f.heap);
-  cradle_collect(f.m, CRADLE_COLLECT_COMPACTING);
-  assert_int_equal(cradle_type_of(made.first), T_PAIR);
-  assert_heap_sound(f.heap);
-  cradle_prebuilt_remove(f.heap, &made);
-}
-
 /* --- without collection --- */
 
 static void turn_off(cradle_options *options) {
@@ -542,7 +518,6 @@ int main(void) {
       TEST(the_end_of_a_thread_parks),
       TEST(the_next_mutator_finds_what_was_registered),
       TEST(the_next_mutator_goes_on_with_the_looks),
-      TEST(a_prebuilt_object_is_remembered_without_a_mutator),
       TEST(each_of_a_list_is_looked_at),
       TEST(what_each_of_a_list_registered_is_looked_at),
       cmocka_unit_test_setup_teardown(what_each_of_a_list_registered_is_looked_at, open_quarantine, close_fixture),

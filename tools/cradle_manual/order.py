@@ -17,7 +17,7 @@ NOT_SEARCHED = {"CHANGELOG.md", "index.md"}
 HEADERS = [
     ("A heap and its objects", ["heap", "mutator", "options", "object", "base", "cradle"]),
     ("Allocating, rooting, storing", ["typed", "roots", "barrier", "new"]),
-    ("Life and death of objects", ["weak", "weak_set", "finalizer", "identity", "pin", "handle", "prebuilt", "image"]),
+    ("Life and death of objects", ["weak", "weak_set", "finalizer", "identity", "pin", "handle", "image"]),
     ("Strings, lists, maps and symbols", ["kit"]),
     ("Running and watching", ["runtime", "control", "statistics", "event", "inspect", "sample"]),
 ]

@@ -322,10 +322,6 @@ class Heap:
             if generation & 1:
                 word = int(entry["word"])
                 yield f"handle {generation << 32 | i:#x}", word, word or None
-        for i in range(int(self.value["tables"]["prebuilts"]["written"])):
-            address = int(self.value["tables"]["prebuilts"]["of"][i]["object"])
-            for where, _, *slot in self.slots(address, self.type_of(self.word_at(address))):
-                yield (f"prebuilt object {address:#x}, {where}", *slot)
         for mutator in self.inside.mutators:
             yield from self.mutator_roots(mutator)
 

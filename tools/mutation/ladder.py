@@ -18,7 +18,7 @@ UNITS = (
     "hardware", "histogram", "identity", "inspect", "instruments", "kit", "kit_map", "leaks", "log", "log_files",
     "log_forks", "major", "mark", "mark_beside", "marker", "memory", "memory-faults",
     "misuse", "more_rights", "no_room", "objects", "old", "out_of_memory", "outgrow", "pacing", "pages",
-    "pages-faults", "pin", "places", "prebuilt", "profile_text", "promote", "roots", "rounds", "sample",
+    "pages-faults", "pin", "places", "profile_text", "promote", "roots", "rounds", "sample",
     "second-core", "show", "spans", "start", "starved", "state", "statistics", "structures", "supply", "threads",
     "typed", "typed-checked", "types", "verifier", "verifier_lists", "watching", "watermark", "weak",
     "weak_set", "words")

@@ -441,7 +441,7 @@ class Flow(Walk):
                 target, "header", "the object is assigned as a whole, which overwrites its header: assign its fields, or copy its "
                                   "header into the new value first"), loaded_from(self.freshness(base))))
             return
-        if base.kind in (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR) and self.references.is_prebuilt(base):
+        if base.kind in (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR) and self.references.is_fixed(base):
             return
         if not self.references.stores_reference(target, given) or spell_expression(base) in self.barriered:
             return

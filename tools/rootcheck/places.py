@@ -20,7 +20,7 @@ class Places:
         self.roots = set()  # places
         self.range_ends = set()  # places of pointers into a root range
         self.range_items = set()  # places of arrays that such a pointer is set to
-        self.prebuilt = set()  # places that are given the address of a variable: what they refer to never moves
+        self.fixed = set()  # places that are given the address of a variable: what they refer to never moves
         self.numbers = set()  # places that are given a number
         self.copies = {}  # of a global: the other globals that it is given
         self.handed_out = set()  # globals whose address is taken: somebody may give them anything
@@ -56,7 +56,7 @@ class Places:
         if place is None:
             return
         if is_variable_address(given.without_casts()):
-            self.prebuilt.add(place)
+            self.fixed.add(place)
         elif is_number(given):
             self.numbers.add(place)
         elif is_global(given.without_casts()):
@@ -65,13 +65,13 @@ class Places:
             self.others.add(place)
 
     def never_moves(self, place, asked=frozenset()):
-        """Whether all that the program gives it is prebuilt. A place that is given nothing is somebody else's."""
+        """Whether all that the program gives it never moves. A place that is given nothing is somebody else's."""
         if place in self.others or place in self.roots or place in asked:
             return place in asked
         copies = self.copies.get(place, set())
         if (copies or place in self.numbers) and place in self.handed_out:
             return False
-        return bool(copies or place in self.prebuilt | self.numbers) and all(self.never_moves(copy, asked | {place}) for copy in copies)
+        return bool(copies or place in self.fixed | self.numbers) and all(self.never_moves(copy, asked | {place}) for copy in copies)
 
     @staticmethod
     def _add_address(places, address):

@@ -187,7 +187,7 @@ class References:
             return any(syntax.is_pointer(child.type) and self.is_stack_pointer(child) for child in node.children)
         return node.kind == CursorKind.CALL_EXPR and STACK in self._result(node)
 
-    def is_prebuilt(self, node):
+    def is_fixed(self, node):
         """Whether a global, or a field in plain memory, refers only to memory that the collector never moves."""
         return self.facts.places.never_moves(place_of(node)) and (node.kind == CursorKind.DECL_REF_EXPR or not self.is_inside(node))
 
@@ -216,7 +216,7 @@ class References:
         if node.kind == CursorKind.BINARY_OPERATOR and node.operator in (syntax.COMMA, syntax.ASSIGN):
             return self.is_reference(node.children[1])
         if self.type_tells(node.own_type()) or any(map(self.type_tells, types)):
-            if node.kind in (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR) and self.is_prebuilt(node):
+            if node.kind in (CursorKind.DECL_REF_EXPR, CursorKind.MEMBER_REF_EXPR) and self.is_fixed(node):
                 return False
             if node.kind == CursorKind.DECL_REF_EXPR:
                 return changes(node)

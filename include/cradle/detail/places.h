@@ -70,8 +70,6 @@
 #define cradle_handle_get(...) CRADLE_PLACED(cradle_handle_get(__VA_ARGS__))
 #define cradle_handle_set(...) CRADLE_PLACED(cradle_handle_set(__VA_ARGS__))
 #define cradle_handle_free(...) CRADLE_PLACED(cradle_handle_free(__VA_ARGS__))
-#define cradle_prebuilt_add(...) CRADLE_PLACED(cradle_prebuilt_add(__VA_ARGS__))
-#define cradle_prebuilt_remove(...) CRADLE_PLACED(cradle_prebuilt_remove(__VA_ARGS__))
 
 #define cradle_identity_hash(...) CRADLE_PLACED(cradle_identity_hash(__VA_ARGS__))
 #define cradle_id(...) CRADLE_PLACED(cradle_id(__VA_ARGS__))

@@ -163,8 +163,7 @@ static void stores_into_what_is_no_object_are_refused(void **state) {
   (void)state;
   static pair own, other;
   pair *young = cradle_new(f.m, T_PAIR, sizeof(pair));
-  ASSERT_PLACED("reference into the heap in an object that is not of the heap",
-                cradle_store(f.m, &own, &own.first, young));
+  ASSERT_PLACED("into the heap in an object that is not of the heap", cradle_store(f.m, &own, &own.first, young));
   cradle_store(f.m, &own, &own.first, &other);
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   ASSERT_PLACED("cradle_store: the object 0x", cradle_store(f.m, young, &young->first, NULL));

@@ -2,7 +2,6 @@
 #ifndef CRADLE_GC_TABLES_TABLES_H
 #define CRADLE_GC_TABLES_TABLES_H
 
-#include "gc/object/visit.h"
 #include "gc/space.h"
 #include "gc/tables/handle.h"
 #include "gc/tables/identity.h"

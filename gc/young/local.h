@@ -1,9 +1,9 @@
 /* A mutator's own part of the young generation: its chunk of the nursery, what its barrier recorded, and the objects
  * with services that it registered (gc/death/registry.h).
  *
- * It outlives its mutator, because what it holds may: in a shared heap, and where collection is off, a mutator that goes
- * leaves young objects. So the heap has the locals, in a list, and cradle_mutator_new takes one that no mutator has. The
- * first is a part of the space.
+ * It outlives its mutator, because what it holds may: in a shared heap, and where collection is off, a mutator that
+ * goes leaves young objects. So the heap has the locals, in a list, and cradle_mutator_new takes one that no mutator
+ * has. The first is a part of the space.
  *
  *   [local.1] start <= *free. If the heap is not shared, the chunk is all that the nursery hands out, with the bounds
  *             of the nursery [nursery.1]. Otherwise it is one or more chunks in a row (gc/young/chunks.h).

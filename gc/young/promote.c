@@ -1,4 +1,5 @@
 #include "gc/young/promote.h"
+#include "gc/object/visit.h"
 #include "gc/old/marking.h"
 #include "gc/tables/tables.h"
 #include "gc/young/young.h"

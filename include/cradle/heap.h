@@ -18,8 +18,8 @@ CRADLE_BEGIN_DECLS
  * space ran out; error, unless NULL, says which. No page of the heap is touched before the first allocation, except for
  * a huge-page pool or a quarantine. (cradle_heap_new_from_environment in cradle/runtime.h obeys the environment.) */
 CRADLE_API cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error);
-/* Frees the heap and all its objects. Objects that are still pinned or have open handles are freed too, and the log says
- * so. Free the heap's mutator first. NULL is ignored. */
+/* Frees the heap and all its objects. Objects that are still pinned or have open handles are freed too, and the log
+ * says so. Free the heap's mutator first. NULL is ignored. */
 CRADLE_API void cradle_heap_free(cradle_heap *heap);
 
 /* Adds a type and returns its id, which is the number of types before it. A contradictory descriptor is misuse, and so

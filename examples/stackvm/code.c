@@ -3,18 +3,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define I(name, bytes, effect) bytes,
+#define I(name, bytes, takes, effect) bytes,
 static const int8_t operand_bytes[] = {INSTRUCTIONS(I)};
 #undef I
-#define I(name, bytes, effect) effect,
+#define I(name, bytes, takes, effect) takes,
+static const int8_t takes_values[] = {INSTRUCTIONS(I)};
+#undef I
+#define I(name, bytes, takes, effect) effect,
 static const int8_t effects[] = {INSTRUCTIONS(I)};
 #undef I
 
 int instruction_bytes(instruction instruction) {
   return operand_bytes[instruction];
 }
+int instruction_takes(instruction instruction) {
+  return takes_values[instruction];
+}
 int instruction_effect(instruction instruction) {
   return effects[instruction];
+}
+
+unsigned instruction_extra(instruction instruction) {
+  switch (instruction) {
+  case DO_ADD_LOCAL:
+  case DO_SUBTRACT_LOCAL:
+  case DO_ADD_CONSTANT:
+  case DO_SUBTRACT_CONSTANT: return 1;
+  case DO_INDEX_LOCALS: return 2;
+  default: return 0;
+  }
+}
+
+unsigned instruction_counts(instruction instruction, const uint8_t *operands) {
+  switch (instruction) {
+  case DO_CALL:
+  case DO_LIST:
+  case DO_EXTEND_LIST: return operands[0];
+  case DO_MAP:
+  case DO_EXTEND_MAP: return 2U * operands[0];
+  case DO_INVOKE: return operands[4];
+  default: return 0;
+  }
 }
 
 bool grow_array(void **items, size_t item_bytes, uint32_t *room) {

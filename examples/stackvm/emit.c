@@ -61,22 +61,10 @@ uint32_t emit(compiler *c, instruction instruction) {
   return c->function->prototype->code_count;
 }
 
-/* How the operand changes the instruction's effect on the stack. */
-static int counted_effect(instruction instruction, unsigned count) {
-  switch (instruction) {
-  case DO_CALL:
-  case DO_LIST:
-  case DO_EXTEND_LIST: return -(int)count;
-  case DO_MAP:
-  case DO_EXTEND_MAP: return -2 * (int)count;
-  default: return 0;
-  }
-}
-
 void emit_byte(compiler *c, instruction instruction, unsigned operand) {
   emit(c, instruction);
   add_byte(c, operand);
-  change_height(c, counted_effect(instruction, operand));
+  change_height(c, -(int)instruction_counts(instruction, &(uint8_t){(uint8_t)operand}));
 }
 
 void emit_operand_word(compiler *c, unsigned operand) {
@@ -277,7 +265,8 @@ void open_function(compiler *c, function_state *state, function_kind kind, const
   c->function = state;
   change_height(c, 1);
   add_local(c, "", 0); /* the callee */
-  if (kind == FUNCTION_METHOD || kind == FUNCTION_INIT) {
+  state->prototype->is_method = kind == FUNCTION_METHOD || kind == FUNCTION_INIT;
+  if (state->prototype->is_method) {
     change_height(c, 1);
     add_local(c, "this", 4);
   }

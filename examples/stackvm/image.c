@@ -33,6 +33,7 @@ CRADLE_MAY_COLLECT static code *pack(vm *vm, prototype *from) {
   made->arity = (uint32_t)from->arity;
   made->stack_need = from->stack_need;
   made->cache_count = from->cache_count;
+  made->is_method = from->is_method;
   for (int i = 0; i < CODE_PARTS; i++) {
     size_t part_bytes = *parts.of[i].count * parts.of[i].item_bytes;
     if (part_bytes > 0) memcpy(made->bytes + at, *parts.of[i].items, part_bytes);
@@ -42,11 +43,13 @@ CRADLE_MAY_COLLECT static code *pack(vm *vm, prototype *from) {
   return made;
 }
 
-/* false: there is no memory, or from contradicts itself. */
+/* Fills in what check_code checks then. false: there is no memory, or from contradicts itself. */
 static bool unpack(prototype *into, const code *from) {
   parts parts = find_parts(into);
   size_t at = 0;
+  if (from->arity > UINT8_MAX || from->cache_count > from->length) return false;
   into->arity = (int)from->arity;
+  into->is_method = from->is_method != 0;
   into->stack_need = from->stack_need;
   into->cache_count = from->cache_count;
   into->caches = calloc(from->cache_count + 1, sizeof *into->caches);
@@ -60,7 +63,7 @@ static bool unpack(prototype *into, const code *from) {
     memcpy(*parts.of[i].items, from->bytes + at, bytes);
     at += bytes;
   }
-  return at == from->length;
+  return at == from->length && into->upvalue_count <= into->fewest_upvalues;
 }
 
 /* The prototype with a number, which is empty until take_code fills it. NULL when memory runs out. */
@@ -70,6 +73,7 @@ static prototype *prototype_at(vm *vm, uint32_t number) {
     prototype *made = calloc(1, sizeof *made);
     if (made == NULL) return NULL;
     made->number = vm->prototype_count;
+    made->fewest_upvalues = UINT32_MAX;
     vm->prototypes[vm->prototype_count++] = made;
   }
   return vm->prototypes[number];
@@ -78,17 +82,21 @@ static prototype *prototype_at(vm *vm, uint32_t number) {
 void mend_closure(void *user, void *object) {
   vm *vm = user;
   closure *closure = object;
-  closure->prototype = closure->number < OPERANDS_MAX ? prototype_at(vm, (uint32_t)closure->number) : NULL;
-  if (closure->prototype == NULL) raise_error(vm, "no memory for the code of the image");
+  prototype *of = closure->number < OPERANDS_MAX ? prototype_at(vm, (uint32_t)closure->number) : NULL;
+  if (of == NULL) raise_error(vm, "no memory for the code of the image");
+  if (closure->upvalue_count < of->fewest_upvalues) of->fewest_upvalues = (uint32_t)closure->upvalue_count;
+  closure->prototype = of;
 }
 
 static void take_code(vm *vm, const cradle_kit_list *codes) {
   for (size_t i = 0; i < codes->length; i++) {
     prototype *into = prototype_at(vm, (uint32_t)i);
-    if (into == NULL || !unpack(into, address(cradle_kit_list_get(codes, i))))
+    value from = cradle_kit_list_get(codes, i);
+    if (into == NULL || !is_a(from, T_CODE) || !unpack(into, address(from)))
       raise_error(vm, "no memory for the code of the image, or it is damaged");
   }
   if (vm->prototype_count > codes->length) raise_error(vm, "the image is damaged: it lacks code");
+  for (uint32_t i = 0; i < vm->prototype_count; i++) check_code(vm, vm->prototypes[i]);
 }
 
 /* --- saving --- */

@@ -103,7 +103,7 @@ static inline cradle_word *list_item(value list, value index) {
 
 /* Runs the current frame until the first one returns. */
 CRADLE_MAY_COLLECT static void run(vm *vm) {
-#define I(name, bytes, effect) &&do_##name,
+#define I(name, bytes, takes, effect) &&do_##name,
   static const void *const labels[] = {INSTRUCTIONS(I)};
 #undef I
   const value *const constants = vm->constants.base;
@@ -450,6 +450,7 @@ enter:
   CASE(METHOD) : {
     value name = CONSTANT();
     SAVE();
+    want(vm, is_a(top[-2], T_CLASS) && is_a(top[-1], T_CLOSURE));
     add_method(vm, to_class(top[-2]), to_string(name), to_closure(top[-1]));
     top--;
     NEXT();

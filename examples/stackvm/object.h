@@ -104,7 +104,7 @@ enum { CODE_PARTS = 5 };
 typedef struct code {
   uint64_t header;
   uint64_t length;
-  uint32_t arity, stack_need, cache_count;
+  uint32_t arity, stack_need, cache_count, is_method;
   uint32_t counts[CODE_PARTS];
   uint8_t bytes[];
 } code;

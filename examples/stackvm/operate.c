@@ -186,6 +186,7 @@ void put_field(vm *vm, value name, inline_cache *cache) {
 }
 
 void get_super(vm *vm, value name) {
+  want(vm, is_a(stack_top(vm)[-1], T_CLASS));
   const class *parent = to_class(stack_top(vm)[-1]);
   uint32_t member = find_member(vm, parent, to_string(name));
   if (member == MEMBER_NONE || !(member & MEMBER_METHOD))
@@ -205,6 +206,7 @@ void make_list(vm *vm, size_t count) {
 
 void extend_list(vm *vm, size_t count) {
   size_t first = array_count(&vm->stack) - count;
+  want(vm, is_a(stack_base(vm)[first - 1], T_LIST));
   for (size_t i = first; i < first + count; i++)
     cradle_kit_list_append(&vm->kit, to_list(stack_base(vm)[first - 1]), stack_base(vm)[i]);
   vm->stack.top = stack_top(vm) - count;
@@ -220,6 +222,7 @@ void make_map(vm *vm, size_t count) {
 }
 
 void extend_map(vm *vm, size_t count) {
+  want(vm, is_a(*(stack_top(vm) - 2 * count - 1), T_MAP));
   for (size_t i = 0; i < count; i++) {
     const value *pair = stack_top(vm) - 2 * (count - i);
     cradle_kit_map_set(&vm->kit, to_map(*(stack_top(vm) - 2 * count - 1)), to_key(pair[0]), pair[1]);
@@ -235,6 +238,7 @@ void make_class(vm *vm, value name) {
 void operate_inherit(vm *vm) {
   value parent = stack_top(vm)[-2];
   if (!is_a(parent, T_CLASS)) raise_error(vm, "the parent of a class is %s", kind_name(parent));
+  want(vm, is_a(stack_top(vm)[-1], T_CLASS));
   inherit(vm, to_class(stack_top(vm)[-1]), to_class(parent));
   pop(vm);
 }
@@ -251,8 +255,9 @@ CRADLE_MAY_COLLECT static size_t push_character(vm *vm, cradle_kit_string *strin
 }
 
 bool next_item(vm *vm, size_t slot, bool pair) {
-  value collection = stack_base(vm)[slot];
-  size_t at = (size_t)to_double(stack_base(vm)[slot + 1]), next = at + 1;
+  value collection = stack_base(vm)[slot], counter = stack_base(vm)[slot + 1];
+  want(vm, is_number(counter) && to_double(counter) >= 0 && to_double(counter) < 0x1p53);
+  size_t at = (size_t)to_double(counter), next = at + 1;
   if (is_a(collection, T_LIST)) {
     if (at >= to_list(collection)->length) return false;
     if (pair) replace(vm, 0, number((double)at));

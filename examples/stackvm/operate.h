@@ -5,6 +5,11 @@
 
 #include "vm.h"
 
+/* What the compiler makes sure of, and check_code (verify.c) does not know of the code of an image. */
+static inline void want(vm *vm, bool holds) {
+  if (CRADLE_UNLIKELY(!holds)) raise_error(vm, "the code is damaged: a value is not of the kind that it needs");
+}
+
 /* --- operate.c --- */
 
 void operate_add(vm *vm) CRADLE_MAY_COLLECT; /* numbers, or strings with anything */

@@ -159,6 +159,8 @@ const cradle_image_symbol *image_symbols(size_t *count);
  * program. */
 void save_image(vm *vm, const char *path) CRADLE_MAY_COLLECT;
 void take_image(vm *vm);
+/* verify.c: raises an error if the code of an image cannot be run. */
+void check_code(vm *vm, const prototype *of);
 /* text.c: the text that print prints. As a string; as a number's text, whose length is returned; or printed directly,
  * which allocates nothing. */
 cradle_kit_string *to_text(vm *vm, value v) CRADLE_MAY_COLLECT;

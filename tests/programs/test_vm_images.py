@@ -3,11 +3,14 @@
 
     test_vm_images.py SCHEME STACKVM LIBRARY.vm [HOLD]
 
-A program that begins with an image of a library must print what it prints after the library. HOLD is a shared library that keeps
+A program that begins with an image of a library must print what it prints after the library. The code of stackvm's programs is
+damaged in images, which must be refused in words. HOLD is a shared library that keeps
 an address from being used, so that the image has to be relocated.
 """
 
 import os
+import random
+import re
 import struct
 import subprocess
 import sys
@@ -46,6 +49,7 @@ let table = {name: "x", 3: 2, nested: {list: [1, nil, true, "text"]}};
 let next = counter(10);
 let at_once = shapes[0].text;
 fn name_of(shape) { return shape.name; }
+fn doubled(n) { let m = n; let k = m; return k + m + n; }
 fn deep(n) { return n == 0 ? 0 : len([%s, deep(n - 1)]); }
 fn caught(f) { try { return f(); } catch (e) { return "caught " + e; } }
 next();
@@ -58,7 +62,7 @@ while (!heap.is_empty()) print(heap.take());
 class Bag : Set { add(item) { super.add(item); this.last = item; } }
 let bag = Bag([1, 2]);
 print(bag.last, bag.text(), bag.union(Set([7])).text());
-print(next(), next(), at_once(), shapes[1].text(), table.name, table[3], table.nested, caught(fn() { return Queue([]).take(); }));
+print(doubled(3), next(), next(), at_once(), shapes[1].text(), table.name, table[3], table.nested, caught(fn() { return Queue([]).take(); }));
 print(group(range(0, 6), fn(n) { return n % 2; }), pad_left("x", 3), gcd(12, 18), power(2, 10), memoize, print, PI);
 for (let i = 0; i < 2000; i += 1) {
   bag.add([i]);
@@ -83,13 +87,46 @@ print(any([1, 2], fn(x) { return x == 2; }), all([], any), unique([1, 1, 2]), zi
 print("end");
 Queue([]).take();
 """
+# A function whose code is damaged in the image of it: its name and file are followed by its code. 60 bytes of code or more.
+STACKVM_TARGET = """
+fn target_of_damage(a) { let b = [a, a + 1, a + 2]; b.x = a; for (let c in b) print(c, b); return fn() { return b; }; }
+"""
+TARGET_NAME = b"target_of_damage\0"
+# offsetof(code, ...) in examples/stackvm/object.h, counted back from the name
+ARITY, STACK_NEED, CACHES, COUNTS = -36, -32, -28, -20
+BAD_CODE = [
+    ([255], "there is no such instruction"),
+    (["CONSTANT", 255, 255], "there is no such constant"),
+    (["GET_GLOBAL", 255, 255], "there is no such global"),
+    (["SET_GLOBAL", 255, 255], "there is no such global"),
+    (["CLOSURE", 255, 255], "there is no such function"),
+    (["CLOSURE", "inner", 0], "a closure captures a variable that is not there"),
+    (["GET_LOCAL", 2], "there is no such local variable"),
+    (["GET_LOCALS", 1, 3], "there is no such local variable"),
+    (["INDEX_LOCALS", 1, 2], "there is no such local variable"),
+    (["NEXT_KEY", 1, 0, 0], "there is no such local variable"),
+    (["SET_LOCAL", 0], "the running function is overwritten"),
+    (["GET_UPVALUE", 0], "there is no such captured variable"),
+    (["GET_FIELD", "name", 0, 255, 255], "there is no such cache"),
+    (["GET_FIELD", "number", 0, 0, 0], "a name is no string"),
+    (["JUMP", 255, 255], "it goes on outside of the code"),
+    (["LOOP", 9, 0], "it goes on outside of the code"),
+    (["TRY", 255, 255], "it goes on outside of the code"),
+    (["TRUE", "JUMP_IF_FALSE", 1, 0, "NIL", "NIL", "RETURN"], "paths with different stacks meet"),
+    (["TRY", 0, 0, "NIL", "RETURN"], "paths with different stacks meet"),
+    (["TRY", 2, 0, "NIL", "RETURN", "RETURN"], "it returns from an open try"),
+    (["END_TRY"], "it ends a try that is not open"),
+    (["POP", "POP"], "it takes more from the stack than there is"),
+    (["CALL", 9], "it takes more from the stack than there is"),
+    (["NIL"] * 40, "it needs more of the stack than the function asks for"),
+]
 STRESSES = [{}, {"CRADLE_STRESS": "50,major=5", "CRADLE_VERIFY": "1"}, {"CRADLE_STRESS": "1", "CRADLE_GC_NURSERY": "4K"},
             {"CRADLE_STRESS": "7,major=11", "CRADLE_QUARANTINE": "8"}]
 BASE_AT = struct.calcsize("<8sIIQQQQQ") + 8 * 11  # image_header.base (gc/image/format.h): after the words of the encoding
 
 
 def run(variables, *command):
-    return subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=200)
+    return subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, errors="replace", timeout=200)
 
 
 def base_of(image):
@@ -134,6 +171,67 @@ class Machine:
                     self.load({**stress, "LD_PRELOAD": self.hold, "HOLD_ADDRESS": hex(base_of(image))}, f"--image={image}")
         self.refuse(folder)
 
+    def check_damage(self, folder):
+        """Code that is damaged in an image is refused in words. What is not refused may run to any end, but not crash."""
+        header = (Path(__file__).parents[2] / "examples/stackvm/code.h").read_text()
+        numbers = {name: i for i, name in enumerate(re.findall(r"^  I\((\w+),", header, re.MULTILINE))}
+        image, damaged, self.path = folder / "whole.image", folder / "damaged.image", folder / f"target{self.suffix}"
+        self.path.write_text(STACKVM_TARGET)
+        self.save({}, image)
+        whole = image.read_bytes()
+        name = whole.index(TARGET_NAME + bytes(self.path) + b"\0")
+        code = name + len(TARGET_NAME) + len(bytes(self.path)) + 1
+        length = struct.unpack_from("<I", whole, name + COUNTS + 8)[0]
+        field = whole.index(bytes([numbers["SET_FIELD"]]), code)
+        numbers["name"] = whole[field + 1]
+        numbers["inner"] = whole[whole.index(bytes([numbers["CLOSURE"]]), code) + 1]
+        numbers["number"] = whole[whole.index(bytes([numbers["ADD_CONSTANT"]]), code) + 1]
+        self.path.write_text("try { target_of_damage(1); } catch (e) {}")
+
+        def run_with(at, contents):
+            damaged.write_bytes(whole[:at] + contents + whole[at + len(contents):])
+            return run({"CRADLE_GC_MAX": "64M"}, self.program, f"--image={damaged}", self.path)
+
+        plants = [(code, bytes(numbers.get(item, item) for item in items), words) for items, words in BAD_CODE]
+        plants += [(code, bytes([numbers["NIL"], numbers["POP"]] * length)[:length], "it goes on outside of the code"),
+                   (code, bytes([numbers["NIL"], numbers["POP"]] * length)[: length - 1] + bytes([numbers["CONSTANT"]]),
+                    "the code ends in an instruction")]
+        need = struct.unpack_from("<I", whole, name + STACK_NEED)[0]
+        full = [numbers["NIL"]] * (need - 2)
+        plants += [(code, bytes([*full, numbers[taker], *operands]), "it needs more of the stack")
+                   for taker, operands in (("ADD_LOCAL", [1]), ("ADD_CONSTANT", [0, 0]), ("INDEX_LOCALS", [1, 1]))]
+        plants += [(name + at, struct.pack("<I", number), words) for at, number, words in (
+            (STACK_NEED, 0, "it needs more of the stack"), (STACK_NEED, need - 1, "it needs more of the stack"),
+            (STACK_NEED, 1 << 31, "it asks for too much of the stack"), (ARITY, 256, "or it is damaged"),
+            (ARITY, 200, "it needs more of the stack"), (CACHES, 0, "there is no such cache"),
+            (CACHES, 1 << 31, "or it is damaged"), (COUNTS, 0, "or it is damaged"), (COUNTS + 8, 1 << 31, "or it is damaged"))]
+        lines = struct.unpack_from("<I", whole, name + COUNTS + 12)[0]
+        plants.append((name + COUNTS + 12, struct.pack("<II", lines - 1, 4), "or it is damaged"))
+        plants += [(name + len(TARGET_NAME) - 1, b"x", "its name has no end"), (code - 1, b"x", "its file has no end")]
+        for at, contents, words in plants:
+            refused = run_with(at, contents)
+            if refused.returncode != 1 or "image is damaged: function" not in refused.stderr.replace(
+                    "the code of the image, or it is damaged", "or it is damaged: the image is damaged: function") or words not in refused.stderr:
+                self.fault(f"not refused with {words!r}", refused)
+        draw = random.Random(7)
+        for _ in range(60):
+            at = draw.randrange(name + ARITY, code + length)
+            try:
+                ended = run_with(at, bytes(draw.choice((draw.randrange(256), draw.randrange(8))) for _ in range(draw.randrange(1, 4))))
+                if ended.returncode not in (0, 1):
+                    self.fault(f"a crash after damage at {at}", ended)
+            except subprocess.TimeoutExpired:
+                pass  # a loop without an end
+
+    def check_programs(self, folder):
+        """The code of whole programs is not refused."""
+        image = folder / "program.image"
+        for program in sorted((Path(__file__).parents[2] / "examples/stackvm/tests").glob("*.vm")):
+            if run({}, self.program, f"--save-image={image}", program).returncode == 0:
+                loaded = run({}, self.program, f"--image={image}", os.devnull)
+                if loaded.returncode != 0:
+                    self.fault(f"the image of {program.name}", loaded)
+
     def refuse(self, folder):
         for image, words in (self.path, "image: the file is no image of a heap"), (folder / "none", "there is no such file"):
             refused = run({}, self.program, f"--image={image}", self.path)
@@ -151,6 +249,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         for machine in machines:
             machine.check(Path(name))
+        machines[1].check_programs(Path(name))
+        machines[1].check_damage(Path(name))
     faults = [fault for machine in machines for fault in machine.faults]
     print("\n".join(faults) or "images give what their files gave")
     if not hold:

@@ -82,7 +82,9 @@ static void check_operands(checker *c, instruction instruction, const uint8_t *a
     break;
   case DO_INDEX_LOCALS: check_local(c, at[0], height), check_local(c, at[1], height); break;
   case DO_NEXT_KEY:
-  case DO_NEXT_PAIR: check_local(c, at[0] + 1U, height), demand(c, at[0] > 0, "the running function is overwritten"); break;
+  case DO_NEXT_PAIR:
+    check_local(c, at[0] + 1U, height), demand(c, at[0] > 0, "the running function is overwritten");
+    break;
   case DO_GET_UPVALUE:
   case DO_SET_UPVALUE: demand(c, at[0] < c->of->upvalue_count, "there is no such captured variable"); break;
   case DO_GET_GLOBAL:

@@ -1,5 +1,6 @@
 /* Saving an image: the objects are looked at once, in the order of their addresses, to fill the tables; then tables and
  * arenas are written. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -253,7 +254,12 @@ static void check_tables(image_save *save) {
 static void put(image_save *save, const void *bytes, size_t count) {
   if (save->failed) return;
   save->sum = image_sum(save->sum, bytes, count);
-  if (!save->write(save->data, bytes, count)) REFUSE(save, "it could not be written");
+  errno = 0;
+  if (save->write(save->data, bytes, count)) return;
+  if (errno != 0)
+    REFUSE(save, "it could not be written: %s", strerror(errno));
+  else
+    REFUSE(save, "it could not be written");
 }
 
 static void put_zeros(image_save *save, size_t count) {

@@ -53,8 +53,7 @@ typedef struct cradle_image_contents {
   size_t symbol_count;
 } cradle_image_contents;
 
-/* Does a full and compacting collection, then saves every live object of the heap, with identity hashes, ids, weak
- * slots
+/* Does a full and compacting collection, then saves every live object of the heap, with identity hashes, ids, weak slots
  * and ephemerons. Types of saved objects need names that differ. Words that are no slots are saved as they are, but for
  * those that cradle_type.symbols names: each is 0 or the address of a symbol. false: error says what cannot be saved:
  *   - open handles, pins, objects with an open finalizer
@@ -64,7 +63,8 @@ typedef struct cradle_image_contents {
  * The file is written beside path under the name "PATH.new", and then takes path's place. */
 CRADLE_API bool cradle_image_save(cradle_mutator *mutator, const char *path, const cradle_image_contents *contents,
                                   cradle_error *error) CRADLE_MAY_COLLECT;
-/* The same to a function (a callback, cradle/base.h), which returns false if it cannot write. */
+/* The same to a function (a callback, cradle/base.h), which returns false if it cannot write. What it leaves in errno
+ * then is a part of error, as the reason. */
 CRADLE_API bool cradle_image_save_to(cradle_mutator *mutator, cradle_write_function write, void *data,
                                      const cradle_image_contents *contents, cradle_error *error) CRADLE_MAY_COLLECT;
 

@@ -126,8 +126,12 @@ static void no_collection_no_image(void **state) {
 static bool stop_after(void *data, const void *bytes, size_t count) {
   (void)bytes;
   size_t *left = data;
-  if (*left < count) return false;
+  if (*left < count) {
+    if (*left >= 1000) errno = ENOSPC;
+    return false;
+  }
   *left -= count;
+  errno = EIO; /* what nobody asks for */
   return true;
 }
 
@@ -139,7 +143,10 @@ CRADLE_UNCHECKED_COLLECTION static void a_write_that_fails(void **state) {
   for (size_t room = 0; room < 3000; room += 500) {
     size_t left = room;
     assert_false(cradle_image_save_to(f.m, stop_after, &left, &nothing, &error));
-    assert_non_null(strstr(error.message, "could not be written"));
+    char expected[200];
+    snprintf(expected, sizeof expected, "image: it could not be written%s%s", left < 1000 ? "" : ": ",
+             left < 1000 ? "" : strerror(ENOSPC));
+    assert_string_equal(error.message, expected);
   }
   cradle_image_contents contents = nothing;
   assert_false(cradle_image_save(f.m, "/nowhere/at/all.image", &contents, &error));

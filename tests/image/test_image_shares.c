@@ -18,7 +18,7 @@ CRADLE_UNCHECKED_COLLECTION static buffer save_nodes(bool huge_first) {
   image_options(&f, &options);
   fixture_unstress(&options);
   options.base_address = SOME_BASE;
-  options.verify = false; /* which is slow in a heap of this size; the loaded ones are verified */
+  options.verify = false;        /* which is slow in a heap of this size; the loaded ones are verified */
   options.type_count = I_TRACED; /* a trace callback is for one thread */
   fixture_open_with(&f, &options);
   words *huge = huge_first ? new_words(f.m, I_VECTOR, HUGE_ITEMS) : NULL;

@@ -215,6 +215,8 @@ static cradle_heap *new_heap(const settings *of, shared *s) {
   options.major_age_ns = 0;
   options.pause_ns = of->seed % 2 == 0 ? 0 : 1000000;
   options.stress_turns = of->turns;
+  /* On a busy machine a thread may have to wait so long for its processor that it seems to wait for nobody. */
+  if (of->turns != 0) options.stop_report_ns = 60 * UINT64_C(1000000000);
   options.listener = (cradle_listener){hear, s};
   cradle_error error = {.message = ""};
   cradle_heap *heap = cradle_heap_new(&options, &error);

@@ -4,8 +4,14 @@
 
 #include "gc/image/image.h"
 
+/* ThreadSanitizer keeps most addresses for itself. */
+#ifdef __SANITIZE_THREAD__
+#define SOME_BASE ((void *)(uintptr_t)0x7ea000000000)
+#define OTHER_BASE ((void *)(uintptr_t)0x7eb000000000)
+#else
 #define SOME_BASE ((void *)(uintptr_t)0x200000000000)
 #define OTHER_BASE ((void *)(uintptr_t)0x210000000000)
+#endif
 enum { COUNT = 150000, HUGE_ITEMS = 900000, NAMED = 2 };
 
 static const char *const names[NAMED] = {"nodes", "huge"};

@@ -198,8 +198,8 @@ static void save_tables(image_save *save) {
   const crd_ids *ids = &heap->tables.ids;
   for (uint32_t i = 0; i < ids->used; i++) {
     uintptr_t address = ids->entries[i].address;
-    bool is_ours = address != 0 && arenas_contain(&heap->space.old.arenas, address);
-    ADD(save, IMAGE_IDS, (image_id){is_ours ? place_of(save, address) : IMAGE_NOWHERE, ids->entries[i].generation});
+    ADD(save, IMAGE_IDS,
+        (image_id){address == 0 ? IMAGE_NOWHERE : place_of(save, address), ids->entries[i].generation});
   }
   for (size_t i = 0; i < save->contents->set_count && !save->failed; i++) {
     const cradle_image_set *named = &save->contents->sets[i];

@@ -178,6 +178,93 @@ static void bits_between(void **state) {
   }
 }
 
+/* The part of a table in the damaged copy. */
+static void *part_of(int part) {
+  return damaged.bytes + ((image_header *)(void *)damaged.bytes)->parts[part].at;
+}
+static uint64_t count_of(int part) {
+  return ((image_header *)(void *)damaged.bytes)->parts[part].count;
+}
+/* What the copy has at a place. */
+static uint64_t *words_at(uint64_t place) {
+  char *at = damaged.bytes + ((image_header *)(void *)damaged.bytes)->objects_at;
+  const image_arena *arena = part_of(IMAGE_ARENAS);
+  for (; arena->index != place / ARENA_BYTES; arena++) at += (size_t)arena->pages * PAGE_BYTES;
+  return (uint64_t *)(void *)(at + place % ARENA_BYTES);
+}
+
+/* Faults of one table against the others are found although the objects are not looked at [image.1]. */
+static void tables_that_disagree(void **state) {
+  (void)state;
+#define REFUSED (sum_tables(&damaged), is_refused(false, false, NULL))
+  restore();
+  const image_id *id = part_of(IMAGE_IDS);
+  while (id->place == IMAGE_NOWHERE) id++;
+  *words_at(id->place) &= ~HEADER_ID_FLAG;
+  assert_true(REFUSED); /* an id without the flag */
+  restore();
+  image_fix *fix = part_of(IMAGE_FIXES);
+  while (fix->symbol == IMAGE_NUMBER_NONE) fix++;
+  fix->symbol = count_of(IMAGE_SYMBOLS);
+  assert_true(REFUSED); /* a symbol that is not there */
+  restore();
+  ((image_set *)part_of(IMAGE_SETS))->count--;
+  assert_true(REFUSED); /* a member of no set */
+  restore();
+  image_header *header = (void *)damaged.bytes;
+  char *behind_bits = (char *)part_of(IMAGE_BITS) + 8 * count_of(IMAGE_BITS);
+  char *end = (char *)part_of(IMAGE_NAMES) + count_of(IMAGE_NAMES);
+  assert_true(end + 64 <= damaged.bytes + header->objects_at);
+  memmove(behind_bits + 64, behind_bits, (size_t)(end - behind_bits));
+  header->parts[IMAGE_BITS].count += 8;
+  for (int part = IMAGE_BITS + 1; part < IMAGE_PARTS; part++) header->parts[part].at += 64;
+  assert_true(REFUSED); /* bits of no span */
+  buffer of_small = damaged;
+  huge_items = 300000;
+  damaged = save_graph(hashes, ids, NULL);
+  huge_items = 1200;
+  image_span *span = part_of(IMAGE_SPANS);
+  for (; span->pages <= ARENA_PAGES;) span++;
+  span->page++; /* in two arenas, and does not begin with the first */
+  span->pages--;
+  assert_true(REFUSED);
+  free(damaged.bytes);
+  damaged = of_small;
+#undef REFUSED
+}
+
+/* [image.4] Places without an object, and what is behind one, are zero. */
+static void nothing_between(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  size_t free_words = 0;
+  image_options(&f, &options);
+  fixture_open_with(&f, &options); /* for the types and size classes */
+  restore();
+  const uint64_t *bits = part_of(IMAGE_BITS);
+  const image_span *span = part_of(IMAGE_SPANS), *end = span + count_of(IMAGE_SPANS);
+  for (; span < end; span++) {
+    bool is_small = span->size_class != IMAGE_NUMBER_NONE;
+    size_t room = (size_t)span->pages * PAGE_BYTES / 8;
+    const crd_size_class *class = &inside_old(f.heap)->classes.of[is_small ? span->size_class : 0];
+    for (size_t word = 0, used = 0; word < room; word++) {
+      const uint64_t *at = words_at((uint64_t)span->page * PAGE_BYTES + 8 * word);
+      if (is_small ? bitmap_has(bits, word) : word == 0)
+        used = is_small ? class->words : type_object_bytes(space_type(&f.heap->space, *at), at) / 8;
+      if (used > 0) {
+        used--;
+      } else {
+        assert_int_equal(*at, 0);
+        free_words++;
+      }
+    }
+    if (is_small) bits += room / 64;
+  }
+  assert_true(free_words > 100);
+  fixture_close(&f);
+}
+
 /* An array that says that it is longer than its place is found wherever objects are looked at. */
 static void too_long(void **state) {
   (void)state;
@@ -221,9 +308,10 @@ static void flipped_bits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_sound_one),  cmocka_unit_test(cut_off),      cmocka_unit_test(shifted_and_foreign),
-      cmocka_unit_test(out_of_order), cmocka_unit_test(bits_between), cmocka_unit_test(too_long),
-      cmocka_unit_test(each_field),   cmocka_unit_test(flipped_bits),
+      cmocka_unit_test(a_sound_one),     cmocka_unit_test(cut_off),      cmocka_unit_test(shifted_and_foreign),
+      cmocka_unit_test(out_of_order),    cmocka_unit_test(bits_between), cmocka_unit_test(too_long),
+      cmocka_unit_test(each_field),      cmocka_unit_test(flipped_bits), cmocka_unit_test(tables_that_disagree),
+      cmocka_unit_test(nothing_between),
   };
   return cmocka_run_group_tests(tests, make, end);
 }

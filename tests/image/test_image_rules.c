@@ -152,7 +152,37 @@ CRADLE_UNCHECKED_COLLECTION static void a_write_that_fails(void **state) {
   assert_false(cradle_image_save(f.m, "/nowhere/at/all.image", &contents, &error));
   assert_non_null(strstr(error.message, "/nowhere/at/all.image.new"));
   assert_non_null(strstr(error.message, strerror(ENOENT)));
+  char long_path[5000];
+  memset(long_path, 'x', sizeof long_path);
+  long_path[sizeof long_path - 1] = 0;
+  assert_false(cradle_image_save(f.m, long_path, &contents, &error));
+  assert_non_null(strstr(error.message, strerror(ENAMETOOLONG)));
   fixture_close(&f);
+}
+
+/* A longer file that an earlier process left behind under the name of the new one is emptied first. */
+CRADLE_UNCHECKED_COLLECTION static void a_file_left_behind(void **state) {
+  (void)state;
+  fixture f;
+  cradle_error error;
+  char path[300], new_path[310];
+  snprintf(path, sizeof path, "%s/behind.image", folder);
+  snprintf(new_path, sizeof new_path, "%s.new", path);
+  FILE *left = fopen(new_path, "wb");
+  assert_non_null(left);
+  assert_int_equal(fwrite(image.bytes, 1, image.length, left), image.length);
+  assert_int_equal(fclose(left), 0);
+  cradle_options options;
+  image_options(&f, &options);
+  fixture_open_with(&f, &options);
+  if (!cradle_image_save(f.m, path, &nothing, &error)) fail_msg("%s", error.message);
+  fixture_close(&f);
+  cradle_image from = {.path = path};
+  image_options(&f, &options);
+  options.image = &from;
+  fixture_open_with(&f, &options);
+  fixture_close(&f);
+  assert_int_equal(remove(path), 0);
 }
 
 #ifndef _WIN32
@@ -187,6 +217,33 @@ CRADLE_UNCHECKED_COLLECTION static void a_file_that_may_not_grow(void **state) {
   fixture_close(&f);
 }
 #endif
+
+/* [image.4] Nor is the end of a large array that became shorter. */
+CRADLE_UNCHECKED_COLLECTION static void nothing_behind_an_end(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  cradle_error error;
+  buffer saved = {NULL, 0, 0};
+  image_options(&f, &options);
+  fixture_unstress(&options);
+  fixture_open_with(&f, &options);
+  {
+    bytes *large = (bytes *)new_words(f.m, I_BYTES, 50000);
+    CRADLE_ROOT(f.m, large);
+    cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    const bytes *before = large;
+    memset(large->byte, 'x', 50000);
+    large->length = 49500;
+    if (!cradle_image_save_to(f.m, take, &saved, &nothing, &error)) fail_msg("%s", error.message);
+    assert_ptr_equal(large, before); /* a copy would not have the end */
+  }
+  size_t found = 0;
+  for (size_t at = 0; at < saved.length; at++) found += saved.bytes[at] == 'x';
+  assert_in_range(found, 49500, 49600);
+  free(saved.bytes);
+  fixture_close(&f);
+}
 
 /* [image.4] What is dead is not in the file, also where it lay between objects that live. */
 CRADLE_UNCHECKED_COLLECTION static void nothing_of_the_dead(void **state) {
@@ -270,6 +327,32 @@ static void what_does_not_fit(void **state) {
   refuses_load(&options, "no regular file");
 }
 
+static void a_maximum_below_the_image(void **state) {
+  (void)state;
+  fixture f;
+  cradle_options options;
+  buffer saved = {NULL, 0, 0}, before = image;
+  cradle_error error;
+  image_options(&f, &options);
+  fixture_unstress(&options);
+  fixture_open_with(&f, &options);
+  {
+    words *large = new_words(f.m, I_VECTOR, (size_t)3 << 20); /* 24 MiB */
+    CRADLE_ROOT(f.m, large);
+    if (!cradle_image_save_to(f.m, take, &saved, &nothing, &error)) fail_msg("%s", error.message);
+  }
+  fixture_close(&f);
+  write_file(&saved);
+  image_options(&f, &options);
+  cradle_image from = image_of_file();
+  options.image = &from;
+  options.nursery_bytes = (size_t)64 << 10;
+  options.heap_max_bytes = (size_t)16 << 20;
+  refuses_load(&options, "it has more than options.heap_max_bytes");
+  free(saved.bytes);
+  write_file(&before);
+}
+
 static void types_of_images(void **state) {
   (void)state;
   fixture f;
@@ -292,6 +375,26 @@ CRADLE_UNCHECKED_COLLECTION static void open_image(fixture *f, bool sealed, uint
   options.image = &from;
   options.mutators = mutators;
   fixture_open_with(f, &options);
+}
+
+/* Nothing is allocated in the pages of a sealed image, which has places for it. */
+CRADLE_UNCHECKED_COLLECTION static void a_sealed_image_is_left_alone(void **state) {
+  (void)state;
+  fixture f;
+  const image_header *header = (const void *)image.bytes;
+  const image_arena *arena = (const void *)(image.bytes + header->parts[IMAGE_ARENAS].at);
+  assert_int_equal(header->parts[IMAGE_ARENAS].count, 1);
+  for (int sealed = 0; sealed <= 1; sealed++) {
+    size_t inside = 0;
+    open_image(&f, sealed, 1);
+    for (size_t i = 0; i < 1000; i++) cradle_push(f.m, new_node(f.m, i));
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
+    for (size_t i = 0; i < 1000; i++)
+      inside += arenas_index(&inside_old(f.heap)->arenas, *cradle_peek(f.m, i)) == arena->index;
+    cradle_pop_many(f.m, 1000);
+    assert_true(sealed ? inside == 0 : inside > 0);
+    fixture_close(&f);
+  }
 }
 
 static uint64_t marked;
@@ -513,7 +616,9 @@ int main(void) {
       cmocka_unit_test(what_cannot_be_saved),
       cmocka_unit_test(no_collection_no_image),
       cmocka_unit_test(a_write_that_fails),
+      cmocka_unit_test(a_file_left_behind),
       cmocka_unit_test(nothing_of_the_dead),
+      cmocka_unit_test(nothing_behind_an_end),
       cmocka_unit_test(what_does_not_fit),
       cmocka_unit_test(types_of_images),
 #ifndef _WIN32
@@ -523,6 +628,8 @@ int main(void) {
       cmocka_unit_test(a_fork),
       cmocka_unit_test(an_image_of_an_image),
       cmocka_unit_test(a_sealed_image_is_not_traced),
+      cmocka_unit_test(a_sealed_image_is_left_alone),
+      cmocka_unit_test(a_maximum_below_the_image),
       cmocka_unit_test(memory_is_used_again),
       cmocka_unit_test(without_an_image),
   };

@@ -270,7 +270,7 @@ static bool enter_sets(crd_image *image, crd_services *services, cradle_error *e
       return IMAGE_REFUSE(error, DAMAGED "a weak set is wrong");
     cradle_weak_set *made = crd_weak_set_make(services, NULL, NULL);
     if (made == NULL) break;
-    image->sets[image->set_count++] = (crd_named_set){name, made};
+    image->sets[image->set_count++] = (crd_named_set){set->name, made};
     for (const image_member *stop = member + set->count; member < stop; member++) {
       uintptr_t address = object_of(image, member->place);
       if (address == 0) return IMAGE_REFUSE(error, DAMAGED "a weak set has what is no object");
@@ -309,7 +309,7 @@ static bool enter_roots(crd_image *image, cradle_error *error) {
                        : value      ? value_moved(&space->encoding, root->word, address + image->moved)
                                     : address + image->moved;
     crd_named_root *named = &image->roots[image->root_count++];
-    *named = (crd_named_root){name, word};
+    *named = (crd_named_root){root->name, word};
     if (!cradle_global_root_add(image->heap, &named->word, (cradle_kind)root->kind))
       return IMAGE_REFUSE(error, NO_MEMORY);
   }
@@ -377,24 +377,18 @@ static bool list_destructors(const crd_image *image, cradle_error *error) {
   return true;
 }
 
-/* Names are kept without the other tables. */
-static bool keep_names(crd_image *image, cradle_error *error) {
+/* Of the tables only the names are kept. */
+static void keep_names(crd_image *image) {
   size_t count = image_count(image, IMAGE_NAMES);
-  const char *from = image_part_of(image, IMAGE_NAMES);
-  image->names = malloc(count + 1);
-  if (image->names == NULL) return IMAGE_REFUSE(error, NO_MEMORY);
-  ASSERT(count == 0 || from[count - 1] == 0, "[image.1] the last name has no end");
-  memcpy(image->names, from, count);
-  for (size_t i = 0; i < image->root_count; i++) image->roots[i].name = image->names + (image->roots[i].name - from);
-  for (size_t i = 0; i < image->set_count; i++) image->sets[i].name = image->names + (image->sets[i].name - from);
-  free(image->tables);
+  memmove(image->tables, image_part_of(image, IMAGE_NAMES), count);
+  ASSERT(count == 0 || image->tables[count - 1] == 0, "[image.1] the last name has no end");
+  char *smaller = realloc(image->tables, count + 1);
+  if (smaller != NULL) image->tables = smaller;
   free(image->types);
   free(image->symbols);
-  image->tables = NULL;
   image->types = NULL;
   image->symbols = NULL;
   crd_input_close(&image->input);
-  return true;
 }
 
 bool crd_image_settle(crd_image *image, cradle_error *error) {
@@ -402,7 +396,8 @@ bool crd_image_settle(crd_image *image, cradle_error *error) {
   ASSERT(image->from != NULL && image->tables != NULL, "an image is settled that was not entered");
   ASSERT(marking->major.phase == MAJOR_IDLE, "a major collection began before the image was settled");
   if (image->from->verify && !verify(image, error)) return false;
-  if (!mend(image, error) || !list_destructors(image, error) || !keep_names(image, error)) return false;
+  if (!mend(image, error) || !list_destructors(image, error)) return false;
+  keep_names(image);
   crd_space_note_used(&image->heap->space);
   crd_pacing_update(&marking->pacing, crd_major_counted_bytes(marking), 0, 0, false, crd_major_threshold_max(marking));
   image->heap->options.image = image->from = NULL;
@@ -415,7 +410,7 @@ cradle_value cradle_image_root_get(cradle_heap *heap, const char *name) {
   crd_heap_enter(heap, "cradle_image_root_get");
   cradle_value value = 0;
   for (size_t i = 0; heap->image != NULL && i < heap->image->root_count; i++)
-    if (strcmp(heap->image->roots[i].name, name) == 0) value = heap->image->roots[i].word;
+    if (strcmp(heap->image->tables + heap->image->roots[i].name, name) == 0) value = heap->image->roots[i].word;
   crd_world_leave(&heap->space);
   return value;
 }
@@ -426,7 +421,7 @@ cradle_weak_set *cradle_image_set_take(cradle_heap *heap, const char *name, crad
   cradle_weak_set *set = NULL;
   for (size_t i = 0; heap->image != NULL && i < heap->image->set_count && set == NULL; i++) {
     crd_named_set *named = &heap->image->sets[i];
-    if (named->set == NULL || strcmp(named->name, name) != 0) continue;
+    if (named->set == NULL || strcmp(heap->image->tables + named->name, name) != 0) continue;
     set = named->set;
     set->swept = swept;
     set->data = data;

@@ -11,12 +11,13 @@
 #include "gc/image/format.h"
 #include "gc/platform/input.h"
 
+/* name: an index, image_name. */
 typedef struct crd_named_root {
-  const char *name;
+  uint64_t name;
   cradle_word word; /* a global root, and does not move */
 } crd_named_root;
 typedef struct crd_named_set {
-  const char *name;
+  uint64_t name;
   cradle_weak_set *set; /* NULL: it was taken */
 } crd_named_set;
 
@@ -25,13 +26,12 @@ typedef struct crd_image {
   const cradle_image *from;
   crd_input input;
   image_header header;
-  char *tables;       /* the parts: of the file, all from the end of the header to objects_at */
+  char *tables;       /* the parts: of the file, all from the end of the header to objects_at; in the end the names */
   uint32_t *types;    /* for each number in the file: that of the heap, or IMAGE_NUMBER_NONE */
   size_t type_end;    /* so many numbers */
   uintptr_t *symbols; /* for each symbol of the file: its address */
   uintptr_t moved;    /* the heap's base minus the image's */
   bool renumbers;     /* a type has another number here */
-  char *names;
   crd_named_root *roots;
   crd_named_set *sets;
   size_t root_count, set_count;

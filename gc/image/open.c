@@ -159,7 +159,6 @@ void crd_image_fini(crd_image *image) {
   free(image->tables);
   free(image->types);
   free(image->symbols);
-  free(image->names);
   free(image->roots);
   free(image->sets);
   free(image);

@@ -329,7 +329,7 @@ class Heap:
         """The names of the image's roots, by the addresses of their variables."""
         image = self.value["image"]
         roots = [image["roots"][i] for i in range(int(image["root_count"]))] if int(image) else []
-        return {int(root["word"].address): name_at(int(root["name"])) for root in roots}
+        return {int(root["word"].address): name_at(int(image["tables"]) + int(root["name"])) for root in roots}
 
     def mutator_roots(self, mutator):
         options, public, running = self.value["options"], mutator["public"], int(mutator["running"])

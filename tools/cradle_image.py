@@ -28,7 +28,7 @@ RECORDS = {
         "size", "items", "item_size", "length_offset", "references", "values", "weak", "ephemerons", "item_references", "item_values",
         "weak_values", "finalizer", "trace", "destructor", "external_size", "symbols", "mend")],
     "arenas": [("index", "<u4"), ("pages", "<u4")],
-    "spans": [("page", "<u4"), ("pages", "<u4"), ("size_class", NUMBER)],
+    "spans": [("page", "<u4"), ("pages", "<u4"), ("size_class", "<u4"), ("full_words", "<u4")],
     "fixes": [("place", NUMBER), ("symbol", NUMBER)],
     "ids": [("place", NUMBER), ("generation", NUMBER)],
     "sets": [("name", NUMBER), ("count", NUMBER)],
@@ -154,11 +154,21 @@ class Image:
         page, pages = (self.spans_part[field].astype(np.int64) for field in ("page", "pages"))
         check(np.all(pages > 0) and np.all(page[1:] >= page[:-1] + pages[:-1]), "two spans overlap")
         is_small = self.spans_part["size_class"] != NO_NUMBER
-        small, counts = page[is_small], pages[is_small]
+        words = self.spans_part["full_words"].astype(np.int64)
+        is_full = words > 0
+        check(np.all(is_small | ~is_full) and np.all(words <= pages * (PAGE // 8)), "a span is wrong")
+        # Of a full span no bits are there: an object begins after each so many words.
+        in_full = (pages * (PAGE // 8))[is_full] // words[is_full]
+        check(int((in_full * words[is_full]).sum()) * 8 <= self.heap_bytes, "its spans are larger than the file")
+        starts = np.repeat(page[is_full] * PAGE, in_full)
+        order = np.arange(int(in_full.sum())) - np.repeat(np.cumsum(in_full) - in_full, in_full)
+        full_places = starts + order * np.repeat(words[is_full] * 8, in_full)
+        has_bits = is_small & ~is_full
+        small, counts = page[has_bits], pages[has_bits]
         check(int(counts.sum()) * 8 == len(self.bits_part), "it has more or fewer allocation bits than spans")
         numbers = np.repeat(small - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
         set_bits = np.flatnonzero(np.unpackbits(self.bits_part.view("u1"), bitorder="little"))
-        self.places = np.sort(np.concatenate([numbers[set_bits // 512] * PAGE + set_bits % 512 * 8, page[~is_small] * PAGE]))
+        self.places = np.sort(np.concatenate([full_places, numbers[set_bits // 512] * PAGE + set_bits % 512 * 8, page[~is_small] * PAGE]))
         self.read_sizes()
 
     def read_sizes(self):

@@ -72,40 +72,43 @@ static bool take_pages(const crd_image *image, const image_arena **arena, const 
   return true;
 }
 
-/* Copies the allocation bits of a span. Returns how many there are; 0: none, or one where no object can be. */
+/* Copies the allocation bits of a span; from: NULL: it is full. Returns how many there are; 0: none, or one where no
+ * object can be. */
 static uint32_t take_bits(const crd_old *old, uint32_t page, const crd_size_class *class, const uint64_t *from) {
   span_bits bits = old_bits_of(old, page, class->pages);
-  uint32_t count = 0, end = class->objects * class->words, over = 0;
+  uint32_t count = 0, end = class->objects * class->words, over = 0, step = 64 % class->words;
   for (uint32_t i = 0; i < bits.words; i++) {
     /* size_class_starts, without a division for each word */
     uint32_t phase = over == 0 ? 0 : class->words - over;
     uint64_t places = phase >= 64 ? 0 : class->pattern << phase;
-    over += 64 % class->words;
+    over += step;
     if (over >= class->words) over -= class->words;
     if (end < (i + 1) * 64) places &= end <= i * 64 ? 0 : (UINT64_C(1) << (end - i * 64)) - 1;
+    bits.allocated[i] = from == NULL ? places : from[i];
+    if (from == NULL) continue;
     if (from[i] & ~places) return 0;
-    bits.allocated[i] = from[i];
     count += count_bits(from[i]);
   }
-  return count;
+  return from == NULL ? class->objects : count;
 }
 
 static bool enter_span(crd_image *image, const image_span *span, const uint64_t **bits, uint64_t *bits_left) {
   crd_old *old = &image->heap->space.old;
-  bool in_one = span->page % ARENA_PAGES + (uint64_t)span->pages <= ARENA_PAGES;
+  bool in_one = span->page % ARENA_PAGES + (uint64_t)span->pages <= ARENA_PAGES, is_full = span->full_words != 0;
   if (span->size_class == IMAGE_NUMBER_NONE) {
-    if (!in_one && span->page % ARENA_PAGES != 0) return false;
+    if (is_full || (!in_one && span->page % ARENA_PAGES != 0)) return false;
     crd_old_adopt_large(old, span->page, span->pages);
     return true;
   }
   const crd_size_class *class = &old->classes.of[span->size_class < old->classes.count ? span->size_class : 0];
-  uint64_t words = (uint64_t)span->pages * (PAGE_BYTES / 512);
-  if (span->size_class >= old->classes.count || span->pages != class->pages || !in_one || words > *bits_left)
+  uint64_t words = is_full ? 0 : (uint64_t)span->pages * (PAGE_BYTES / 512);
+  if (span->size_class >= old->classes.count || span->pages != class->pages || !in_one || words > *bits_left ||
+      (is_full && span->full_words != class->words))
     return false;
-  uint32_t objects = take_bits(old, span->page, class, *bits);
+  uint32_t objects = take_bits(old, span->page, class, is_full ? NULL : *bits);
   if (objects == 0) return false;
   ASSERT(objects <= class->objects, "[image.1] a span of an image has more objects than places");
-  crd_old_adopt_span(old, span->page, (uint32_t)span->size_class, objects, !image->from->sealed);
+  crd_old_adopt_span(old, span->page, span->size_class, objects, !image->from->sealed);
   *bits += words;
   *bits_left -= words;
   return true;

@@ -34,7 +34,7 @@ typedef enum image_part {
   IMAGE_TYPES,
   IMAGE_ARENAS,
   IMAGE_SPANS,
-  IMAGE_BITS,    /* the allocation bits of the small spans */
+  IMAGE_BITS,    /* the allocation bits of the small spans that are not full */
   IMAGE_SYMBOLS, /* names */
   IMAGE_FIXES,
   IMAGE_LISTS, /* one for each kind of registered objects: their places */
@@ -57,7 +57,8 @@ typedef struct image_arena {
 } image_arena;
 typedef struct image_span {
   uint32_t page, pages;
-  uint64_t size_class; /* IMAGE_NUMBER_NONE: a large object */
+  uint32_t size_class; /* IMAGE_NUMBER_NONE: a large object */
+  uint32_t full_words; /* of each object in a full span, of which no bits are saved; otherwise 0 */
 } image_span;
 typedef struct image_fix {
   uint64_t place;  /* of a word that is the address of a symbol, or of an object that is to be mended */

@@ -176,6 +176,12 @@ static void add_arena(image_save *save, uint32_t index, uint32_t end_page) {
     ADD(save, IMAGE_ARENAS, (image_arena){index, pages});
 }
 
+static uint32_t words_if_full(const crd_size_class *class, span_bits bits) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < bits.words; i++) count += count_bits(bits.allocated[i]);
+  return count == class->objects ? class->words : 0;
+}
+
 static void save_spans(image_save *save) {
   const crd_old *old = &save->heap->space.old;
   for (uint32_t page = crd_old_next_span(old, 0); page != PAGE_NONE; page = old_span_after(old, page)) {
@@ -183,8 +189,9 @@ static void save_spans(image_save *save) {
     bool small = entry->state == PAGE_SMALL;
     ASSERT(entry->pages != 0, "a span without pages is saved");
     span_bits bits = old_bits_of(old, page, entry->pages);
-    ADD(save, IMAGE_SPANS, (image_span){page, entry->pages, small ? entry->size_class : IMAGE_NUMBER_NONE});
-    if (small) add(save, IMAGE_BITS, bits.allocated, bits.words * sizeof *bits.allocated);
+    uint32_t full_words = small ? words_if_full(&old->classes.of[entry->size_class], bits) : 0;
+    ADD(save, IMAGE_SPANS, (image_span){page, entry->pages, small ? entry->size_class : IMAGE_NUMBER_NONE, full_words});
+    if (small && full_words == 0) add(save, IMAGE_BITS, bits.allocated, bits.words * sizeof *bits.allocated);
     for (uint32_t at = page, end = page + entry->pages; at < end && !save->failed;
          at = (at / ARENA_PAGES + 1) * ARENA_PAGES) {
       uint32_t left = end - at / ARENA_PAGES * ARENA_PAGES;

@@ -219,6 +219,16 @@ static void tables_that_disagree(void **state) {
   header->parts[IMAGE_BITS].count += 8;
   for (int part = IMAGE_BITS + 1; part < IMAGE_PARTS; part++) header->parts[part].at += 64;
   assert_true(REFUSED); /* bits of no span */
+  restore();
+  image_span *full = part_of(IMAGE_SPANS);
+  while (full->full_words == 0) full++;
+  full->full_words++;
+  assert_true(REFUSED); /* full of objects of another size */
+  restore();
+  full = part_of(IMAGE_SPANS);
+  while (full->size_class != IMAGE_NUMBER_NONE) full++;
+  full->full_words = 1;
+  assert_true(REFUSED); /* a large object that is full of others */
   buffer of_small = damaged;
   huge_items = 300000;
   damaged = save_graph(hashes, ids, NULL);
@@ -250,8 +260,10 @@ static void nothing_between(void **state) {
     const crd_size_class *class = &inside_old(f.heap)->classes.of[is_small ? span->size_class : 0];
     for (size_t word = 0, used = 0; word < room; word++) {
       const uint64_t *at = words_at((uint64_t)span->page * PAGE_BYTES + 8 * word);
-      if (is_small ? bitmap_has(bits, word) : word == 0)
-        used = is_small ? class->words : type_object_bytes(space_type(&f.heap->space, *at), at) / 8;
+      bool full = span->full_words != 0, begins = word == 0;
+      if (is_small && full) begins = word % class->words == 0 && word / class->words < class->objects;
+      if (is_small && !full) begins = bitmap_has(bits, word);
+      if (begins) used = is_small ? class->words : type_object_bytes(space_type(&f.heap->space, *at), at) / 8;
       if (used > 0) {
         used--;
       } else {
@@ -259,7 +271,7 @@ static void nothing_between(void **state) {
         free_words++;
       }
     }
-    if (is_small) bits += room / 64;
+    if (is_small && span->full_words == 0) bits += room / 64;
   }
   assert_true(free_words > 100);
   fixture_close(&f);

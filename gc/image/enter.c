@@ -7,7 +7,6 @@
 #include "gc/instruments/verify.h"
 #include "gc/mutator.h"
 #include "gc/old/arena_memory.h"
-#include "gc/old/marker.h"
 #include "gc/old/sealed.h"
 #include "gc/platform/thread.h"
 #include "gc/world.h"

@@ -2,8 +2,6 @@
  * could begin. */
 #include "tests/image/image_heap.h"
 
-#include "gc/image/image.h"
-
 /* ThreadSanitizer keeps most addresses for itself. */
 #ifdef __SANITIZE_THREAD__
 #define SOME_BASE ((void *)(uintptr_t)0x7ea000000000)

@@ -1,9 +1,9 @@
 /* Checks the code of an image before it runs. The interpreter trusts its code, and a file may be damaged.
  *
- * All paths through a function are followed, with the number of values on the stack and of open tries. Where paths meet,
- * they must agree. So each instruction is looked at once, and a jump may lead anywhere as long as what is there can run.
- * What the values are is not known here: the few instructions that trust the compiler in that ask themselves (want() in
- * operate.h). */
+ * All paths through a function are followed, with the number of values on the stack and of open tries. Where paths
+ * meet, they must agree. So each instruction is looked at once, and a jump may lead anywhere as long as what is there
+ * can run. What the values are is not known here: the few instructions that trust the compiler in that ask themselves
+ * (want() in operate.h). */
 #include "vm.h"
 
 #include <stdlib.h>

@@ -54,8 +54,9 @@ typedef struct cradle_image_contents {
 } cradle_image_contents;
 
 /* Does a full and compacting collection, then saves every live object of the heap, with identity hashes, ids, weak
- * slots and ephemerons. Types of saved objects need names that differ. Words that are no slots are saved as they are, but for
- * those that cradle_type.symbols names: each is 0 or the address of a symbol. false: error says what cannot be saved:
+ * slots and ephemerons. Types of saved objects need names that differ. Words that are no slots are saved as they are,
+ * but for those that cradle_type.symbols names: each is 0 or the address of a symbol. false: error says what cannot be
+ * saved:
  *   - open handles, pins, objects with an open finalizer
  *   - an object with a destructor or an external size whose type has no cradle_type.mend
  *   - a slot that refers to memory outside of the heap, or lies outside of its object (a trace callback)

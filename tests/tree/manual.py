@@ -178,6 +178,9 @@ class Browser(unittest.TestCase):
         self.assertIn("docs/concepts.html", self.search("root variable loop"))
         self.assertIn("docs/debugging-a-missing-root.html", self.search("stale pointer faults"))
         self.assertIn("docs/debugging-a-missing-root.html", self.search("segfault"))
+        # Guides come before fields of that name, and before the reference.
+        self.assertNotIn("#c.", self.search("pause"))
+        self.assertIn("docs/pins.html", self.search("pin"))
 
     def test_no_page_scrolls_sideways(self):
         page = self.page("index.html", WIDE)

@@ -9,6 +9,10 @@ KEYWORDS = {
     "docs/building.md": "install, link, compile, CMake, pkg-config, header, single-file",
     "docs/failures.md": "exception, error, abort, assert, OOM",
     "docs/order-of-death.md": "weakref, destructor, cleanup",
+    "docs/why.md": "comparison, alternative, versus, choose",
+    "docs/cookbook.md": "recipe, example",
+    "docs/glossary.md": "definition, term",
+    "docs/faq.md": "question",
     "docs/tuning.md": "latency, slow, faster, performance, memory",
 }
 # Pages that hold every word, and answer no question.

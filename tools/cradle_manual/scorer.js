@@ -1,8 +1,15 @@
-/* The order of what the search finds: of pages that match alike, the user's come before those about the collector itself, and the
- * five that come first before these. The weights besides are those of Sphinx. */
+/* The order of what the search finds: of pages that match alike, the five that come first on the front page come first here, then
+ * the other guides, the reference, and the pages about the collector itself. Fields and enumerators come after all pages, because the
+ * last part of many is a common word, such as pause; but not if the reader wrote a name like pause_ns. The weights besides are those
+ * of Sphinx. */
 var Scorer = {
   score: ([page, title, anchor, description, score]) => {
+    if (/^#c\.[^.]+\./.test(anchor)) {
+      const isExactName = description !== null && score > 11 && /_[^.]*$/.test(anchor);
+      return isExactName ? score : Math.min(score, 11) - 12;
+    }
     if (/^docs\/(embed|building|concepts|debugging-a-missing-root|environment)$/.test(page)) return score + 3;
+    if (page.startsWith("reference/") && anchor === "") return score - 1;
     return /^(docs\/design\/|CONTRIBUTING$|README$|tests)/.test(page) ? score - 3 : score;
   },
   objNameMatch: 11,

@@ -554,7 +554,7 @@ MACROS = [f"-D{name}=__attribute__((__{name}__))" for name in ("noinline", "unus
 
 def headers(arguments):
     include = arguments.source / "include"
-    found = sorted(include.rglob("*.h"))
+    found = sorted(include.rglob("*.h")) + sorted(include.rglob("*.hpp"))
     expect(found, "no public headers")
     languages = {"gcc": ("c", "c11"), "clang": ("c", "c11"), "g++": ("c++", "c++17"), "clang++": ("c++", "c++17")}
     compilers = [name for name in languages if shutil.which(name)]
@@ -582,7 +582,8 @@ def headers(arguments):
         return "" if done.returncode == 0 else f"{' '.join(words)}:\n{done.stderr}"
 
     with ThreadPoolExecutor() as pool:
-        jobs = [pool.submit(compile_alone, compiler, header) for compiler in compilers for header in found]
+        jobs = [pool.submit(compile_alone, compiler, header) for compiler in compilers for header in found
+                if header.suffix == ".h" or compiler.endswith("++")]
         for compiler in compilers:
             if compiler.endswith("++"):
                 jobs += [pool.submit(compile_consumer, compiler, f"-std=c++{year}") for year in (11, 14, 17, 20)]

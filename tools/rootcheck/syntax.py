@@ -378,9 +378,11 @@ def arguments(call):
 
 
 def usr_of(function):
-    """The USR of a function's declaration; of an instance of a template, the template's."""
-    template = cindex.conf.lib.clang_getSpecializedCursorTemplate(function)
-    return template.get_usr() if template is not None else function.get_usr()
+    """The USR of a function's declaration; of an instance of a template, the template's. A template in an instance of a
+    class template has a template of its own."""
+    while (template := cindex.conf.lib.clang_getSpecializedCursorTemplate(function)) is not None:
+        function = template
+    return function.get_usr()
 
 
 def by_type(question):

@@ -173,8 +173,8 @@ static void run_share(crd_thread *self, void *data) {
   share->done = read_share(share);
 }
 
-/* Where a second thread's share begins: about in the middle, with an arena at whose beginning a span begins. 0: there is
- * no second thread. It may call nothing of the program's, and lists and checksums are for one thread. */
+/* Where a second thread's share begins: about in the middle, with an arena at whose beginning a span begins. 0: there
+ * is no second thread. It may call nothing of the program's, and lists and checksums are for one thread. */
 static size_t second_share(const crd_image *image) {
   const crd_old *old = &image->heap->space.old;
   const image_arena *arena = image_part_of(image, IMAGE_ARENAS);

@@ -54,8 +54,8 @@ bool crd_image_open(crd_image *image, cradle_error *error);
 /* When the heap's types are known: finds those of the file, and its symbols. */
 bool crd_image_match(crd_image *image, cradle_error *error);
 bool crd_image_enter(crd_image *image, cradle_error *error);
-/* Of enter: looks at every object of spans that begin in these pages. It relocates slots, gives types their numbers, and
- * with image.verify, when the pages are all, compares each object with the lists. Two threads may look at once. */
+/* Of enter: looks at every object of spans that begin in these pages. It relocates slots, gives types their numbers,
+ * and with image.verify, when the pages are all, compares each object with the lists. Two threads may look at once. */
 bool crd_image_objects(const crd_image *image, uint32_t begin, uint32_t end, cradle_error *error);
 bool crd_image_settle(crd_image *image, cradle_error *error);
 /* NULL is ignored. */

@@ -5,9 +5,9 @@
  * Each row is a process of its own, so that its memory is its own: built anew; the image loaded at its address;
  * elsewhere, by one thread and by two; with types of other numbers; by ten processes at once. "ready" is the time until
  * the first object is read, "walked" until all were. Rows that end in "again" are medians of loads that a process makes
- * after its first one: without the first touches of code, stacks and tables. Memory is what the kernel says of the process (private and shared, in MiB) when it is ready
- * and when it has walked; private contains what every process has. Then a major collection, and its instructions are
- * best counted by callgrind. Linux only. */
+ * after its first one: without the first touches of code, stacks and tables. Memory is what the kernel says of the
+ * process (private and shared, in MiB) when it is ready and when it has walked; private contains what every process
+ * has. Then a major collection; its instructions are best counted by callgrind. Linux only. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

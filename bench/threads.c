@@ -281,14 +281,16 @@ static void measure_parking(void) {
 
 /* --- the command line --- */
 
-static const char usage[] = "usage: threads [--threads=N] [--runs=N] [--work]\n"
+static const char usage[] = "usage: threads [--threads=N] [--runs=N] [--work], or threads --solo=N\n"
                             "\n"
                             "What several mutators on one heap bring and cost: four kinds of work on one heap and on\n"
                             "several, how long stops take, and what parking costs.\n"
                             "\n"
                             "  --threads=N   1 to 64; 2 unless told\n"
                             "  --runs=N      medians of so many runs in turns, 1 to 99; 5 unless told\n"
-                            "  --work        only the kinds of work, and not stops and parking\n";
+                            "  --work        only the kinds of work, and not stops and parking\n"
+                            "  --solo=N      only each kind of work once, by one thread, on a heap for N mutators:\n"
+                            "                with callgrind and N of 1 and 2, what a shared heap costs one thread\n";
 
 static unsigned number(const char *option, const char *text, unsigned most) {
   char *end;
@@ -300,23 +302,28 @@ static unsigned number(const char *option, const char *text, unsigned most) {
 }
 
 int main(int argc, char **argv) {
-  static const struct option options[] = {{"threads", required_argument, NULL, 't'},
-                                          {"runs", required_argument, NULL, 'r'},
-                                          {"work", no_argument, NULL, 'w'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
-  unsigned threads = 2, runs = 5;
+  static const struct option options[] = {
+      {"threads", required_argument, NULL, 't'}, {"runs", required_argument, NULL, 'r'},
+      {"work", no_argument, NULL, 'w'},          {"solo", required_argument, NULL, 's'},
+      {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+  unsigned threads = 2, runs = 5, solo = 0;
   bool only_work = false;
   for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
     if (option == 't') threads = number("threads", optarg, THREADS_MOST);
     if (option == 'r') runs = number("runs", optarg, RUNS_MOST);
     if (option == 'w') only_work = true;
+    if (option == 's') solo = number("solo", optarg, THREADS_MOST);
     if (option == 'h') return fputs(usage, stdout) < 0;
     if (option == '?') return 2;
   }
   if (optind < argc) {
     fputs(usage, stderr);
     return 2;
+  }
+  if (solo != 0) {
+    double processor;
+    for (size_t w = 0; w < sizeof works / sizeof *works; w++) (void)run(works[w].run, 1, 1, solo, &processor);
+    return 0;
   }
   compare(threads, runs);
   if (only_work) return 0;

@@ -405,6 +405,10 @@ def two_files(arguments):
         return
     run(["g++", "-std=c++17", *WARNINGS, "-I", folder, HERE / "consumer.cpp", library, "-o", folder / "consumer"])
     run([folder / "consumer"])
+    # cradle.hpp beside the two files, as docs/cpp.md says.
+    shutil.copy(arguments.source / "include" / "cradle" / "cradle.hpp", folder / "cradle")
+    run(["g++", "-std=c++17", *WARNINGS, "-I", folder, HERE.parent / "cpp" / "test_cpp.cpp", library, "-o", folder / "test_cpp"])
+    run([folder / "test_cpp"])
 
 
 # --- a part of a CMake project ---

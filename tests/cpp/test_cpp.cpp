@@ -66,8 +66,14 @@ static_assert(types::rows[2].items == CRADLE_ITEMS_BYTES && types::rows[2].item_
 static_assert(types::rows[3].references == 0x3c && types::rows[3].values == 0x40 && types::rows[3].weak == 0x80);
 static_assert(types::id<node>() == 0 && types::id<resource>() == 4);
 
+// A value is a reference with 1 added, or an immediate with another last digit.
+cradle_value tagged(const node *object) {
+  return reinterpret_cast<cradle_value>(object) + 1;
+}
+
 cradle_options stressed() {
   cradle_options options = types::options();
+  options.encoding = cradle_encoding_of(0, 0, 1 << 1);
   options.stress_period = 1;
   options.stress_major = 5;
   options.verify = true;
@@ -158,12 +164,12 @@ void slots(cradle_mutator *m) CRADLE_MAY_COLLECT {
   all->counter.address = &counter;
   all->small_number = 5;
   for (int i = 0; i < 4; i++) all.at(all->four[i]) = leaf(m, 10 + i);
-  all[&mixed::value] = reinterpret_cast<cradle_value>(kept.get());
+  all[&mixed::value] = tagged(kept);
   all[&mixed::weak] = kept;
   cradle::value_root<> value(m, all[&mixed::value]);
   leaf(m, 0);
   for (int i = 0; i < 4; i++) CHECK(all->four[i]->key == 10 + i);
-  CHECK(value == reinterpret_cast<cradle_value>(kept.get()) && all->value == value && all[&mixed::weak] == kept);
+  CHECK(value == tagged(kept) && all->value == value && all[&mixed::weak] == kept);
   kept = nullptr;
   value = 0;
   all[&mixed::value] = 0;

@@ -53,7 +53,8 @@ template <class Word> CRADLE_HPP_INLINE_ cradle_word to_word(Word word) {
 }
 
 /* A slot cannot be copied, so what holds one is not plain. */
-template <class T> constexpr bool is_plain = std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<std::remove_all_extents_t<T>>;
+template <class T>
+constexpr bool is_plain = std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<std::remove_all_extents_t<T>>;
 
 template <class Word> constexpr bool is_word = sizeof(Word) == 8 && alignof(Word) == 8 && is_plain<Word>;
 
@@ -70,9 +71,10 @@ template <class Word, bool weak> class basic_slot {
   basic_slot() = default;
   basic_slot(const basic_slot &) = delete;
   basic_slot &operator=(const basic_slot &) = delete;
-  template <class Other> void operator=(const Other &) {
-    static_assert(detail::never<Other>, "cradle: a slot is assigned through a root, root[&type::field] = value, which is "
-                                        "the write barrier; an object just made has field.init(value)");
+  template <class Other> void operator=(Other &&) {
+    static_assert(detail::never<Other>,
+                  "cradle: a slot is assigned through a root, root[&type::field] = value, which is "
+                  "the write barrier; an object just made has field.init(value)");
   }
   Word get() const {
     static_assert(!weak, "cradle: a weak slot may hold a dead object: read it with get(mutator)");
@@ -112,7 +114,8 @@ template <class T> struct outside {
 /* What root[&type::field], root.at(slot) and root[index] give: assigning to it is the write barrier. */
 template <class Word, bool weak> class place {
  public:
-  place(cradle_mutator *mutator, void *object, basic_slot<Word, weak> *slot) : mutator_(mutator), object_(object), slot_(slot) {}
+  place(cradle_mutator *mutator, void *object, basic_slot<Word, weak> *slot)
+      : mutator_(mutator), object_(object), slot_(slot) {}
   place(const place &) = default;
   CRADLE_HPP_INLINE_ void operator=(Word word) && { slot_->store(mutator_, object_, word); }
   CRADLE_HPP_INLINE_ void operator=(const place &from) && { slot_->store(mutator_, object_, from.get()); }
@@ -152,15 +155,17 @@ template <class T> using item_of = typename items_of<T>::item;
 template <class T> constexpr bool has_items = !std::is_void_v<item_of<T>>;
 
 template <class T, class = void> constexpr bool has_length = false;
-template <class T> constexpr bool has_length<T, std::void_t<decltype(T::length)>> = std::is_same_v<decltype(T::length), uint64_t>;
+template <class T>
+constexpr bool has_length<T, std::void_t<decltype(T::length)>> = std::is_same_v<decltype(T::length), uint64_t>;
 
 /* A field of a structure: its type and offset. */
 template <class Field, size_t at> struct field {
   using slot = slot_traits<std::remove_all_extents_t<Field>>;
   static constexpr size_t offset = at, end = at + sizeof(Field);
   static constexpr bool is_header = at == 0 && std::is_same_v<Field, uint64_t>;
-  static_assert(!std::is_pointer_v<std::remove_all_extents_t<Field>>,
-                "CRADLE_TYPE: a pointer is no slot: use cradle::slot<T> for an object, cradle::outside<T> for other memory");
+  static_assert(
+      !std::is_pointer_v<std::remove_all_extents_t<Field>>,
+      "CRADLE_TYPE: a pointer is no slot: use cradle::slot<T> for an object, cradle::outside<T> for other memory");
   static_assert(slot::is_slot || is_plain<Field>,
                 "CRADLE_TYPE: a field must be a slot, an array of slots or plain data without slots in it");
   static_assert(!slot::is_slot || end <= 64 * 8, "CRADLE_TYPE: a slot must be in the first 64 words: use items");
@@ -186,15 +191,20 @@ template <class T> constexpr void describe_items(cradle_type &row) {
   static_assert(slot::is_slot || (is_plain<item> && !std::is_pointer_v<item> && alignof(item) <= 8),
                 "CRADLE_TYPE: items must be slots or plain data");
   static_assert(has_length<T>, "CRADLE_TYPE: a structure with items must have a field \"uint64_t length\"");
-  row.items = !slot::is_slot ? CRADLE_ITEMS_BYTES : slot::is_weak ? CRADLE_ITEMS_WEAK : slot::is_value ? CRADLE_ITEMS_VALUES : CRADLE_ITEMS_REFERENCES;
+  row.items = !slot::is_slot   ? CRADLE_ITEMS_BYTES
+              : slot::is_weak  ? CRADLE_ITEMS_WEAK
+              : slot::is_value ? CRADLE_ITEMS_VALUES
+                               : CRADLE_ITEMS_REFERENCES;
   row.item_size = sizeof(item);
   if constexpr (has_length<T>) row.length_offset = offsetof(T, length);
 }
 
 template <class T, class First, class... Rest> constexpr cradle_type row(const char *name) {
-  static_assert(std::is_standard_layout_v<T>, "CRADLE_TYPE: the structure must be of standard layout: no virtual functions, "
-                                              "and all fields public and in one class");
-  static_assert(std::is_trivially_destructible_v<T>, "CRADLE_TYPE: the structure must have no destructor: the collector never runs it");
+  static_assert(std::is_standard_layout_v<T>,
+                "CRADLE_TYPE: the structure must be of standard layout: no virtual functions, "
+                "and all fields public and in one class");
+  static_assert(std::is_trivially_destructible_v<T>,
+                "CRADLE_TYPE: the structure must have no destructor: the collector never runs it");
   static_assert(First::is_header, "CRADLE_TYPE: the first field must be the header, \"uint64_t header\"");
   static_assert(is_complete<T, First, Rest...>(), "CRADLE_TYPE: every field of the structure must be listed, in order");
   static_assert(alignof(T) == 8, "CRADLE_TYPE: objects are aligned to 8");
@@ -211,7 +221,8 @@ template <class T, class First, class... Rest> constexpr cradle_type row(const c
 }
 
 template <class T, class = void> constexpr bool has_row = false;
-template <class T> constexpr bool has_row<T, std::void_t<decltype(cradle_row_of(static_cast<const T *>(nullptr)))>> = true;
+template <class T>
+constexpr bool has_row<T, std::void_t<decltype(cradle_row_of(static_cast<const T *>(nullptr)))>> = true;
 
 template <class T> constexpr cradle_type row_of() {
   static_assert(has_row<T>, "cradle::types: a structure needs its CRADLE_TYPE, in the same namespace and before this");
@@ -222,7 +233,8 @@ template <class T> constexpr cradle_type row_of() {
 }
 
 constexpr bool has_services(const cradle_type &row) {
-  return row.weak != 0 || row.items == CRADLE_ITEMS_WEAK || row.finalizer != 0 || row.destructor != nullptr || row.external_size != nullptr;
+  return row.weak != 0 || row.items == CRADLE_ITEMS_WEAK || row.finalizer != 0 || row.destructor != nullptr ||
+         row.external_size != nullptr;
 }
 
 } // namespace detail
@@ -250,14 +262,16 @@ template <class... Ts> struct types {
   template <class T> static T *make(cradle_mutator *m) CRADLE_MAY_COLLECT {
     static_assert(!detail::has_items<T>, "cradle::types: a structure with items is made with their number");
     constexpr bool services = detail::has_services(detail::row_of<T>());
-    void *made = services ? (cradle_new_with)(m, id<T>(), {sizeof(T), 0, 0}, 0, 0) : (cradle_new)(m, id<T>(), sizeof(T));
+    void *made =
+        services ? (cradle_new_with)(m, id<T>(), {sizeof(T), 0, 0}, 0, 0) : (cradle_new)(m, id<T>(), sizeof(T));
     return checked<T>(made);
   }
   template <class T> static T *make(cradle_mutator *m, size_t count) CRADLE_MAY_COLLECT {
     static_assert(detail::has_items<T>, "cradle::types: only a structure with items is made with a number");
     constexpr cradle_type row = detail::row_of<T>();
     const cradle_array_layout layout = {sizeof(T), row.item_size, row.length_offset};
-    void *made = detail::has_services(row) ? (cradle_new_with)(m, id<T>(), layout, count, 0) : (cradle_new_items)(m, id<T>(), layout, count);
+    void *made = detail::has_services(row) ? (cradle_new_with)(m, id<T>(), layout, count, 0)
+                                           : (cradle_new_items)(m, id<T>(), layout, count);
     return checked<T>(made);
   }
   /* The object as a T, or NULL if it is NULL or of another type. */
@@ -309,7 +323,9 @@ class CRADLE_ATTRIBUTE(scoped_lockable) mutator {
 /* Parks the mutator until the end of the scope, however it is left (cradle_mutator_park). */
 class CRADLE_ATTRIBUTE(scoped_lockable) parked {
  public:
-  explicit parked(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION : mutator_(mutator) { (cradle_mutator_park)(mutator); }
+  explicit parked(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION : mutator_(mutator) {
+    (cradle_mutator_park)(mutator);
+  }
   ~parked() CRADLE_ATTRIBUTE(release_capability()) { (cradle_mutator_unpark)(mutator_); }
   parked(const parked &) = delete;
   parked &operator=(const parked &) = delete;
@@ -348,13 +364,16 @@ template <class Word> class basic_root {
   cradle_mutator *mutator() const { return scope_.mutator; }
 
   /* A slot of the object, to read or assign. at: root.at(root->children[2]). */
-  template <class Other, bool weak> place<Other, weak> at(basic_slot<Other, weak> &slot) const { return {scope_.mutator, word_, &slot}; }
+  template <class Other, bool weak> place<Other, weak> at(basic_slot<Other, weak> &slot) const {
+    return {scope_.mutator, word_, &slot};
+  }
   template <class Other, bool weak, class C> place<Other, weak> operator[](basic_slot<Other, weak> C::*field) const {
     return at(word_->*field);
   }
   /* An item of the object: a slot to read or assign, or a reference to plain data, stale after the next collection.
    * CRADLE_CHECKED code reports an index beyond the length. */
-  template <class Index, class = std::enable_if_t<std::is_integral_v<Index>>> decltype(auto) operator[](Index index) const {
+  template <class Index, class = std::enable_if_t<std::is_integral_v<Index>>>
+  decltype(auto) operator[](Index index) const {
     using item = detail::item_of<T>;
     static_assert(detail::has_items<T>, "cradle: the structure has no items");
     if (CRADLE_CHECKED && static_cast<uint64_t>(index) >= word_->length)
@@ -404,7 +423,8 @@ template <class T> items(const basic_root<T *> &) -> items<T>;
 /* Keeps an object alive from anywhere: a member, a container, another library's data (cradle/handle.h). */
 template <class T> class handle {
  public:
-  explicit handle(cradle_mutator *mutator, T *object) : mutator_(mutator), handle_((cradle_handle_new)(mutator, object)) {
+  explicit handle(cradle_mutator *mutator, T *object)
+      : mutator_(mutator), handle_((cradle_handle_new)(mutator, object)) {
     if (handle_.number == 0) CRADLE_HPP_FAIL_(std::bad_alloc(), "cradle::handle: out of memory");
   }
   ~handle() {
@@ -433,14 +453,17 @@ template <class T> class handle {
 /* Describes a structure: its name for messages, then every field, in order, beginning with the header. Write it in the
  * structure's namespace. */
 #define CRADLE_TYPE(structure, name, ...) \
-  [[maybe_unused]] constexpr cradle_type cradle_row_of(const structure *) { return CRADLE_ROW(structure, name, __VA_ARGS__); }
+  [[maybe_unused]] constexpr cradle_type cradle_row_of(const structure *) { \
+    return CRADLE_ROW(structure, name, __VA_ARGS__); \
+  }
 /* The row itself, for a program that writes cradle_row_of by hand because it sets more, such as a finalizer. */
 #define CRADLE_ROW(structure, name, ...) (cradle::detail::row<structure, CRADLE_FIELDS_(structure, __VA_ARGS__)>(name))
 
 /* The fields of a structure, up to 16. */
 #define CRADLE_FIELDS_(s, ...) \
-  CRADLE_17TH_(__VA_ARGS__, CRADLE_F16_, CRADLE_F15_, CRADLE_F14_, CRADLE_F13_, CRADLE_F12_, CRADLE_F11_, CRADLE_F10_, CRADLE_F9_, CRADLE_F8_, \
-               CRADLE_F7_, CRADLE_F6_, CRADLE_F5_, CRADLE_F4_, CRADLE_F3_, CRADLE_F2_, CRADLE_F1_, )(s, __VA_ARGS__)
+  CRADLE_17TH_(__VA_ARGS__, CRADLE_F16_, CRADLE_F15_, CRADLE_F14_, CRADLE_F13_, CRADLE_F12_, CRADLE_F11_, CRADLE_F10_, \
+               CRADLE_F9_, CRADLE_F8_, CRADLE_F7_, CRADLE_F6_, CRADLE_F5_, CRADLE_F4_, CRADLE_F3_, CRADLE_F2_, \
+               CRADLE_F1_, )(s, __VA_ARGS__)
 #define CRADLE_17TH_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, ...) q
 #define CRADLE_F1_(s, f) cradle::detail::field<decltype(s::f), offsetof(s, f)>
 #define CRADLE_F2_(s, f, ...) CRADLE_F1_(s, f), CRADLE_F1_(s, __VA_ARGS__)

@@ -85,6 +85,7 @@ REFUSED = [
     ("only a structure with items is made with a number", inside("types::make<node>(m, 3);")),
     ("a slot is assigned through a root", inside("n->next = n.get();")),
     ("a slot is assigned through a root", inside("n->next = nullptr;")),
+    ("a slot is assigned through a root", inside("n->next = n->next->next;")),
     ("read it with get(mutator)", inside("node *weak = n->weak;")),
     ("only a weak slot is read with a mutator", inside("n->next.get(m);")),
     ("the structure has no items", inside("n[3] = nullptr;")),

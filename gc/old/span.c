@@ -139,19 +139,22 @@ static bool next_run(crd_old *old, crd_worker *worker, uint32_t size_class, bool
   return true;
 }
 
+/* Others of a team may look at a page's state meanwhile, because a slot leads them to an object in it: they only want
+ * to know whether it is a large object's. */
 static void enter_pages(crd_old *old, uint32_t page, const crd_size_class *class, uint32_t size_class) {
   ASSERT(page % ARENA_PAGES + class->pages <= ARENA_PAGES, "[arena.6] a span leaves its arena");
+  crd_page *first = arenas_page(&old->arenas, page);
+  first->pages = class->pages;
+  first->next = PAGE_NONE;
+  first->pending = first->again = 0;
+  first->size_class = (uint8_t)size_class;
+  first->epoch = old->epoch;
+  first->listed = false;
   for (uint32_t i = 0; i < class->pages; i++) {
     crd_page *entry = arenas_page(&old->arenas, page + i);
     entry->head = page;
-    entry->state = PAGE_INSIDE;
+    __atomic_store_n(&entry->state, i == 0 ? PAGE_SMALL : PAGE_INSIDE, __ATOMIC_RELAXED);
   }
-  *arenas_page(&old->arenas, page) = (crd_page){.pages = class->pages,
-                                                .head = page,
-                                                .next = PAGE_NONE,
-                                                .size_class = (uint8_t)size_class,
-                                                .state = PAGE_SMALL,
-                                                .epoch = old->epoch};
   old->spans[size_class].count++;
 }
 

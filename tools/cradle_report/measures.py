@@ -207,19 +207,31 @@ def nursery_at(heap):
     return filled
 
 
+class Allocation:
+    """Allocated bytes from the memory used before and after collections, which are added in the order of time."""
+
+    def __init__(self):
+        self.after = 0  # used after the last one
+
+    def add(self, fields, filled):
+        """The bytes allocated since the collection before, large objects included. filled: what a minor collection found in the
+        nursery; None for parts of a major collection, of which the result is None, too."""
+        self.after = max(0, self.after - fields.get("freed_bytes", 0))
+        allocated = None
+        if filled is not None:
+            grown = fields["used_before_bytes"] - self.after if "used_before_bytes" in fields else 0
+            allocated = max(filled, grown)
+        self.after = fields.get("used_after_bytes", self.after)
+        return allocated
+
+
 def allocated_at(heap):
     """For each minor collection the bytes allocated since the collection before, large objects included."""
-    allocated, after = [], 0
-    filled = nursery_at(heap)
-    steps = sorted([(minor.end, minor.fields, size) for minor, size in zip(heap.minors, filled)] +
+    steps = sorted([(minor.end, minor.fields, size) for minor, size in zip(heap.minors, nursery_at(heap))] +
                    [(other.end, other.fields, None) for other in heap.majors + heap.done], key=lambda step: step[0])
-    for _, fields, size in steps:
-        after = max(0, after - fields.get("freed_bytes", 0))
-        if size is not None:
-            grown = fields["used_before_bytes"] - after if "used_before_bytes" in fields else 0
-            allocated.append(max(size, grown))
-        after = fields.get("used_after_bytes", after)
-    return allocated
+    allocation = Allocation()
+    added = [allocation.add(fields, size) for _, fields, size in steps]
+    return [one for one in added if one is not None]
 
 
 @dataclass

@@ -21,6 +21,7 @@ READ_MOST = 2 << 30
 READ_FIRST = 4096
 # Above all times and numbers of a log.
 LIMIT = 2**64
+TEXT_FORM = "Cradle's log as text"
 
 
 class LogError(Exception):
@@ -219,64 +220,79 @@ def parse_line(name, line, fields):
     fields[key] = value_of(key, rest)
 
 
-def read_text(path, lines):
+class TextReader:
     """Cradle's text and PyPy's: brackets with names, and lines between them."""
-    log = Log(path, "PyPy's log")
-    stack = []
-    marked = False
-    heap = ""
-    for number, line in enumerate(lines, 1):
-        found = MARKER.match(line) if line[:1] == "[" else None
-        if found is None:
-            if number <= HEAD_LINES and line.startswith("Cradle log, format "):
-                check_version(path, number, line.rsplit(" ", 1)[1])
-                log.form = "Cradle's log as text"
-            if not stack:
-                if not marked and number > HEAD_LINES:
-                    raise LogError(f"{path}:{number}: no log of Cradle or PyPy: {line[:60]!r}")
+
+    def __init__(self, path):
+        self.log = Log(path, "PyPy's log")
+        self.count = 0  # lines so far
+        self.stack = []
+        self.marked = False
+        self.heap = ""
+
+    def feed(self, lines, may_be_cut=False):
+        """Takes the next lines. may_be_cut: the last of them is the last of the file, and may be cut off."""
+        path, log, stack, heap, before = self.log.path, self.log, self.stack, self.heap, self.count
+        name, fields = (stack[-1].name, stack[-1].fields) if stack else ("", {})
+        last = before + len(lines) if may_be_cut else -1
+        for number, line in enumerate(lines, before + 1):
+            found = MARKER.match(line) if line[:1] == "[" else None
+            if found is None:
+                if number <= HEAD_LINES and line.startswith("Cradle log, format "):
+                    check_version(path, number, line.rsplit(" ", 1)[1])
+                    log.form = TEXT_FORM
+                if not stack:
+                    if not self.marked and number > HEAD_LINES:
+                        raise LogError(f"{path}:{number}: no log of Cradle or PyPy: {line[:60]!r}")
+                    continue
+                label, _, rest = line.partition(": ")
+                if rest.isdecimal() and len(rest) < 20 and name != "gc-note":  # most lines
+                    fields[KEYS.get(label) or key_of(label)] = int(rest)
+                elif label == "heap":
+                    stack[-1].heap = heap = rest
+                elif name.startswith("gc-"):
+                    try:
+                        parse_line(name, line, fields)
+                        must_be_numbers(fields)
+                    except ValueError as error:
+                        if number == last:  # cut off
+                            continue
+                        raise LogError(f"{path}:{number}: {error}") from None
                 continue
-            label, _, rest = line.partition(": ")
-            if rest.isdecimal() and len(rest) < 20 and name != "gc-note":  # most lines
-                fields[KEYS.get(label) or key_of(label)] = int(rest)
-            elif label == "heap":
-                stack[-1].heap = heap = rest
-            elif name.startswith("gc-"):
-                try:
-                    parse_line(name, line, fields)
-                    must_be_numbers(fields)
-                except ValueError as error:
-                    if number == len(lines):  # cut off
-                        continue
-                    raise LogError(f"{path}:{number}: {error}") from None
-            continue
-        marked = True
-        time, opens, closes = found.groups()
-        time = int(time, 16)
-        if opens:
-            name, fields = opens, {}
-            inside = stack[-1].name if stack else None
-            stack.append(Section(name, heap if stack else "", time, time, fields, inside))
-            continue
-        if not stack or name != closes:
-            where = f"inside {name}" if stack else "outside of all sections"
-            raise LogError(f"{path}:{number}: {closes} ends {where}")
-        section = stack.pop()
-        if time < section.begin:
-            raise LogError(f"{path}:{number}: {name} ends before it begins")
-        section.end = time
-        if stack:
-            name, fields = stack[-1].name, stack[-1].fields
-        if section.name.startswith("gc-"):
-            log.sections.append(section)
-    if not marked:
-        raise LogError(f"{path}:{len(lines) or 1}: no log of Cradle or PyPy: no section in it")
-    if stack:
-        log.remarks.append(f"{path}:{len(lines)}: the log ends inside {name}; read up to there")
-    if log.form == "PyPy's log":
-        to_nanoseconds(log)
-    elif not any(section.fields for section in log.sections):
-        log.remarks.append(f"{path}: times only: the lines with values are missing")
-    return log
+            self.marked = True
+            time, opens, closes = found.groups()
+            time = int(time, 16)
+            if opens:
+                name, fields = opens, {}
+                inside = stack[-1].name if stack else None
+                stack.append(Section(name, heap if stack else "", time, time, fields, inside))
+                continue
+            if not stack or name != closes:
+                where = f"inside {name}" if stack else "outside of all sections"
+                raise LogError(f"{path}:{number}: {closes} ends {where}")
+            section = stack.pop()
+            if time < section.begin:
+                raise LogError(f"{path}:{number}: {name} ends before it begins")
+            section.end = time
+            if stack:
+                name, fields = stack[-1].name, stack[-1].fields
+            if section.name.startswith("gc-"):
+                log.sections.append(section)
+        self.heap = heap
+        self.count += len(lines)
+
+    def finish(self):
+        """The log, of which there is no more."""
+        log, path = self.log, self.log.path
+        if not self.marked:
+            raise LogError(f"{path}:{self.count or 1}: no log of Cradle or PyPy: no section in it")
+        if self.stack:
+            log.remarks.append(f"{path}:{self.count}: the log ends inside {self.stack[-1].name}; read up to there")
+        if log.form != TEXT_FORM:
+            to_nanoseconds(log)
+        elif not any(section.fields for section in log.sections):
+            log.remarks.append(f"{path}: times only: the lines with values are missing")
+        return log
 
 
 def to_nanoseconds(log):
@@ -358,25 +374,38 @@ class Assembler:
                 self.log.remarks.append(f"{self.log.path}:{number}: {text}")
 
 
-def read_json(path, lines):
-    log = Log(path, "Cradle's log as JSON lines")
-    assembler = Assembler(log)
-    for number, line in enumerate(lines, 1):
-        event = decoded(path, number, line, number == len(lines), log.remarks)
-        if event is None:
-            break
-        try:
-            name, heap, time = event.pop("event"), event.pop("heap"), event.pop("t")
-        except KeyError as error:
-            raise LogError(f"{path}:{number}: no {error} in {line[:60]!r}") from None
-        if not isinstance(name, str) or not isinstance(heap, str) or not isinstance(time, int):
-            raise LogError(f"{path}:{number}: an event, heap or time of another kind in {line[:60]!r}")
-        if name == "cradle-log":
-            check_version(path, number, event.get("version"))
-            continue
-        assembler.add(number, name, heap, time, event.pop("phase", None), event)
-    assembler.finish(len(lines))
-    return log
+class JsonReader:
+    """Cradle's JSON lines."""
+
+    def __init__(self, path):
+        self.log = Log(path, "Cradle's log as JSON lines")
+        self.count = 0  # lines so far
+        self.assembler = Assembler(self.log)
+
+    def feed(self, lines, may_be_cut=False):
+        """Takes the next lines. may_be_cut: the last of them is the last of the file, and may be cut off."""
+        path, before = self.log.path, self.count
+        last = before + len(lines) if may_be_cut else -1
+        for number, line in enumerate(lines, before + 1):
+            event = decoded(path, number, line, number == last, self.log.remarks)
+            if event is None:
+                break
+            try:
+                name, heap, time = event.pop("event"), event.pop("heap"), event.pop("t")
+            except KeyError as error:
+                raise LogError(f"{path}:{number}: no {error} in {line[:60]!r}") from None
+            if not isinstance(name, str) or not isinstance(heap, str) or not isinstance(time, int):
+                raise LogError(f"{path}:{number}: an event, heap or time of another kind in {line[:60]!r}")
+            if name == "cradle-log":
+                check_version(path, number, event.get("version"))
+                continue
+            self.assembler.add(number, name, heap, time, event.pop("phase", None), event)
+        self.count += len(lines)
+
+    def finish(self):
+        """The log, of which there is no more."""
+        self.assembler.finish(self.count)
+        return self.log
 
 
 STANDARD_INPUT = "standard input"
@@ -417,6 +446,13 @@ def read(path):
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
+    reader = reader_of(path, lines)
+    reader.feed(lines, may_be_cut=True)
+    return reader.finish()
+
+
+def reader_of(path, lines):
+    """A reader for the log that begins with these lines."""
     first = lines[0]
     for number, line in enumerate(lines[:HEAD_LINES], 1):
         if "  cradle-log: format " in line:
@@ -425,5 +461,5 @@ def read(path):
     if first.startswith("{"):
         if '"event":"cradle-log"' not in first:
             raise LogError(f"{path}:1: no log of Cradle: {first[:60]!r}")
-        return read_json(path, lines)
-    return read_text(path, lines)
+        return JsonReader(path)
+    return TextReader(path)

@@ -16,6 +16,7 @@ from .figures import compared
 HEAPS_SHOWN = 4
 # Sentences and lists of causes may be longer than a name.
 SENTENCE = 1000
+SCRIPTS_OF_CHARTS = ("uplot/uPlot.iife.min.js", "page_parts/format.js", "page_parts/charts.js", "page_parts/start.js")
 HERE = Path(__file__).resolve().parent
 
 
@@ -72,15 +73,17 @@ def licence():
     return f"uPlot {version}", part("uplot/LICENSE")
 
 
-def page(logs, all_reports, refusal=None):
-    """The page's text. Jinja2 must be installed. refusal: why there is nothing to report."""
+def page(logs, all_reports, refusal=None, grows=False):
+    """The page's text. Jinja2 must be installed. refusal: why there is nothing to report. grows: the page loads itself again."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     compare = len(logs) > 1 and all(all_reports)
     parts = [log_part(log, reports, not compare) for log, reports in zip(logs, all_reports)]
     both = comparison(logs, all_reports) if compare else None
     groups = [both] if both else [heap for one in parts for heap in one["heaps"]]
-    script = part("uplot/uPlot.iife.min.js", "page_parts/format.js", "page_parts/charts.js", "page_parts/start.js")
+    data = [[packed(chart) for chart in group["charts"]] for group in groups]
+    scripts = SCRIPTS_OF_CHARTS if any(data) else ()
+    script = part(*scripts, *(["page_parts/live.js"] if grows else []))
     environment = Environment(
         loader=FileSystemLoader(HERE / "page_parts"),
         autoescape=True,
@@ -94,7 +97,8 @@ def page(logs, all_reports, refusal=None):
         logs=parts,
         both=both,
         refusal=None if refusal is None else shown(refusal, SENTENCE),
-        data=[[packed(chart) for chart in group["charts"]] for group in groups],
+        data=data,
+        grows=grows,
         style=part("uplot/uPlot.min.css", "page_parts/report.css"),
         script=script,
         # The page's own script is the only one that a browser runs, whatever the log's names hold.

@@ -1,7 +1,8 @@
 /* The log: chooses the sections and the form. The event table (runtime/event_table.h) has what is said about each
  * event, the sinks (runtime/log_sink.h) how it is written.
  *
- * There may be thousands of minor collections a second, so their path makes no system call unless the buffer is full or a second old.
+ * There may be thousands of minor collections a second, so their path makes no system call unless the buffer is full or
+ * a second old.
  */
 #include "runtime/log.h"
 

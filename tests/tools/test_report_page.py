@@ -157,6 +157,21 @@ class Text(Pages):
         self.assertEqual(charts["classes"]["x"]["names"], [str(one.fields["object_bytes"]) for one in heap.spans])
         self.assertIn("asked for", charts["nursery"]["series"][0]["words"][0])
 
+    def test_the_head_says_where_the_log_is_from(self):
+        for name in ("text.log", "json.log"):
+            text = self.page_of(name).read_text()
+            heap = measures.heaps_of(readers.read(PLACE / name))[0]
+            first = json.loads((PLACE / name.replace("text", "json")).read_text().splitlines()[0])
+            self.holds(text, f"<span>process: {first['process']}</span>",
+                       f"hardware: L2 cache {words.size(heap.hardware['l2_bytes'])}, ",
+                       f"memory {words.size(heap.hardware['memory_bytes'])}", "pages of 4.00 KiB",
+                       "settings: first nursery 64.00 KiB (asked for), pause target 2.00 ms")
+            self.assertRegex(text, r"began: 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC<")
+        self.assertNotIn('class="origin"', self.page_of("bare.json").read_text())
+        strange = {"process": "x", "unix_ns": 10**30}
+        write_log("strange.json", [head(**strange), *minor(1000, 500)])
+        self.assertNotIn('class="origin"', self.page_of("strange.json").read_text())
+
     def test_the_last_survival_curve_is_drawn(self):
         sized = [
             event(1, "gc-set-nursery-size", nursery_bytes=1 << 20, lives="16 KiB 5"),

@@ -201,7 +201,7 @@ def log_of(followed):
     if followed.reader is None:
         return Log(followed.path, "")
     log = followed.reader.log
-    return Log(log.path, log.form, list(followed.sections), list(log.remarks))
+    return Log(log.path, log.form, list(followed.sections), list(log.remarks), list(log.heads))
 
 
 def watch(followed, view, page):

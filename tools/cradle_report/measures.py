@@ -53,6 +53,7 @@ class Heap:
     notes: Counter = field(default_factory=Counter)
     ending: dict = field(default_factory=dict)
     pause_target_ns: int | None = None  # 0: there is none
+    hardware: dict = field(default_factory=dict)
     pauses: list = field(default_factory=list)
 
     @property
@@ -141,6 +142,7 @@ def heaps_of(log):
             heap.notes.update(str(text) for text in [section.fields.get("text")] if text is not None)
         elif name == "gc-hardware":
             heap.pause_target_ns = section.fields.get("pause_target_ns")
+            heap.hardware = section.fields
         elif name == "gc-heap-end":
             heap.ending = section.fields
         if name in PAUSING and section.inside is None:

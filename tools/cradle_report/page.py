@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cradle_show import shown
 
-from . import words
+from . import origin, words
 from .chart import Run
 from .charts import charts_of
 from .figures import compared
@@ -36,6 +36,7 @@ def log_part(log, reports, with_heaps):
         "path": shown(log.path),
         "form": shown(log.form),
         "remarks": [shown(remark, SENTENCE) for remark in log.remarks],
+        "origin": [(name, shown(value, SENTENCE)) for name, value in origin.rows(log, [heap for heap, _ in reports])],
         "heaps": [one_heap(*report) for report in reports[:HEAPS_SHOWN]] if with_heaps else [],
         "left_out": left if left > 0 and with_heaps else 0,
     }

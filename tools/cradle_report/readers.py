@@ -48,6 +48,7 @@ class Log:
     form: str  # in words
     sections: list = field(default_factory=list)
     remarks: list = field(default_factory=list)
+    heads: list = field(default_factory=list)  # what each heap's log says first: process and unix_ns
 
 
 # What stands before a value in the text, and what the JSON form calls it. A label that is missing
@@ -169,6 +170,7 @@ PAIRS = {
 MARKER = re.compile(r"^\[([0-9a-f]{1,16})\] (?:\{([^{}\s]+)|([^{}\s]+)\})$")
 LINE = re.compile(r"^(.+?)(?:: | = )(.*)$")
 PAIR = re.compile(r"^(\d+)(?:, [a-z ]+: | => | of )(\d+)$")
+HEAD_TEXT = re.compile(r"^(?:(process) (\d{1,19})|seconds since 1970: (\d{1,12})\.(\d{9}))$")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -258,6 +260,8 @@ class TextReader:
                         if number == last:  # cut off
                             continue
                         raise LogError(f"{path}:{number}: {error}") from None
+                elif name == "cradle-log" and (told := HEAD_TEXT.match(line)):
+                    fields.update({"process": int(told[2])} if told[1] else {"unix_ns": int(told[3] + told[4])})
                 continue
             self.marked = True
             time, opens, closes = found.groups()
@@ -278,6 +282,8 @@ class TextReader:
                 name, fields = stack[-1].name, stack[-1].fields
             if section.name.startswith("gc-"):
                 log.sections.append(section)
+            elif section.name == "cradle-log":
+                log.heads.append(section.fields)
         self.heap = heap
         self.count += len(lines)
 
@@ -398,6 +404,7 @@ class JsonReader:
                 raise LogError(f"{path}:{number}: an event, heap or time of another kind in {line[:60]!r}")
             if name == "cradle-log":
                 check_version(path, number, event.get("version"))
+                self.log.heads.append({key: event[key] for key in ("process", "unix_ns") if isinstance(event.get(key), int)})
                 continue
             self.assembler.add(number, name, heap, time, event.pop("phase", None), event)
         self.count += len(lines)

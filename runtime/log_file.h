@@ -5,10 +5,11 @@
  *              inherited, because the parent writes it.
  * [log_file.3] The program never fails because of its log. The first error is reported on standard error; then the file
  *              is stopped, and drops whatever is put into it.
- * [log_file.4] The buffer is written at the end of an outermost section, if the buffer is nearly full or a second has
- *              passed, and also when it is full. So who follows the file sees the last second, and standard error, and files that several heaps share (they are opened for appending), hold whole sections,
- *              unless a section is larger than the buffer. A pipe takes at most PIPE_BUF bytes as a whole, so a line
- *              log is written to a pipe section by section.
+ * [log_file.4] The buffer is written when an outermost section ends and the buffer is nearly full or a second old, or
+ *              when it is full. So a program that follows the file is at most a second behind the last section.
+ *              Standard error, and files that several heaps share (they are opened for appending), hold whole
+ *              sections, unless a section is larger than the buffer. A pipe takes at most PIPE_BUF bytes as a whole, so
+ *              a line log is written to a pipe section by section.
  */
 #ifndef CRADLE_RUNTIME_LOG_FILE_H
 #define CRADLE_RUNTIME_LOG_FILE_H

@@ -4,7 +4,7 @@
  *
  * PAGE is docs/logging.md, whose example must be what the library writes. Most tests feed the log events by hand; the
  * last ones run a heap. */
-#include "gc/platform/pages.h"
+#include "tests/inside.h"
 #include "tests/runtime/log_fixture.h"
 #include "tests/support/allocated.h"
 

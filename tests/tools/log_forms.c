@@ -1,8 +1,8 @@
 /* One run of a heap, logged in all forms at once: log_forms FOLDER [abort | threads | wait].
  *
  * Writes FOLDER/text.log and json.log. With abort, the process aborts half-way, after more than a buffer of
- * each was written. With threads, the heap has a thread, and survivors that may be worth a helper. With wait, it reads a
- * character before and after the second third of the run. */
+ * each was written. With threads, the heap has a thread, and survivors that may be worth a helper. With wait, it reads
+ * a character before and after the second third of the run. */
 #include <cradle/cradle.h>
 
 #include "runtime/log.h"

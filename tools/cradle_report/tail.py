@@ -55,7 +55,7 @@ class FileTail:
             named = os.stat(self.path)
         except FileNotFoundError:
             return False  # renamed or removed: until there is a new file, this one is the log
-        if (mine.st_dev, mine.st_ino) != (named.st_dev, named.st_ino) or mine.st_size < self.position:
+        if (mine.st_dev, mine.st_ino) != (named.st_dev, named.st_ino):
             return True
         self.file.seek(0)
         return self.file.read(len(self.head)) != self.head

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Saves images of what programs of the example VMs have defined, and begins with them.
 
-    test_vm_images.py SCHEME STACKVM LIBRARY.vm [HOLD]
+    test_vm_images.py SCHEME STACKVM LIBRARY.scm LIBRARY.vm [HOLD]
 
 A program that begins with an image of a library must print what it prints after the library. The code of stackvm's programs is
 damaged in images, which must be refused in words. HOLD is a shared library that keeps
@@ -17,8 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-SCHEME_LIBRARY = """
-(define (square x) (* x x))
+SCHEME_MORE = """
 (define counter (let ((n 0)) (lambda () (set! n (+ n 1)) n)))
 (define table (make-hash-table))
 (hash-table-set! table 'key "value")
@@ -29,7 +28,40 @@ SCHEME_LIBRARY = """
 (define v (make-vector 3000 'x))
 (counter)
 """
+# What the library makes of these lines is known.
+SCHEME_LIBRARY_SAYS = """((0 1 2 3 4) (a b) (1 2 3) 9 (1 2 "x"))
+(((#t 0 2 4) (#f 1 3 5)) ((1 2 3) (1 3 2) (2 1 3) (2 3 1) (3 1 2) (3 2 1)) ((1 a) (2 b)) 4 2)
+(("a" "b" "" "c") "x-y-z" "t t" "  7" "a+b")
+((2 3 5 7 11 13 17 19 23 29) 1548008755920 (2 2 2 3 3 5) "ff" "MCMXCIV" #t)
+(1 2 (1 3 5 9) (1 2 3) (1))
+((0 2 4 6) (1 3 5))
+(25 2 2 ((a . 5)) (0 1 4 9))
+((2 4) 4 (9 16) 3 #t v)
+"""
 SCHEME_PROGRAM = """
+(write (list (iota 5) (take '(a b c d) 2) (fold-right cons '() '(1 2 3)) (reduce max 0 '(3 9 2))
+             (delete-duplicates '(1 2 1 "x" "x"))))
+(newline)
+(write (list (group-by even? (iota 6)) (permutations '(1 2 3)) (zip '(1 2) '(a b)) (find even? '(1 3 4 5)) (list-index even? '(1 3 4))))
+(newline)
+(write (list (string-split "a,b,,c" #\\,) (string-join '("x" "y" "z") "-") (string-trim "  t t ")
+             (string-pad-left "7" 3) (string-replace "a-b" #\\- #\\+)))
+(newline)
+(write (list (stream-take primes 10) (fibonacci 60) (factors 360) (number-base 255 16) (number->roman 1994) (prime? 97)))
+(newline)
+(define jobs (make-queue))
+(for-each (lambda (n) (queue-put! jobs n)) '(1 2 3))
+(write (list (queue-take! jobs) (queue-take! jobs) (heap->list < (list->heap < '(5 3 9 1)))
+             (set-union '(1 2) '(2 3)) (set-difference '(1 2) '(2))))
+(newline)
+(call-with-values (lambda () (partition even? (iota 7))) (lambda (a b) (write (list a b))))
+(newline)
+(write (list ((compose square (curry + 1)) 4) ((flip -) 1 3) (alist-ref 'b '((a . 1) (b . 2)) 0)
+             (alist-update 'a 5 '((a . 1))) (unfold (lambda (n) (> n 3)) square (curry + 1) 0)))
+(newline)
+(write (list (take-while even? '(2 4 5 6)) (count odd? (iota 9)) (filter-map (lambda (x) (and (> x 2) (* x x))) '(1 2 3 4))
+             (last '(1 2 3)) (string-prefix? "ab" "abc") (hash-table-ref/default (alist->hash-table '((k . v))) 'k #f)))
+(newline)
 (write (list (square 12) (counter) (hash-table-ref table 'key (lambda () #f)) (eq? (car names) 'a) (point-x here) (point-y here)
              (force promised) (counter)))
 (newline)
@@ -243,12 +275,14 @@ class Machine:
 
 
 def main():
-    scheme, stackvm, library, *hold = sys.argv[1:]
-    machines = [Machine(scheme, ".scm", SCHEME_LIBRARY, SCHEME_PROGRAM, "", *hold or [None]),
+    scheme, stackvm, scheme_library, library, *hold = sys.argv[1:]
+    machines = [Machine(scheme, ".scm", Path(scheme_library).read_text() + SCHEME_MORE, SCHEME_PROGRAM, "", *hold or [None]),
                 Machine(stackvm, ".vm", Path(library).read_text() + STACKVM_MORE, STACKVM_PROGRAM, "in take, ", *hold or [None])]
     with tempfile.TemporaryDirectory() as name:
         for machine in machines:
             machine.check(Path(name))
+        if not machines[0].expected[1].startswith(SCHEME_LIBRARY_SAYS):
+            machines[0].faults.append(f"scheme's library says {machines[0].expected[1]!r}")
         machines[1].check_programs(Path(name))
         machines[1].check_damage(Path(name))
     faults = [fault for machine in machines for fault in machine.faults]

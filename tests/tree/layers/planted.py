@@ -12,7 +12,7 @@ CLEAN = {
     "gc/young/local.h": "",
     "gc/young/nursery.h": "",
     "gc/young/remember.h": "",
-    "gc/tables/pin.c": "",
+    "gc/tables/handle.c": "",
     "gc/collect.c": '#include "gc/heap.h"\n#include "gc/instruments/verify.h"\n#include "gc/instruments/stress.h"\n'
     "static void crd_local(void);\nvoid cradle_collect(void) { if (1) { crd_local(); } }\n",
     "gc/collect.h": "",
@@ -122,7 +122,7 @@ PLANTED = [
     ("gc/object/value.c", '#include "gc/roots.h"', "object may not include gc/roots.h"),
     ("gc/object/value.c", '#include "gc/old/span.h"', "object may not include gc/old/span.h"),
     ("gc/old/span.c", '#include "gc/heap.h"', "old may not include gc/heap.h (heap)"),
-    ("gc/tables/pin.c", '#include "gc/heap.h"', "tables may not include gc/heap.h (heap)"),
+    ("gc/tables/handle.c", '#include "gc/heap.h"', "tables may not include gc/heap.h (heap)"),
     ("gc/young/minor.c", '#include "gc/heap.h"', "young may not include gc/heap.h (heap)"),
     ("gc/death/weak.c", '#include "gc/heap.h"', "death may not include gc/heap.h (heap)"),
     ("gc/instruments/stress.c", '#include "gc/heap.h"', "instruments-lower may not include gc/heap.h (heap)"),

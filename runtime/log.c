@@ -1,8 +1,7 @@
 /* The log: chooses the sections and the form. The event table (runtime/event_table.h) has what is said about each
  * event, the sinks (runtime/log_sink.h) how it is written.
  *
- * There may be thousands of minor collections a second, so their path makes no system call unless the buffer is full or
- * a second old.
+ * There may be thousands of minor collections a second, so their path makes no system call unless the buffer is full.
  */
 #include "runtime/log.h"
 
@@ -57,7 +56,7 @@ static void write_row(crd_log *log, const crd_event_row *row, const void *base) 
   if (row->phase == CRD_PHASE_BEGIN)
     log->depth++;
   else
-    crd_log_file_section_end(&log->writer.file, log->depth == 0, log->writer.time_ns);
+    crd_log_file_section_end(&log->writer.file, log->depth == 0);
 }
 
 /* --- events --- */
@@ -281,6 +280,6 @@ crd_log_writer *crd_log_line_begin(crd_log *log) {
 }
 
 void crd_log_line_end(crd_log *log) {
-  crd_log_file_section_end(&log->writer.file, true, log->writer.time_ns);
+  crd_log_file_section_end(&log->writer.file, true);
   crd_lock_release(&log->lock);
 }

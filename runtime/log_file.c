@@ -132,11 +132,9 @@ void crd_log_file_flush(crd_log_file *file) {
   errno = error;
 }
 
-void crd_log_file_section_end(crd_log_file *file, bool outermost, uint64_t now_ns) {
-  bool due = sizeof file->buffer - file->length < CRD_LOG_SECTION_BYTES || now_ns - file->written_ns >= CRD_LOG_KEPT_NS;
-  if (!outermost || !(due || file->interactive || file->unbuffered)) return;
-  crd_log_file_flush(file);
-  file->written_ns = now_ns;
+void crd_log_file_section_end(crd_log_file *file, bool outermost) {
+  bool nearly_full = sizeof file->buffer - file->length < CRD_LOG_SECTION_BYTES;
+  if (outermost && (nearly_full || file->interactive || file->unbuffered)) crd_log_file_flush(file);
 }
 
 void crd_log_file_put_slow(crd_log_file *file, const char *text, size_t length) {

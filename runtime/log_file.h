@@ -5,11 +5,10 @@
  *              inherited, because the parent writes it.
  * [log_file.3] The program never fails because of its log. The first error is reported on standard error; then the file
  *              is stopped, and drops whatever is put into it.
- * [log_file.4] The buffer is written when an outermost section ends and the buffer is nearly full or a second old, or
- *              when it is full. So a program that follows the file is at most a second behind the last section.
- *              Standard error, and files that several heaps share (they are opened for appending), hold whole
- *              sections, unless a section is larger than the buffer. A pipe takes at most PIPE_BUF bytes as a whole, so
- *              a line log is written to a pipe section by section.
+ * [log_file.4] The buffer is written when the log's writer says that an outermost section ended, or when it is full. So
+ *              standard error, and files that several heaps share (they are opened for appending), hold whole sections,
+ *              unless a section is larger than the buffer. A pipe takes at most PIPE_BUF bytes as a whole, so a line
+ *              log is written to a pipe section by section.
  */
 #ifndef CRADLE_RUNTIME_LOG_FILE_H
 #define CRADLE_RUNTIME_LOG_FILE_H
@@ -21,8 +20,6 @@
 #define CRD_LOG_BUFFER_BYTES ((size_t)64 << 10)
 /* The buffer is written at the end of a section if less room than this is left; usual sections are shorter. */
 #define CRD_LOG_SECTION_BYTES ((size_t)16 << 10)
-/* The buffer is written at the end of a section if that is so long after it was last written. */
-#define CRD_LOG_KEPT_NS UINT64_C(1000000000)
 
 typedef struct crd_log_file {
   const char *variable, *noun; /* for messages: "CRADLE_LOG", "log" */
@@ -35,7 +32,6 @@ typedef struct crd_log_file {
   bool regular;                /* not a pipe, terminal or device */
   bool unbuffered; /* the process exits, or a line log is in a pipe: written at the end of every outermost section */
   bool stopped;    /* [log_file.3] */
-  uint64_t written_ns; /* when a section's end last wrote the buffer */
   size_t length;
   char buffer[CRD_LOG_BUFFER_BYTES];
 } crd_log_file;
@@ -55,8 +51,8 @@ bool crd_log_file_is_inherited(const crd_log_file *file);
 bool crd_log_file_renew(crd_log_file *file);
 
 void crd_log_file_flush(crd_log_file *file);
-/* A section has ended now. outermost: no section that is written is open any more. */
-void crd_log_file_section_end(crd_log_file *file, bool outermost, uint64_t now_ns);
+/* A section has ended. outermost: no section that is written is open any more. */
+void crd_log_file_section_end(crd_log_file *file, bool outermost);
 CRADLE_COLD void crd_log_file_put_slow(crd_log_file *file, const char *text, size_t length);
 
 CRADLE_INLINE void crd_log_file_put(crd_log_file *file, const char *text, size_t length) {

@@ -1,8 +1,7 @@
-/* One run of a heap, logged in all forms at once: log_forms FOLDER [abort | threads | wait].
+/* One run of a heap, logged in all forms at once: log_forms FOLDER [abort | threads].
  *
  * Writes FOLDER/text.log and json.log. With abort, the process aborts half-way, after more than a buffer of
- * each was written. With threads, the heap has a thread, and survivors that may be worth a helper. With wait, it reads
- * a character before and after the second third of the run. */
+ * each was written. With threads, the heap has a thread, and survivors that may be worth a helper. */
 #include <cradle/cradle.h>
 
 #include "runtime/log.h"
@@ -28,7 +27,7 @@ static const cradle_type types[TYPE_COUNT] = {
     [T_BYTES] = {.name = "bytes", .size = LARGE_BYTES},
 };
 
-static void run(cradle_mutator *m, int allocated, bool aborts, bool threads, bool waits) CRADLE_MAY_COLLECT {
+static void run(cradle_mutator *m, int allocated, bool aborts, bool threads) CRADLE_MAY_COLLECT {
   node *list = NULL;
   CRADLE_ROOT(m, list);
   for (int i = 0; i < allocated; i++) {
@@ -39,7 +38,6 @@ static void run(cradle_mutator *m, int allocated, bool aborts, bool threads, boo
     if (i % 100000 == 99999 && !threads) cradle_collect(m, CRADLE_COLLECT_FULL);
     if (i % 100000 == 99999 && threads) (void)cradle_collect_step(m, 0); /* in which a thread is made */
     if (aborts && i > allocated / 2) abort();
-    if (waits && (i == allocated / 3 || i == allocated * 2 / 3)) (void)getchar();
   }
 }
 
@@ -54,8 +52,7 @@ int main(int argc, char **argv) {
   cradle_options options;
   cradle_error error;
   if (argc < 2) return 2;
-  bool aborts = argc > 2 && strcmp(argv[2], "abort") == 0, waits = argc > 2 && strcmp(argv[2], "wait") == 0;
-  bool threads = argc > 2 && !aborts && !waits;
+  bool aborts = argc > 2 && strcmp(argv[2], "abort") == 0, threads = argc > 2 && !aborts;
   cradle_options_init(&options);
   options.types = types;
   options.type_count = TYPE_COUNT;
@@ -69,7 +66,7 @@ int main(int argc, char **argv) {
   }
   crd_chain_settle(options.listener, (cradle_listener){0}, heap);
   cradle_mutator *m = cradle_mutator_new(heap);
-  run(m, threads ? 8 * ALLOCATED : ALLOCATED, aborts, threads, waits);
+  run(m, threads ? 8 * ALLOCATED : ALLOCATED, aborts, threads);
   cradle_mutator_free(m);
   cradle_heap_free(heap);
   return 0;

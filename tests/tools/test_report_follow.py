@@ -282,26 +282,6 @@ class Files(Follows):
             self.assertIn(said, error)
 
 
-class Writer(Follows):
-    def test_a_log_is_written_each_second(self):
-        """Although the buffer is not full."""
-        folder = self.path("run")
-        folder.mkdir()
-        path = folder / "json.log"
-        program = subprocess.Popen([PROGRAM, folder, "wait"], stdin=subprocess.PIPE)
-        following = Following(path)
-        time.sleep(1.2)
-        program.stdin.write(b"\n")
-        program.stdin.flush()
-        following.wait_for(r"[1-9]\d minor, ")
-        self.assertIsNone(program.poll())
-        self.assertLess(path.stat().st_size, 48 << 10)
-        program.communicate(b"\n")
-        status, text, error = following.end()
-        self.assertEqual((program.returncode, status, error), (0, 0, ""))
-        self.has_totals_of(text, path)
-
-
 class Terminal(Follows):
     def test_one_screen_is_refreshed(self):
         path = self.path("log")

@@ -275,6 +275,8 @@ def check_files(tool, include, folder):
 def copy_without_venv(tool, folder):
     """The tool in a tree of its own, where it finds no .venv and takes the distribution's libclang."""
     tools = Path(shutil.copytree(tool.parent / "rootcheck", Path(folder) / "tools" / "rootcheck")).parent
+    shutil.copy(tool.parent / "cradle_version.py", tools)
+    shutil.copy(tool.parent.parent / "meson.build", folder)
     return Path(shutil.copy(tool, tools))
 
 

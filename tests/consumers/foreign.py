@@ -5,7 +5,6 @@ every allocation and the verifier: foreign.py rust|zig BUILD
 Exits with 77 where there is no compiler; a line says so.
 """
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -19,13 +18,24 @@ SAYS = "1113775 in the table, 150 pairs in the list\n"
 WAYS = [{}, {"CRADLE_STRESS": "1", "CRADLE_VERIFY": "1", "CRADLE_GC_NURSERY": "4K"}, {"CRADLE_STRESS": "3,major=5", "CRADLE_QUARANTINE": "4"}]
 
 
+def zig_compiler():
+    """zig, or the package ziglang, which tools/cross installs in .venv; or None."""
+    if shutil.which("zig"):
+        return ["zig"]
+    for python in (sys.executable, ROOT / ".venv" / "bin" / "python"):
+        module = [python, "-m", "ziglang"]
+        if Path(python).exists() and subprocess.run([*module, "version"], capture_output=True, check=False).returncode == 0:
+            return module
+    return None
+
+
 def commands(language, build):
     """Those that build vm in the working directory, or None: there is no compiler."""
     if language == "rust":
         compiler = shutil.which("rustc")
         return compiler and [["cc", "-O2", "-std=c11", f"-I{ROOT / 'include'}", "-c", SOURCES / "shim.c"],
                              [compiler, "--edition", "2021", "-O", SOURCES / "vm.rs", "-C", "link-arg=shim.o", f"-L{build}", "-l", "cradle"]]
-    zig = [shutil.which("zig")] if shutil.which("zig") else [sys.executable, "-m", "ziglang"] if importlib.util.find_spec("ziglang") else None
+    zig = zig_compiler()
     return zig and [[*zig, "build-exe", "-O", "ReleaseSafe", SOURCES / "vm.zig", SOURCES / "shim.c", f"-I{ROOT / 'include'}",
                      f"-L{build}", "-lcradle", "-lc"]]
 

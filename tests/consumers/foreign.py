@@ -48,7 +48,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as folder:
         for step in steps:
-            subprocess.run(step, cwd=folder, check=True, timeout=300, env={**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder})
+            subprocess.run(step, cwd=folder, check=True, timeout=300, env={**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(build / "zig-cache")})
         for way in WAYS:
             ran = subprocess.run([Path(folder) / "vm"], capture_output=True, text=True, timeout=100,
                                  env={**os.environ, **way, "LD_LIBRARY_PATH": str(build)})

@@ -108,8 +108,8 @@ cradle_walk_result crd_walk(cradle_heap *heap, crd_walker *walker);
 void crd_walk_roots(cradle_heap *heap, crd_root_at *at, crd_slot_function visit, void *context);
 /* The name of roots that have no name of their own. */
 const char *crd_holder_name(cradle_holder holder);
-/* Names the root at which a walk is, of which the referrer has the slot: fills in holder, name and
- * index. To be called once for each root that is reported. */
+/* Names the root at which a walk is, whose slot is in the referrer already: fills in holder, name and index. To be
+ * called once for each root that is reported. */
 void crd_root_name(crd_root_at *at, cradle_referrer *referrer);
 
 #endif

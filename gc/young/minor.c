@@ -88,6 +88,38 @@ static inline void trace_object(crd_minor *context, cradle_word *object) {
     crd_promote_from(context, object);
 }
 
+/* The first reference to a young large object links it; it is traced from the list. One that is recorded from birth
+ * need not be traced [large.3]. Neither needs a mark: it was born marked if a major collection marks [marker.5]. */
+static void reach_large(crd_minor *context, crd_page *page) {
+  uint8_t young = PAGE_LARGE_YOUNG;
+  if (!__atomic_compare_exchange_n(&page->state, &young, PAGE_LARGE_REACHED, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    return;
+  const crd_arenas *arenas = &context->old->arenas;
+  if (header_records_slots(*object_at(arenas_page_address(arenas, page->head)))) return;
+  if (CRADLE_UNLIKELY(context->team != NULL) && context->index != 0) {
+    crd_team_leave_large(context, page->head);
+    return;
+  }
+  page->pending = context->pending_large;
+  context->pending_large = page->head;
+}
+
+void crd_minor_beyond(crd_minor *context, uintptr_t address, bool live) {
+  const crd_old *old = context->old;
+  if (!arenas_know(&old->arenas, address)) return;
+  if (old_may_be_young_large(old, address)) {
+    crd_page *page = arenas_page(&old->arenas, arenas_page_number(&old->arenas, address));
+    uint8_t state = __atomic_load_n(&page->state, __ATOMIC_RELAXED);
+    if (state == PAGE_LARGE_YOUNG) reach_large(context, page);
+    if (state == PAGE_LARGE_YOUNG || state == PAGE_LARGE_REACHED) return;
+  }
+  if (!context->marking || !live) return;
+  if (CRADLE_UNLIKELY(context->team != NULL))
+    crd_team_shade(context, address);
+  else
+    crd_marker_shade(context->young->marking, address);
+}
+
 static void trace_large(crd_minor *context) {
   uint32_t page = context->pending_large;
   const crd_page *entry = arenas_page(&context->old->arenas, page);

@@ -31,5 +31,8 @@ void crd_minor_visit(crd_minor *minor, bool value, cradle_word *slot);
 void crd_minor_trace(crd_minor *minor);
 /* Promotes what the recorded slots and the remembered objects refer to, in pieces that nobody else has claimed. */
 void crd_minor_pieces(crd_minor *minor);
+/* Handles a reference that leads beyond the nursery: its object may be a young large one, or is to be marked if its
+ * holder is live. */
+CRADLE_COLD void crd_minor_beyond(crd_minor *minor, uintptr_t address, bool live);
 
 #endif

@@ -149,38 +149,6 @@ cradle_word *crd_promote_object(crd_minor *context, cradle_word *object) {
   return place;
 }
 
-/* The first reference to a young large object links it; it is traced from the list. One that is recorded from birth
- * need not be traced [large.3]. Neither needs a mark: it was born marked if a major collection marks [marker.5]. */
-static void reach_large(crd_minor *context, crd_page *page) {
-  uint8_t young = PAGE_LARGE_YOUNG;
-  if (!__atomic_compare_exchange_n(&page->state, &young, PAGE_LARGE_REACHED, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-    return;
-  const crd_arenas *arenas = &context->old->arenas;
-  if (header_records_slots(*object_at(arenas_page_address(arenas, page->head)))) return;
-  if (CRADLE_UNLIKELY(context->team != NULL) && context->index != 0) {
-    crd_team_leave_large(context, page->head);
-    return;
-  }
-  page->pending = context->pending_large;
-  context->pending_large = page->head;
-}
-
-CRADLE_COLD void crd_promote_old(crd_minor *context, uintptr_t address, bool live) {
-  const crd_old *old = context->old;
-  if (!arenas_know(&old->arenas, address)) return;
-  if (old_may_be_young_large(old, address)) {
-    crd_page *page = arenas_page(&old->arenas, arenas_page_number(&old->arenas, address));
-    uint8_t state = __atomic_load_n(&page->state, __ATOMIC_RELAXED);
-    if (state == PAGE_LARGE_YOUNG) reach_large(context, page);
-    if (state == PAGE_LARGE_YOUNG || state == PAGE_LARGE_REACHED) return;
-  }
-  if (!context->marking || !live) return;
-  if (CRADLE_UNLIKELY(context->team != NULL))
-    crd_team_shade(context, address);
-  else
-    crd_marker_shade(context->young->marking, address);
-}
-
 /* Promotes the young object that a slot refers to, then the one that the first slot of its copy refers to, and so on
  * [promote.2]. A copy with further slots waits on the pending list. */
 CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t address, bool value, bool shared) {
@@ -207,7 +175,7 @@ CRD_ALWAYS_INLINE void promote(crd_minor *context, cradle_word *slot, uintptr_t 
     slot = place + __builtin_ctzll(slots);
     slots &= slots - 1;
     while (!is_young(context, address = address_in(context, value, *slot))) {
-      if (is_beyond(context, address)) crd_promote_old(context->self, address, true);
+      if (is_beyond(context, address)) crd_minor_beyond(context->self, address, true);
       if (CRADLE_LIKELY(slots == 0)) return;
       slot = place + __builtin_ctzll(slots);
       slots &= slots - 1;
@@ -253,7 +221,7 @@ CRD_ALWAYS_INLINE void trace_next(crd_minor *context, uint64_t slots, bool value
       promote(context, slot, address, values, shared);
       return;
     }
-    if (is_beyond(context, address)) crd_promote_old(context->self, address, true);
+    if (is_beyond(context, address)) crd_minor_beyond(context->self, address, true);
   }
   context->pending = object_at(pending_after(link));
 }
@@ -341,7 +309,7 @@ CRD_ALWAYS_INLINE void note_slot(void *data, bool value, cradle_word *slot) {
   if (is_young(context, address))
     body_set(notes->next++, note_of(context, address, (size_t)(slot - notes->copied), value));
   else if (is_beyond(context, address))
-    crd_promote_old(notes->context, address, true);
+    crd_minor_beyond(notes->context, address, true);
 }
 
 /* Notes the slots of the copy that lead to young objects in words 1.. of the body, in the order in which they are to be
@@ -451,7 +419,7 @@ static void batch_slot(void *data, bool value, cradle_word *slot) {
     b->notes[b->count] = note_of(b->context, address, b->count, value);
     b->count++;
   } else if (is_beyond(b->context, address)) {
-    crd_promote_old(b->context, address, true);
+    crd_minor_beyond(b->context, address, true);
   }
 }
 
@@ -604,7 +572,7 @@ CRD_ALWAYS_INLINE void promote_recorded(crd_minor *context, cradle_word *slot, b
   if (is_young(context, address))
     promote(context, slot, address, value, shared);
   else if (is_beyond(context, address))
-    crd_promote_old(context->self, address, true);
+    crd_minor_beyond(context->self, address, true);
 }
 
 /* The slots lie anywhere in large arrays, and what they refer to lies anywhere in the nursery. Both are prefetched. */
@@ -688,7 +656,7 @@ static void promote_slot_young(void *data, bool value, cradle_word *slot) {
   if (is_young(context, address))
     crd_promote_all(context, slot, address, value);
   else if (CRADLE_UNLIKELY(old_may_be_young_large(context->old, address)))
-    crd_promote_old(context, address, false);
+    crd_minor_beyond(context, address, false);
 }
 
 void crd_promote_from_grey(crd_minor *context, cradle_word *object) {
@@ -696,14 +664,14 @@ void crd_promote_from_grey(crd_minor *context, cradle_word *object) {
   visit_object(&context->young->space->types, object, promote_slot_young, context);
 }
 
-/* References outside the nursery go to crd_promote_old, because their object may be a young large one. */
+/* References outside the nursery go to crd_minor_beyond, because their object may be a young large one. */
 static void promote_slot_unmarked(void *data, bool value, cradle_word *slot) {
   crd_minor *context = data;
   uintptr_t address = address_in(context, value, slot_load(slot));
   if (is_young(context, address))
     crd_promote_one(context, slot, address, value);
   else
-    crd_promote_old(context, address, false);
+    crd_minor_beyond(context, address, false);
 }
 
 void crd_promote_from_unmarked(crd_minor *context, cradle_word *object) {

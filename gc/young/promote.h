@@ -45,6 +45,7 @@
 #define CRADLE_GC_YOUNG_PROMOTE_H
 
 #include "gc/space.h"
+#include "gc/young/minor.h"
 
 /* Who promotes: one worker; the leader of a team that has not given anything away; or several. */
 typedef enum promote_mode { PROMOTE_ALONE, PROMOTE_LEADING, PROMOTE_SHARING } promote_mode;
@@ -82,9 +83,6 @@ void crd_promote_one(crd_minor *context, cradle_word *slot, uintptr_t address, b
 /* Promotes what the recorded slots of the entries [entry, to) refer to, as crd_promote_one does. [to, top) are the
  * entries that come next: they are prefetched. */
 void crd_promote_recorded(crd_minor *context, const cradle_word *entry, const cradle_word *to, const cradle_word *top);
-/* Handles a reference that does not lead into the nursery: its object may be a young large one, or is to be marked if
- * its holder is live. */
-void crd_promote_old(crd_minor *context, uintptr_t address, bool live);
 /* Looks at all slots of an old object, or of a copy. */
 void crd_promote_from(crd_minor *context, cradle_word *object);
 /* The same in two steps: at all slots but the items, of which there are as many as is returned; at some items. */
@@ -161,7 +159,7 @@ CRD_ALWAYS_INLINE void promote_slot(void *data, bool value, cradle_word *slot) {
   if (is_young(context, address))
     crd_promote_all(context, slot, address, value);
   else if (is_beyond(context, address))
-    crd_promote_old(context, address, true);
+    crd_minor_beyond(context, address, true);
 }
 
 /* That for callbacks, within which promotion must call no further callbacks: follows first slots only. */
@@ -171,7 +169,7 @@ static inline void promote_slot_only(void *data, bool value, cradle_word *slot) 
   if (is_young(context, address))
     crd_promote_one(context, slot, address, value);
   else if (is_beyond(context, address))
-    crd_promote_old(context, address, true);
+    crd_minor_beyond(context, address, true);
 }
 
 #endif

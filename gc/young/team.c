@@ -4,7 +4,6 @@
 
 #include "gc/old/marking.h"
 #include "gc/platform/pages.h"
-#include "gc/young/minor.h"
 #include "gc/young/promote.h"
 #include "gc/young/young.h"
 

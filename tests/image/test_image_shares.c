@@ -71,6 +71,21 @@ CRADLE_UNCHECKED_COLLECTION static void check_nodes(cradle_heap *heap) {
   assert_heap_sound(heap);
 }
 
+/* Moves the objects, and drops half of them. */
+CRADLE_UNCHECKED_COLLECTION static void go_on(fixture *f) {
+  f->m = cradle_mutator_new(f->heap);
+  for (int i = 0; i < 2; i++) {
+    words *all = (words *)(uintptr_t)cradle_image_root_get(f->heap, names[0]);
+    for (size_t at = 1; i == 1 && at < COUNT; at += 2) cradle_store(f->m, all, &all->item[at], NULL);
+    cradle_collect(f->m, i == 0 ? CRADLE_COLLECT_COMPACTING : CRADLE_COLLECT_FULL);
+    if (i == 0) check_nodes(f->heap);
+  }
+  const words *all = (const words *)(uintptr_t)cradle_image_root_get(f->heap, names[0]);
+  for (size_t at = 0; at < COUNT; at += 2) assert_int_equal(AT(at)->number, at);
+  assert_heap_sound(f->heap);
+  cradle_mutator_free(f->m);
+}
+
 static void whole(bool huge_first) {
   buffer image = save_nodes(huge_first);
   static const cradle_image ways[] = {{.path = NULL}, {.sealed = true}, {.checksum = true}, {.verify = true}};
@@ -81,6 +96,7 @@ static void whole(bool huge_first) {
       cradle_error error;
       if (!load(&f, threads, ways[i], &error)) fail_msg("%s", error.message);
       check_nodes(f.heap);
+      go_on(&f);
       cradle_heap_free(f.heap);
     }
   free(image.bytes);
@@ -92,6 +108,29 @@ static void large_objects_at_the_end(void **state) {
 static void large_objects_at_the_beginning(void **state) {
   (void)state;
   whole(true);
+}
+
+/* An image without an object, which has no arena. */
+CRADLE_UNCHECKED_COLLECTION static void nothing_at_all(void **state) {
+  (void)state;
+  static const cradle_image_contents nothing;
+  fixture f;
+  cradle_options options;
+  cradle_error error;
+  buffer image = {NULL, 0, 0};
+  image_options(&f, &options);
+  options.base_address = SOME_BASE;
+  fixture_open_with(&f, &options);
+  if (!cradle_image_save_to(f.m, take, &image, &nothing, &error)) fail_msg("%s", error.message);
+  fixture_close(&f);
+  write_file(&image);
+  for (uint32_t threads = 0; threads < 2; threads++)
+    for (int verify = 0; verify < 2; verify++) {
+      if (!load(&f, threads, (cradle_image){.verify = verify != 0}, &error)) fail_msg("%s", error.message);
+      assert_heap_sound(f.heap);
+      cradle_heap_free(f.heap);
+    }
+  free(image.bytes);
 }
 
 /* Where a page of the heap is in the file. */
@@ -134,6 +173,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(large_objects_at_the_end),
       cmocka_unit_test(large_objects_at_the_beginning),
+      cmocka_unit_test(nothing_at_all),
       cmocka_unit_test(damage_in_either_share),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);

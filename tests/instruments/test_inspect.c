@@ -358,7 +358,8 @@ static void more_roots_have_names(void **state) {
   CRADLE_ROOT(f.m, object);
   cradle_handle first = cradle_handle_new(f.m, NULL), handle = cradle_handle_new(f.m, object);
   pair outside = {.header = T_PAIR};
-  cradle_store(f.m, object, (void **)object + 1, &outside); /* not told: it is none of the heap's */
+  cradle_store(f.m, object, (void **)object + 1,
+               &outside); /* no reference to an object of the heap, so it is not reported */
   for (int old = 0; old < 2; old++) {
     referrers r = who(object);
     assert_int_equal(r.count, 2);

@@ -12,7 +12,6 @@ import os
 import pty
 import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,17 +21,10 @@ import time
 import unittest
 from pathlib import Path
 
-PROGRAM, ROOT = (Path(argument).resolve() for argument in sys.argv[1:3])
-REPORT = ROOT / "tools" / "cradle-report"
-PYTHON = ROOT / ".venv" / "bin" / "python"  # where tools/setup puts Jinja2 and Playwright
-if importlib.util.find_spec("playwright") is None and PYTHON.exists() and Path(sys.executable) != PYTHON:
-    os.execv(PYTHON, [str(PYTHON), *sys.argv])
-sys.path.insert(0, str(ROOT / "tools"))
-sys.dont_write_bytecode = True
+from report_support import CHROMIUM, PROGRAM, REPORT
 
 from cradle_report import live, measures, readers, tail, words  # noqa: E402
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FORMS = ("text", "json")
 PATIENCE = 60
 FOLDER = tempfile.TemporaryDirectory()

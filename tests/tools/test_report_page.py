@@ -13,24 +13,16 @@ import importlib.util
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-PROGRAM, ROOT = (Path(argument).resolve() for argument in sys.argv[1:3])
-REPORT = ROOT / "tools" / "cradle-report"
-PYTHON = ROOT / ".venv" / "bin" / "python"  # where tools/setup puts Jinja2 and Playwright
-if importlib.util.find_spec("playwright") is None and PYTHON.exists() and Path(sys.executable) != PYTHON:
-    os.execv(PYTHON, [str(PYTHON), *sys.argv])
-sys.path.insert(0, str(ROOT / "tools"))
-sys.dont_write_bytecode = True
+from report_support import CHROMIUM, PROGRAM, REPORT
 
 from cradle_report import figures, measures, readers, thinning, words  # noqa: E402
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 CHARTS = [
     "pauses",
     "percentiles",

@@ -159,7 +159,7 @@ def rate(value):
 
 
 def columns(figures):
-    """(name, value) of what is told of the whole time and of the last seconds."""
+    """A column of figures, for all the time so far or for the last seconds: pairs of a name and a value."""
     sums, paused = figures.sums, figures.pauses > 0
     yield "minor, major collections", f"{sums.minors}, {sums.majors}"
     yield "pauses", str(figures.pauses)
@@ -172,7 +172,7 @@ def columns(figures):
 
 
 def memory(heap):
-    """(name, value) of what is told of this moment."""
+    """The figures that hold at this moment: pairs of a name and a value."""
     yield "live after the last major", words.size(heap.live)
     yield "memory used", words.size(heap.used)
     yield "nursery", words.size(heap.nursery)

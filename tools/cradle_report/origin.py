@@ -42,7 +42,7 @@ def settings(heap):
 
 
 def rows(log, heaps):
-    """(name, value) pairs about the log; heaps: the first is the one whose settings are told."""
+    """Where the log is from: pairs of a name and a value. The settings are those of the first of the heaps."""
     processes = list(dict.fromkeys(head["process"] for head in log.heads if "process" in head))
     if processes:
         yield "process", ", ".join(map(str, processes[:4])) + (", ..." if len(processes) > 4 else "")

@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \|", re.MULTILINE)
 MET = "probe: "
@@ -63,11 +64,14 @@ def main():
     here = str(pathlib.Path(__file__).resolve().parent)
     script = f"import sys; sys.dont_write_bytecode = True; sys.path.insert(0, {here!r}); " \
              f"import test_probe_arguments as test; test.stop_at_probes(gdb, {probes!r})"
-    command = ["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set width 0", "-ex", f"python {script}",
-               "-ex", "run", program]
-    sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # only one tracer is possible, and that is gdb
-    said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200,
-                          env={**os.environ, "ASAN_OPTIONS": sanitizer}).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        own = pathlib.Path(folder, "program")  # what gdb writes would stand in the middle of the program's lines
+        command = ["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-ex", "set width 0", "-ex", f"python {script}",
+                   "-ex", f"run >{own}", program]
+        sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # only one tracer is possible, and that is gdb
+        said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=200,
+                              env={**os.environ, "ASAN_OPTIONS": sanitizer}).stdout
+        lines = own.read_text(encoding="utf-8").splitlines() if own.exists() else []
     if "Python scripting is not supported" in said:
         skip("gdb has no Python")
     if "ptrace: Operation not permitted" in said or "Could not trace the inferior" in said:
@@ -77,7 +81,7 @@ def main():
         return 1
     names = {name for name, _ in probes}
     met = by_name(line[len(MET):] for line in said.splitlines() if line.startswith(MET))
-    expected = by_name(line for line in said.splitlines() if line.split(" ")[0] in names)
+    expected = by_name(line for line in lines if line.split(" ")[0] in names)
     wrong = [name for name in sorted(names) if not met.get(name) or met[name] != expected.get(name)]
     for name in wrong:
         print(f"{name}: the arguments were {met.get(name, [])[:5]}..., not {expected.get(name, [])[:5]}...")

@@ -4,6 +4,7 @@
 
 #include "gc/base/random.h"
 #include "gc/platform/pages.h"
+#include "gc/platform/sleepers.h"
 #include "gc/platform/thread.h"
 #include "gc/world.h"
 
@@ -29,6 +30,7 @@ struct crd_turns {
   const crd_mutator *mutator; /* of that thread, or NULL */
   crd_waiter *waiters;        /* ascending */
   bool chooses;               /* a thread that has no turn chooses now who is next */
+  crd_sleepers sleepers;      /* of the thread that settles */
   bool restless;              /* a thread of the program's never sleeps, so nobody waits for that any more */
   uint64_t begun_ns, tell_ns; /* when the turn began; after so long it is reported, 0: never */
 };
@@ -45,6 +47,7 @@ bool crd_turns_init(crd_space *space) {
 void crd_turns_fini(crd_space *space) {
   crd_turns *turns = space->world->turns;
   if (turns == NULL) return;
+  crd_sleepers_forget(&turns->sleepers);
   crd_gate_free(turns->gate);
   free(turns);
   space->world->turns = NULL;
@@ -70,7 +73,7 @@ static void settle(const crd_space *space) {
   crd_turns *turns = space->world->turns;
   uint64_t begin = crd_platform_now_ns(), most = space->options->stop_report_ns;
   for (int looks = 0; looks < LOOKS && !turns->restless;) {
-    looks = crd_threads_sleep() ? looks + 1 : 0;
+    looks = crd_threads_sleep(&turns->sleepers) ? looks + 1 : 0;
     if (looks != 0) continue;
     crd_thread_yield();
     if (most != 0 && crd_platform_now_ns() - begin > most) tell_restless(space);
@@ -203,4 +206,5 @@ void crd_turns_forked(const crd_space *space) {
   if (gate != NULL) turns->gate = gate;
   turns->waiters = NULL;
   turns->chooses = false;
+  crd_sleepers_forget(&turns->sleepers);
 }

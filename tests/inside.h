@@ -35,6 +35,7 @@
 #include "gc/platform/backtrace.h"
 #include "gc/platform/hardware.h"
 #include "gc/platform/pages.h"
+#include "gc/platform/sleepers.h"
 #include "gc/platform/thread.h"
 #include "gc/report/report.h"
 #include "gc/statistics.h"

@@ -45,9 +45,6 @@ uint64_t crd_thread_id(void);
 #define THREAD_ACTIVITY_BYTES 32
 bool crd_thread_activity(uint64_t id, char activity[THREAD_ACTIVITY_BYTES]);
 
-/* Whether all other threads of the process sleep. true, where the system does not say. */
-bool crd_threads_sleep(void);
-
 /* How many threads of this kind the process has, so that heaps together have no more than it has processors. */
 uint32_t crd_thread_count(void);
 

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 #ifdef __linux__
-#include <dirent.h>
 #include <sys/syscall.h>
 #endif
 
@@ -138,35 +137,7 @@ bool crd_thread_activity(uint64_t id, char activity[THREAD_ACTIVITY_BYTES]) {
   activity[strcspn(activity, " \n")] = 0;
   return true;
 }
-
-/* Behind the thread's name, which ends with the last parenthesis, is a letter for its state (proc(5)). A thread that
- * has ended, or that a debugger holds, counts as one that sleeps. */
-static bool sleeps(const char *id) {
-  char path[64], words[128];
-  (void)snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", id);
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t length = file < 0 ? 0 : read(file, words, sizeof words - 1);
-  if (file >= 0) (void)close(file);
-  words[length < 0 ? 0 : length] = 0;
-  const char *name_end = strrchr(words, ')');
-  return name_end == NULL || strchr("StTZX", name_end[2]) != NULL;
-}
-
-bool crd_threads_sleep(void) {
-  KEEP_ERRNO;
-  DIR *tasks = opendir("/proc/self/task");
-  uint64_t own = crd_thread_id();
-  bool all = true;
-  const struct dirent *task;
-  while (tasks != NULL && all && (task = readdir(tasks)) != NULL)
-    all = *task->d_name == '.' || strtoull(task->d_name, NULL, 10) == own || sleeps(task->d_name);
-  if (tasks != NULL) (void)closedir(tasks);
-  return all;
-}
 #else
-bool crd_threads_sleep(void) {
-  return true;
-}
 uint64_t crd_thread_id(void) {
   return (uint64_t)(uintptr_t)pthread_self();
 }

@@ -81,10 +81,6 @@ bool crd_thread_activity(uint64_t id, char activity[THREAD_ACTIVITY_BYTES]) {
   return false;
 }
 
-bool crd_threads_sleep(void) {
-  return true;
-}
-
 uint32_t crd_thread_count(void) {
   return __atomic_load_n(&threads, __ATOMIC_RELAXED);
 }

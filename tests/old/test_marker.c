@@ -76,9 +76,6 @@ bool crd_thread_activity(uint64_t id, char activity[THREAD_ACTIVITY_BYTES]) {
   (void)activity;
   return false;
 }
-bool crd_threads_sleep(void) {
-  return true;
-}
 uint32_t crd_thread_count(void) {
   return made - joined - forgotten + others;
 }

@@ -227,7 +227,8 @@ bool drain(worker *w, uint32_t queue) {
 }
 
 static void drain_some(worker *w) {
-  for (uint64_t i = below(w, 8); i > 0; i--) (void)drain(w, (uint32_t)(1 + below(w, QUEUES)));
+  uint32_t queue = (uint32_t)(1 + below(w, QUEUES));
+  for (uint64_t i = below(w, 64); i > 0 && drain(w, queue); i--) continue;
 }
 
 /* --- the heap as a whole --- */

@@ -2,7 +2,7 @@
 """Checks the documentation's links and commands: docs.py ROOT
 
 Every relative link of README.md, CONTRIBUTING.md, SECURITY.md and the pages under docs/ leads to a file that is there, and to a
-heading of it where it names one; docs/README.md leads to every page. Every command that begins with a file of tools/ or
+heading of it where it names one; docs/pages.md leads to every page. Every command that begins with a file of tools/ or
 tests/ can be run: the file is there and executable. No page contains a phrase of UNCLEAR, because readers had to read
 these twice.
 """
@@ -60,9 +60,10 @@ def main():
     commands = {(page, command) for page in pages for command in commands_of(page)}
     faults += sorted(f"{page.relative_to(root)}: {command} cannot be run" for page, command in commands
                      if not os.access(root / command, os.X_OK))
-    index = root / "docs" / "README.md"
+    index = root / "docs" / "pages.md"
     listed = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(index.read_text(encoding="utf-8"))}
-    faults += [f"docs/README.md does not lead to {page.relative_to(root)}" for page in pages[len(outside):] if page not in listed | {index}]
+    faults += [f"docs/pages.md does not lead to {page.relative_to(root)}" for page in pages[len(outside):]
+               if page not in listed | {index, index.parent / "README.md"}]
     print("\n".join(faults) or f"{len(pages)} pages, every link leads somewhere; {len(commands)} commands")
     return 1 if faults else 0
 

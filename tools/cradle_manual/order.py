@@ -1,5 +1,5 @@
 """Where a reader finds things: the order of the reference, its headers by what they are for, and what helps the search. The order
-of the pages is that of docs/README.md.
+of the pages is that of docs/pages.md.
 """
 
 # Words that a reader looks for and a page does not use.
@@ -16,7 +16,7 @@ KEYWORDS = {
     "docs/tuning.md": "latency, slow, faster, performance, memory",
 }
 # Pages that hold every word, and answer no question.
-NOT_SEARCHED = {"CHANGELOG.md", "index.md"}
+NOT_SEARCHED = {"CHANGELOG.md", "docs/pages.md", "index.md"}
 
 HEADERS = [
     ("A heap and its objects", ["heap", "mutator", "options", "object", "base", "cradle"]),

@@ -1,7 +1,7 @@
 """Puts together what Sphinx reads: the pages of docs/ where they lie, the reference, and the sources that pages link to.
 
-docs/README.md becomes the front page, and its lists the navigation. A link to a header leads to its reference, one to
-another file to a page that shows it.
+docs/README.md becomes the front page, and the lists of docs/pages.md the navigation. A link to a header leads to its
+reference, one to another file to a page that shows it.
 """
 
 import os
@@ -16,7 +16,7 @@ import order
 import reference
 
 ROOT = headers.ROOT
-FRONT, TOOLS = ROOT / "docs" / "README.md", ROOT / "docs" / "tools.md"
+FRONT, LISTS, TOOLS = (ROOT / "docs" / name for name in ("README.md", "pages.md", "tools.md"))
 OUTSIDE = ["CONTRIBUTING.md", "CHANGELOG.md", "README.md", "examples/stackvm/README.md"]
 PICTURES = {".svg", ".png"}
 LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".pml": "text"}
@@ -95,12 +95,13 @@ class Stage:
         self.write(page, front_matter(str(page)) + self.with_links(text, page, page))
 
     def add_front(self):
-        """docs/README.md, and a list for the navigation in place of each of its headings."""
+        """docs/README.md, and for the navigation a list for each heading of docs/pages.md."""
         page, place = FRONT.relative_to(ROOT), Path("index.md")
         text = FRONT.read_text(encoding="utf-8")
-        title, *parts = HEADING.split(text)
+        _, *parts = HEADING.split(LISTS.read_text(encoding="utf-8"))
         lists = [toctree(heading, [(title, self.link(name, page, place)) for title, name in BULLET.findall(body)])
                  for heading, body in zip(parts[::2], parts[1::2], strict=True)]
+        lists.append(toctree("Everything", [("All pages", self.link(LISTS.name, page, place))]))
         self.write(place, front_matter(str(place)) + self.with_links(text, page, place) + "\n" + "\n".join(lists))
 
     def add_reference(self):

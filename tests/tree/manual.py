@@ -30,6 +30,14 @@ VARIABLE = re.compile(r"^\| `(CRADLE_\w+)` \|", re.MULTILINE)
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 # How far a page, or its separately scrolling text, reaches beyond the visible area.
 BEYOND = "Math.max(...[...document.querySelectorAll('html, .main, .content')].map(one => one.scrollWidth - one.clientWidth))"
+# Blocks of code that scroll sideways, or would if the page did not break their lines. It may break those above 120 columns.
+CUT_CODE = """[...document.querySelectorAll('article pre')].filter(block => {
+  const cut = block.scrollWidth > block.clientWidth;
+  block.style.whiteSpace = 'pre';
+  const long = block.scrollWidth > block.clientWidth && Math.max(...block.innerText.split('\\n').map(line => line.length)) <= 120;
+  block.style.whiteSpace = '';
+  return cut || long;
+}).map(block => block.innerText.slice(0, 40))"""
 WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 400, "height": 800}
 
 if not all(importlib.util.find_spec(name) for name in NEEDED):
@@ -155,7 +163,8 @@ class Browser(unittest.TestCase):
         self.said = []
         page.on("console", lambda message: self.said.append(message.text))
         page.on("pageerror", lambda error: self.said.append(str(error)))
-        page.goto((self.html / name).as_uri())
+        name, _, query = name.partition("?")
+        page.goto(f"{(self.html / name).as_uri()}?{query}")
         return page
 
     def search(self, words):
@@ -182,11 +191,29 @@ class Browser(unittest.TestCase):
         self.assertNotIn("#c.", self.search("pause"))
         self.assertIn("docs/pins.html", self.search("pin"))
 
+    def test_hits_have_excerpts_and_guides_come_first(self):
+        page = self.page("search.html?q=write+barrier", WIDE)
+        page.wait_for_selector("ul.search li p.context mark")
+        page.wait_for_function("!document.querySelector('#search-results h2').textContent.startsWith('Searching')")
+        hits = page.evaluate("[...document.querySelectorAll('ul.search li')].map(one => [one.querySelector('a').getAttribute('href'),"
+                             " one.querySelector('p.context')?.textContent ?? ''])")
+        self.assertEqual(self.said, [])
+        page.context.close()
+        self.assertGreater(len(hits), 10)
+        self.assertTrue(all(target.startswith("docs/") and re.search("write|barrier", text) for target, text in hits[:4]), hits[:4])
+        self.assertIn("a reference into an object must be reported", hits[0][1])
+        members = [text for target, text in hits if target.startswith("reference/") and "#c.cradle_write_barrier" in target]
+        self.assertTrue(members and members[0].startswith("Tells the collector"), members)
+        bare = [target for target, text in hits if not text]
+        self.assertLess(len(bare), len(hits) / 4, bare)
+
     def test_no_page_scrolls_sideways(self):
         page = self.page("index.html", WIDE)
         faults = []
         for path in sorted([self.html / "index.html", *self.html.glob("docs/**/*.html"), *self.html.glob("reference/*.html")]):
             page.goto(path.as_uri(), wait_until="load")
+            page.set_viewport_size(WIDE)
+            faults += [f"{path.relative_to(self.html)}: code is wider than its place: {code}" for code in page.evaluate(CUT_CODE)]
             for size in (WIDE, NARROW):
                 page.set_viewport_size(size)
                 beyond = page.evaluate(BEYOND)

@@ -11,7 +11,7 @@ project = "Cradle"
 version = re.search(r"version: '([^']+)'", (HERE.parent.parent / "meson.build").read_text(encoding="utf-8"))[1]
 project_copyright = ""
 
-extensions = ["myst_parser", "links"]
+extensions = ["myst_parser", "links", "excerpts"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 root_doc = "index"
 highlight_language = "text"
@@ -23,13 +23,13 @@ c_id_attributes = []
 
 html_theme = "furo"
 html_title = f"Cradle {version}"
-html_static_path = ["style"]
+html_static_path = ["style", "scripts"]
 html_css_files = ["manual.css"]
 html_show_sphinx = False
 html_show_copyright = False
 html_show_sourcelink = False
 html_copy_source = False
-# They are fetched, which a browser does not do for pages that are read as files.
+# Sphinx would fetch the pages for them; see excerpts.py.
 html_show_search_summary = False
 html_search_scorer = str(HERE / "scorer.js")
 pygments_style = "tango"

@@ -54,7 +54,7 @@ def main():
             (tree / path).parent.mkdir(exist_ok=True)
             (tree / path).write_text(text)
             (tree / path).chmod(0o755)
-        for tool in ("check", "testlog.py"):
+        for tool in ("check", "place.sh", "testlog.py"):
             shutil.copy(tools / tool, tree / "tools" / tool)
         surroundings = {**os.environ, "PATH": f"{tree / 'bin'}:{os.environ['PATH']}"}
         result = subprocess.run([tree / "tools" / "check", "--all"], capture_output=True, text=True, timeout=100, env=surroundings)

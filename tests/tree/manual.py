@@ -101,6 +101,14 @@ class Manual(unittest.TestCase):
                 count += 1
         self.assertGreater(count, 90)
 
+    def test_the_classes_of_the_cpp_header_have_their_page(self):
+        text = re.sub(r"<[^>]*>", "", self.pages["reference/cplusplus.html"].text)
+        for name in ("failure", "slot", "value_slot", "weak_slot", "outside", "types", "heap", "mutator", "parked", "root", "items", "handle"):
+            self.assertIn(f"cradle::{name}\n", text.replace("\u00b6", "\n").replace("#", "\n"), name)
+        self.assertIn("static T *make(cradle_mutator *m, size_t count) CRADLE_MAY_COLLECT;", text)
+        self.assertNotIn("CRADLE_FIELDS_", text)
+        self.assertIn("../reference/cplusplus.html", self.pages["docs/cpp.html"].links)
+
     def test_functions_that_may_collect_say_so(self):
         for name, page, collects in (("cradle_new_with", "new", True), ("cradle_collect", "heap", True), ("cradle_store", "barrier", False)):
             self.assertEqual("May collect" in self.pages[f"reference/{page}.html"].said_of(name), collects, name)

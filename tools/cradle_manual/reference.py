@@ -186,4 +186,6 @@ def index_of(headers, text, order):
         lines += ["", group, "-" * len(group), ""]
         lines += [f"- :doc:`{name}`: {text.inline(first_sentence(by_name[name].essay))}" for name in names]
         lines += ["", ".. toctree::", "   :hidden:", "", *(f"   {name}" for name in names), ""]
+    lines += ["", "C++", "---", "", "- :doc:`cplusplus`: types, slots, roots and owners for C++17", "",
+              ".. toctree::", "   :hidden:", "", "   cplusplus", ""]
     return "\n".join(lines) + "\n"

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cplusplus
 import headers
 import order
 import reference
@@ -61,6 +62,8 @@ class Stage:
             target = Path("index.md")
         elif target == Path("include/cradle"):
             target = Path("reference/index.rst")
+        elif ROOT / target == cplusplus.HEADER:
+            target = Path("reference/cplusplus.rst")
         elif target.parts[:2] == ("include", "cradle"):
             target = Path("reference", target.stem + ".rst")
         elif target.suffix != ".md" and target.suffix not in PICTURES:
@@ -110,6 +113,7 @@ class Stage:
         for header in every:
             if header.is_public:
                 self.write(f"reference/{header.path.stem}.rst", reference.page_of(header, text))
+        self.write("reference/cplusplus.rst", cplusplus.page(text))
         self.write("reference/index.rst", reference.index_of(every, text, order.HEADERS))
 
 

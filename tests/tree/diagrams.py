@@ -8,6 +8,7 @@ again: it must say and join the same. Places and sizes depend on the machine's f
 import re
 import shutil
 import sys
+import xml.etree.ElementTree
 from pathlib import Path
 
 ROOT = Path(sys.argv[1]).resolve()
@@ -32,6 +33,8 @@ def main():
             faults.append(f"{picture.name} is not drawn from {source.name} as it is now: tools/manual --draw")
         elif has_dot and SAID.findall(diagrams.drawn(source)) != SAID.findall(text):
             faults.append(f"{picture.name} does not say what dot draws from {source.name}: tools/manual --draw")
+        elif not xml.etree.ElementTree.fromstring(text.encode()).tag.endswith("svg"):
+            faults.append(f"{picture.name} is no SVG")
         if len(shown.get(picture.name, "").split()) < 3:
             faults.append(f"no page shows {picture.name}, or none says in words what it shows")
     print("\n".join(faults) or f"{len(sources)} diagrams" + ("" if has_dot else ", not drawn again: Graphviz is not installed"))

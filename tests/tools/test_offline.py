@@ -2,7 +2,7 @@
 """Checks that tools/setup, quickstart, check and manual fall short in a line without a network, and work in a tree that cannot be
 written.
 
-    test_places.py TOOLS
+    test_offline.py TOOLS
 
 TOOLS is the folder tools/. Each runs in a tree of its own. An address that refuses connections stands in for a missing network, and a
 Meson that only makes folders for Meson.

@@ -175,7 +175,7 @@ class SameRun(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         result = run_report("-", "--compare", "-")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("only one of LOG and OTHER can be -", result.stderr)
+        self.assertIn("only one of LOG, OTHER and PROFILE can be -", result.stderr)
         result = subprocess.run([sys.executable, REPORT, "-"], input=b"", capture_output=True)
         self.assertEqual((result.returncode, result.stderr), (1, b"cradle-report: standard input: the file is empty\n"))
 

@@ -9,9 +9,7 @@ are tried in a headless Chromium, through Playwright. If one of these is missing
 
 import base64
 import hashlib
-import importlib.util
 import json
-import os
 import re
 import subprocess
 import sys
@@ -19,7 +17,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from report_support import CHROMIUM, PROGRAM, REPORT
+from report_support import PROGRAM, REPORT, InBrowser
 
 from cradle_report import figures, measures, readers, thinning, words  # noqa: E402
 
@@ -326,43 +324,8 @@ BLANK = """() => cradleReport.charts.filter(({plot: {bbox, ctx}}) => {
 }).map((one) => one.name)"""
 
 
-@unittest.skipIf(
-    CHROMIUM is None or importlib.util.find_spec("playwright") is None,
-    "the page is not tried in a browser: Chromium or Playwright is missing (tools/setup)",
-)
-class Browser(Pages):
+class Browser(InBrowser, Pages):
     """Tests what a reader of the page sees and does, in a browser."""
-
-    @classmethod
-    def setUpClass(cls):
-        from playwright.sync_api import sync_playwright
-
-        running = sync_playwright().start()
-        cls.addClassCleanup(running.stop)
-        # Chromium cannot use its sandbox when root runs it.
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        options = [
-            *sandbox,
-            "--disable-gpu",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-        ]
-        cls.browser = running.chromium.launch(executable_path=CHROMIUM, args=options)
-        cls.addClassCleanup(cls.browser.close)
-
-    def opened(self, page, width=1400, scheme="light"):
-        context = self.browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        self.addCleanup(context.close)
-        tab = context.new_page()
-        self.said = []
-        tab.on("console", lambda message: self.said.append(message.text))
-        tab.on("pageerror", lambda error: self.said.append(str(error)))
-        tab.on(
-            "request", lambda request: self.said.append(request.url) if not request.url.startswith("file:") else None
-        )
-        tab.goto(page.as_uri())
-        return tab
 
     def scale(self, tab, name):
         return tab.evaluate(

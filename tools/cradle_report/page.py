@@ -12,11 +12,13 @@ from . import origin, words
 from .chart import Run
 from .charts import charts_of
 from .figures import compared
+from .flame import flame_of
 
 HEAPS_SHOWN = 4
 # Sentences and lists of causes may be longer than a name.
 SENTENCE = 1000
 SCRIPTS_OF_CHARTS = ("uplot/uPlot.iife.min.js", "page_parts/format.js", "page_parts/charts.js", "page_parts/start.js")
+SCRIPTS_OF_FLAMES = ("flame_graph/d3-selection.min.js", "flame_graph/d3-flamegraph.min.js", "page_parts/flame.js")
 HERE = Path(__file__).resolve().parent
 
 
@@ -68,14 +70,23 @@ def packed(chart):
     return value
 
 
-def licence():
+# What it does, which library, its folder, its licence's name, and the file with the licence's text.
+LIBRARIES_OF_CHARTS = (("draws the charts", "uPlot", "uplot", "MIT licence", "LICENSE"),)
+LIBRARIES_OF_FLAMES = (
+    ("draws the flame graphs", "d3-flame-graph", "flame_graph", "Apache License 2.0", "LICENSE"),
+    ("gives them their places", "d3-selection", "flame_graph", "ISC licence", "LICENSE-d3-selection"),
+)
+
+
+def licence(what, library, folder, name, file):
     """The library's name, version and licence, which go wherever its text goes."""
-    version = re.search(r"uPlot ([\d.]+)", part("uplot/README.md"))[1]
-    return f"uPlot {version}", part("uplot/LICENSE")
+    version = re.search(rf"{library} ([\d.]*\d)", part(f"{folder}/README.md"))[1]
+    return {"what": what, "library": f"{library} {version}", "name": name, "text": part(f"{folder}/{file}")}
 
 
-def page(logs, all_reports, refusal=None, grows=False):
-    """The page's text. Jinja2 must be installed. refusal: why there is nothing to report. grows: the page loads itself again."""
+def page(logs, all_reports, refusal=None, grows=False, profiles=()):
+    """The page's text. Jinja2 must be installed. refusal: why there is nothing to report. grows: the page loads itself again.
+    profiles: (path, profile) of heaps, of which there may be some without a log."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     compare = len(logs) > 1 and all(all_reports)
@@ -83,8 +94,18 @@ def page(logs, all_reports, refusal=None, grows=False):
     both = comparison(logs, all_reports) if compare else None
     groups = [both] if both else [heap for one in parts for heap in one["heaps"]]
     data = [[packed(chart) for chart in group["charts"]] for group in groups]
-    scripts = SCRIPTS_OF_CHARTS if any(data) else ()
-    script = part(*scripts, *(["page_parts/live.js"] if grows else []))
+    flames = [flame_of(profile, path) for path, profile in profiles]
+    trees = [flame.pop("tree") for flame in flames]
+    for flame, tree in zip(flames, trees):
+        flame["has_tree"] = tree is not None
+    scripts, styles, libraries = ["page_parts/live.js"] if grows else [], ["page_parts/report.css"], ()
+    if any(trees):
+        scripts, libraries = [*SCRIPTS_OF_FLAMES, *scripts], LIBRARIES_OF_FLAMES
+        styles += ["flame_graph/d3-flamegraph.css", "page_parts/flame.css"]
+    if any(data):
+        scripts, libraries = [*SCRIPTS_OF_CHARTS, *scripts], LIBRARIES_OF_CHARTS + libraries
+        styles.insert(0, "uplot/uPlot.min.css")
+    script = part(*scripts)
     environment = Environment(
         loader=FileSystemLoader(HERE / "page_parts"),
         autoescape=True,
@@ -93,17 +114,19 @@ def page(logs, all_reports, refusal=None, grows=False):
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    name, text = licence()
+    paths = [one["path"] for one in parts] or list(dict.fromkeys(flame["path"] for flame in flames))
     return environment.get_template("report.html").render(
+        title=" and ".join(paths),
         logs=parts,
         both=both,
         refusal=None if refusal is None else shown(refusal, SENTENCE),
         data=data,
+        flames=flames,
+        trees=trees,
         grows=grows,
-        style=part("uplot/uPlot.min.css", "page_parts/report.css"),
+        style=part(*styles),
         script=script,
         # The page's own script is the only one that a browser runs, whatever the log's names hold.
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        library=name,
-        licence=text,
+        licences=[licence(*library) for library in libraries],
     )

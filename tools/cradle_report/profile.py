@@ -132,19 +132,24 @@ def speedscope(profiles):
                        "activeProfileIndex": 0, "cradle": facts, "shared": {"frames": table}, "profiles": shown}) + "\n"
 
 
+def rows_of(profile):
+    """(who, bytes, of them survived) for each function and type, the largest first."""
+    sums, kept = Counter(), Counter()
+    for name, into in (("allocated", sums), ("survived", kept)):
+        for stack, weight in profile.weights[name].items():
+            function = stack[-3][0] if len(stack) > 2 else ""
+            into[stack[-2][0] + (" in " + function if function else "")] += weight
+    return [(who, weight, kept[who]) for who, weight in sums.most_common()]
+
+
 def table_of(profile, most=12):
     """Lines: who allocates, the largest first, and how much of it survived."""
     allocated, survived = profile.weights["allocated"], profile.weights["survived"]
-    sums, kept = Counter(), Counter()
-    for weights, into in ((allocated, sums), (survived, kept)):
-        for stack, weight in weights.items():
-            function = stack[-3][0] if len(stack) > 2 else ""
-            into[function, stack[-2][0]] += weight
+    sums = rows_of(profile)
     yield (f"heap {profile.heap}: {profile.facts['samples']} samples, one in {profile.facts['interval_bytes']} bytes; "
            f"{allocated.total()} bytes allocated, {survived.total()} of them survived")
-    for (function, kind), weight in sums.most_common(most):
-        yield (f"{weight:16} bytes {100 * weight / allocated.total():5.1f} %  {100 * kept[function, kind] / weight:5.1f} % survived  "
-               f"{kind}{' in ' + function if function else ''}")
+    for who, weight, kept in sums[:most]:
+        yield f"{weight:16} bytes {100 * weight / allocated.total():5.1f} %  {100 * kept / weight:5.1f} % survived  {who}"
     for name, weight in profile.by_mutator.most_common(most) if len(profile.by_mutator) > 1 else ():
         yield f"{weight:16} bytes {100 * weight / allocated.total():5.1f} %  by {name}"
     if len(sums) > most:

@@ -206,7 +206,10 @@ static void end_pause(cradle_heap *heap, cradle_cause cause, uint64_t begin) {
   /* Only after a major collection is the kernel asked which pages back the arenas, because it takes long to answer. */
   bool major = stats->major_collections != heap->majors_measured;
   crd_statistics_arenas(heap, major);
-  if (major) crd_statistics_spans(heap);
+  if (major) {
+    crd_statistics_spans(heap);
+    crd_statistics_types(heap);
+  }
   heap->majors_measured = stats->major_collections;
   if (has_marker(heap)) crd_marker_go_on(&heap->marking);
 }

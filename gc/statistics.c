@@ -218,3 +218,39 @@ void crd_statistics_spans(cradle_heap *heap) {
     crd_event_send(&heap->report, &event);
   }
 }
+
+static uint32_t largest_type(const crd_census *census) {
+  uint32_t largest = 0;
+  for (uint32_t type = 1; type < census->types; type++)
+    if (census->of[type].bytes > census->of[largest].bytes) largest = type;
+  return largest;
+}
+
+/* A row of one type, or with name the sum of several. */
+static void send_types(cradle_heap *heap, uint64_t types, uint32_t type, const char *name, crd_type_count count) {
+  cradle_event event = {
+      .kind = CRADLE_EVENT_TYPES,
+      .u.types = {heap->report.stats.major_collections, types, type, count.objects, count.bytes, name}};
+  if (count.objects != 0) crd_event_send(&heap->report, &event);
+}
+
+/* The types that have been sent are empty, so that the rest is what is left. */
+void crd_statistics_types(cradle_heap *heap) {
+  crd_census *census = &heap->space.old.census;
+  crd_type_count rest = {0, 0};
+  uint64_t types = 0;
+  if (!census_is_taken(census)) return;
+  for (uint64_t row = 0; row < heap->options.report_types; row++) {
+    uint32_t type = largest_type(census);
+    if (census->of[type].objects == 0) break;
+    send_types(heap, 1, type, type_table_name(&heap->space.types, type), census->of[type]);
+    census->of[type] = (crd_type_count){0, 0};
+  }
+  for (uint32_t type = 0; type < census->types; type++) {
+    rest.objects += census->of[type].objects;
+    rest.bytes += census->of[type].bytes;
+    types += census->of[type].objects != 0;
+  }
+  send_types(heap, types, 0, "(rest)", rest);
+  census_end(census);
+}

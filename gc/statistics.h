@@ -8,6 +8,8 @@
  * if none were, and also what the kernel gave, which takes about 0.1 ms a GiB to ask. */
 void crd_statistics_arenas(cradle_heap *heap, bool measured);
 void crd_statistics_spans(cradle_heap *heap);
+/* If live objects were counted by type, sends the counts, after a major collection. */
+void crd_statistics_types(cradle_heap *heap);
 
 /* A class of small objects. */
 typedef struct crd_span_info {

@@ -20,6 +20,7 @@ const char *const crd_section_names[CRD_SECTION_COUNT] = {
     [CRD_SECTION_PAUSE] = "gc-pause",
     [CRD_SECTION_ARENA] = "gc-arena",
     [CRD_SECTION_SPANS] = "gc-spans",
+    [CRD_SECTION_TYPES] = "gc-types",
     [CRD_SECTION_NOTE] = "gc-note",
     [CRD_SECTION_BESIDE] = "gc-beside",
     [CRD_SECTION_HEAP_END] = "gc-heap-end",
@@ -214,6 +215,15 @@ static const crd_field spans_fields[] = {
     {FIELD("waste_percent", ", waste in percent: ", NUMBER, AT(spans.waste_percent))},
 };
 
+static const crd_field types_fields[] = {
+    {FIELD("collection", "major collection: ", NUMBER, AT(types.number)), .in_line = " "},
+    {FIELD("type_name", "name of the type: ", LETTERS, AT(types.name)), .in_line = ": "},
+    {FIELD("type", "number of the type: ", NUMBER, AT(types.type)), .in_line = ", type "},
+    {FIELD("types", "types: ", NUMBER, AT(types.types))},
+    {FIELD("live_objects", "live objects: ", NUMBER, AT(types.live_objects)), .in_line = ", objects "},
+    {FIELD("live_bytes", "live bytes: ", BYTES, AT(types.live_bytes)), .in_line = ", "},
+};
+
 static const crd_field note_fields[] = {
     {FIELD("text", "", LETTERS, AT(note.text)), .in_line = ": "},
     {FIELD("wanted", "wanted: ", NUMBER, AT(note.wanted)), .only_with = AT(note.wanted), .in_line = ", wanted "},
@@ -317,6 +327,7 @@ const crd_event_row crd_event_rows[] = {
     {CRADLE_EVENT_PAUSE, INSTANT, CRD_SECTION_PAUSE, CRD_BASE_EVENT, FIELDS(pause_fields)},
     {CRADLE_EVENT_ARENAS, INSTANT, CRD_SECTION_ARENA, CRD_BASE_EVENT, FIELDS(arenas_fields)},
     {CRADLE_EVENT_SPANS, INSTANT, CRD_SECTION_SPANS, CRD_BASE_EVENT, FIELDS(spans_fields)},
+    {CRADLE_EVENT_TYPES, INSTANT, CRD_SECTION_TYPES, CRD_BASE_EVENT, FIELDS(types_fields)},
     {CRADLE_EVENT_NOTE, INSTANT, CRD_SECTION_NOTE, CRD_BASE_EVENT, FIELDS(note_fields)},
     {CRADLE_EVENT_BESIDE, INSTANT, CRD_SECTION_BESIDE, CRD_BASE_EVENT, FIELDS(beside_fields)},
 };

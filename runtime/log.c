@@ -17,6 +17,10 @@
 #include <stdlib.h>
 
 #define FORMAT_VERSION 1
+/* Types that a log tells of after each major collection, if it has the section. */
+#define TYPES_REPORTED 20
+/* Sections that cost more than their lines: only their whole names select them. */
+#define ASKED_FOR (UINT32_C(1) << CRD_SECTION_TYPES)
 
 static const crd_sink *const sinks[] = {&crd_sink_text, &crd_sink_json, &crd_sink_line};
 
@@ -192,7 +196,9 @@ static const crd_sink *sink_named(const char *name, size_t length) {
 static uint32_t sections_with_prefix(const char *prefix, size_t length) {
   uint32_t selected = 0;
   for (int i = 0; i < CRD_SECTION_COUNT; i++)
-    if (strncmp(crd_section_names[i], prefix, length) == 0) selected |= (uint32_t)1 << i;
+    if (strncmp(crd_section_names[i], prefix, length) == 0 &&
+        (!(ASKED_FOR >> i & 1) || crd_section_names[i][length] == '\0'))
+      selected |= (uint32_t)1 << i;
   return selected;
 }
 
@@ -242,6 +248,7 @@ static crd_log *start(crd_log_kind kind, const char *name, selection chosen, cra
   log->writer.heap = __atomic_add_fetch(&heaps[kind], 1, __ATOMIC_RELAXED);
   write_head(log);
   enter(log);
+  if (is_selected(log, CRD_SECTION_TYPES) && options->report_types == 0) options->report_types = TYPES_REPORTED;
   (void)crd_link_add(&log->link, options);
   return log;
 }

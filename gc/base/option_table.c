@@ -62,6 +62,7 @@ const crd_option crd_options[] = {
      .help = "Address space reserved for the old generation; it costs no memory. Where it is limited or refused, a "
              "share of what is left. 0: the default."},
     {NULL, CRD_OPTION_COUNT, FIELD(mutators), 1, CRADLE_MUTATORS_MAX, .wants = "wants 1 to 4096"},
+    {NULL, CRD_OPTION_COUNT, FIELD(report_types), 0, 1000, .wants = "wants 0 to 1000"},
     {NULL, CRD_OPTION_TIME, FIELD(stop_report_ns), 0, ANY, .wants = "wants a time"},
     {NULL, CRD_OPTION_SIZE, FIELD(shadow_stack_bytes), 4 * KIB, CRADLE_ADDRESS_MAX_BYTES,
      .wants = "wants a size from 4K to 8T"},

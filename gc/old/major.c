@@ -19,11 +19,19 @@ static void enter_phase(crd_marking *marking, unsigned from, crd_major_phase pha
   major->phase = phase;
 }
 
+static void begin_census(const crd_marking *marking) {
+  const crd_space *space = marking->space;
+  if (CRADLE_UNLIKELY(space->options->report_types != 0) && event_wanted(space->report) &&
+      !census_begin(&marking->old->census, space->types.count))
+    crd_event_note(space->report, "no memory to count live objects by type", 0, 0);
+}
+
 static void begin_sweeping(crd_marking *marking) {
   enter_phase(marking, FROM(MARKING) | FROM(CLEARING), MAJOR_SWEEPING);
   marking->major.used_before_sweep = marking->old->used_bytes;
   crd_curve_end_marking(&marking->curve, marking->old, marking->space->nursery.bytes);
   crd_space_note_used(marking->space);
+  begin_census(marking);
   crd_sweep_begin(marking->old);
 }
 

@@ -15,6 +15,7 @@ bool crd_old_init(crd_old *old, const cradle_options *options, const cradle_hard
 }
 
 void crd_old_fini(crd_old *old) {
+  census_end(&old->census);
   crd_address_map_fini(&old->opened);
   crd_arenas_fini(&old->arenas);
 }

@@ -38,6 +38,7 @@
 #include "gc/base/word_stack.h"
 #include "gc/object/header.h"
 #include "gc/old/arena.h"
+#include "gc/old/census.h"
 #include "gc/old/size_class.h"
 
 typedef struct crd_allocator {
@@ -80,6 +81,7 @@ typedef struct crd_old {
   size_t sealed_bytes;          /* from the base on; 0: no object is sealed (gc/old/sealed.h) */
   crd_address_map opened;       /* the sealed objects that the program has stored into */
   bool all_opened;              /* it counts as having stored into all */
+  crd_census census;            /* what the sweep counts (gc/old/census.h) */
   uint8_t epoch;                /* of the last sweep that began [span.6]; wraps around */
 } crd_old;
 

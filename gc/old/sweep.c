@@ -31,6 +31,22 @@ typedef struct found {
   uint32_t page, gone, live; /* the span's first page; objects */
 } found;
 
+/* Counts the objects that live. Those of a type often lie together, so the table gets a whole run of them at once. */
+static uint32_t count_types(const crd_old *old, uint32_t page, span_bits bits, size_t bytes) {
+  const cradle_word *start = old_page_start(old, page);
+  uint32_t type = 0, run = 0, all = 0;
+  for (uint32_t i = 0; i < bits.words; i++)
+    for (uint64_t live = bits.marks[i]; live != 0; live &= live - 1, run++, all++) {
+      uint32_t next = header_type(start[i * 64 + (uint32_t)__builtin_ctzll(live)]);
+      if (next == type) continue;
+      if (run != 0) census_add(&old->census, type, run, run * bytes);
+      type = next;
+      run = 0;
+    }
+  if (run != 0) census_add(&old->census, type, run, run * bytes);
+  return all;
+}
+
 static found sweep_bits(const crd_old *old, uint32_t page, cradle_word poison) {
   crd_page *entry = arenas_page(&old->arenas, page);
   const crd_size_class *class = &old->classes.of[entry->size_class];
@@ -40,6 +56,7 @@ static found sweep_bits(const crd_old *old, uint32_t page, cradle_word poison) {
   ASSERT((uint8_t)(entry->epoch + 1) == old->epoch, "[span.6] a span missed a sweep");
   entry->epoch = old->epoch;
   if (poison != 0) poison_dead(old, page, bits, class->words, poison);
+  uint32_t counted = census_is_taken(&old->census) ? count_types(old, page, bits, class->bytes) : 0;
   for (uint32_t i = 0; i < bits.words; i++) {
     ASSERT((bits.marks[i] & ~bits.allocated[i]) == 0, "[span.4] a mark bit is set where no object is");
     before += count_bits(bits.allocated[i]);
@@ -47,6 +64,8 @@ static found sweep_bits(const crd_old *old, uint32_t page, cradle_word poison) {
     bits.allocated[i] = bits.marks[i];
     bits.marks[i] = 0;
   }
+  ASSERT(counted == live || !census_is_taken(&old->census),
+         "[census.1] a sweep counts other objects than those that live");
   ASSERT(live <= before && before <= class->objects, "[span.2] a span has more objects than places");
   return (found){page, before - live, live};
 }
@@ -66,6 +85,8 @@ static void sweep_large(crd_old *old, uint32_t page, crd_remains remains, crd_sw
   entry->epoch = old->epoch;
   if (old_is_marked(old, address)) {
     old_unmark(old, address);
+    if (census_is_taken(&old->census))
+      census_add(&old->census, header_type(*object_at(address)), 1, (uint64_t)entry->pages << PAGE_SHIFT);
     return;
   }
   swept->freed_objects++;

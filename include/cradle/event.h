@@ -35,6 +35,9 @@ typedef enum cradle_event_kind {
   CRADLE_EVENT_SPANS,
   CRADLE_EVENT_NOTE,   /* .note: something was lowered, refused or fell back, in words */
   CRADLE_EVENT_BESIDE, /* .beside: sent when a pause begins: what the collector's thread did since the last pause */
+  /* .types: after a major collection, if options.report_types asks for it: the types with most live bytes, the largest
+   * first, then the sum of the others */
+  CRADLE_EVENT_TYPES,
 } cradle_event_kind;
 
 typedef enum cradle_cause {
@@ -178,6 +181,15 @@ typedef struct cradle_event {
       uint64_t stop_ns;        /* for which the pause waited for the threads to stop; 0: they had stopped */
       uint64_t markers;        /* the most that marked at once; in a long pause, the program's thread is one of them */
     } beside;
+    struct {
+      uint64_t number; /* of the major collection */
+      uint64_t types;  /* 1, or how many types with live objects the last row sums up */
+      uint64_t type;   /* the type's number; 0 in a sum */
+      /* reached by marking, in the old generation, without sealed objects of an image; the bytes are those of the
+       * places that objects take, without external memory */
+      uint64_t live_objects, live_bytes;
+      const char *name; /* of the type, or NULL; in a sum "(rest)" */
+    } types;
   } u;
 } cradle_event;
 

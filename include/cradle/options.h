@@ -207,6 +207,9 @@ typedef struct cradle_options {
 
   const cradle_hardware *hardware; /* the machine, if the program knows it, with all its fields; NULL: detect it */
   cradle_listener listener;        /* receives the events; function NULL: nobody does */
+  /* with a listener: major collections count live objects by type, and so many types, the largest, have an event each
+   * (CRADLE_EVENT_TYPES); at most 1000. 0: nothing is counted */
+  uint64_t report_types;
   cradle_sampler sampler;          /* receives samples of what is allocated; sampled NULL: nobody does */
   /* the program's stack, for the profiler of cradle/runtime.h; frames NULL: not known */
   cradle_stack stack;

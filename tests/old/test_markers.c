@@ -204,9 +204,15 @@ static const cradle_type types[T_COUNT] = {
 static cradle_mutator *m;
 static array *all; /* what lives: half of the objects */
 static uint64_t threads, live, random_state, in_rounds, several;
+static uint64_t counted, counted_in; /* live objects by the rows of types, and of which major collection */
 
 static void on_event(void *user, const cradle_event *event) {
   (void)user;
+  if (event->kind == CRADLE_EVENT_TYPES) {
+    if (event->u.types.number != counted_in) counted = 0;
+    counted_in = event->u.types.number;
+    counted += event->u.types.live_objects;
+  }
   if (event->kind != CRADLE_EVENT_BESIDE) return;
   in_rounds += event->u.beside.objects;
   several += event->u.beside.markers > 1;
@@ -291,6 +297,7 @@ CRADLE_UNCHECKED_COLLECTION static void open_world(uint64_t stress, bool callbac
   if (guests != 0) options.hardware = &machine;
   options.stress_period = stress;
   options.listener = (cradle_listener){on_event, NULL};
+  options.report_types = 2;
   options.major_min_bytes = (size_t)1 << 30; /* collections begin when the test says so */
   program = pthread_self();
   random_state = 11, in_rounds = several = 0;
@@ -453,6 +460,7 @@ CRADLE_UNCHECKED_COLLECTION static void callbacks_stay_in_pauses(void **state) {
   for (int i = 0; i < 10; i++) {
     cradle_collect(m, CRADLE_COLLECT_MAJOR);
     assert_int_equal(inside_major(heap)->objects, live);
+    assert_int_equal(counted, live);
   }
   close_world();
 }
@@ -462,8 +470,10 @@ CRADLE_UNCHECKED_COLLECTION static void others_sweep(void **state) {
   if (!CRADLE_SMALL_LIMITS) skip(); /* which alone call between two steps */
   open_world(0, false);
   __atomic_store_n(&swept_by_others, 0, __ATOMIC_RELAXED);
-  for (int i = 0; i < TRIES && __atomic_load_n(&swept_by_others, __ATOMIC_RELAXED) == 0; i++)
+  for (int i = 0; i < TRIES && __atomic_load_n(&swept_by_others, __ATOMIC_RELAXED) < 20; i++) {
     cradle_collect(m, CRADLE_COLLECT_MAJOR);
+    assert_int_equal(counted, live);
+  }
   assert_int_not_equal(__atomic_load_n(&swept_by_others, __ATOMIC_RELAXED), 0);
   close_world();
 }

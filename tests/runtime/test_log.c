@@ -165,6 +165,53 @@ static void spans_and_the_second_core_have_sections(void **state) {
   free(text);
 }
 
+/* Only its whole name selects the section of types, because counting costs: no prefix, and not the lack of one. */
+static void types_are_counted_if_asked_for(void **state) {
+  static const struct {
+    const char *selection;
+    bool asks;
+  } cases[] = {{"", false},         {"gc:", false},      {"json,gc-:", false},
+               {"gc-type:", false}, {"gc-types:", true}, {"json,gc,gc-types:", true}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *path = fresh_name(".log");
+    char text[400];
+    cradle_options options;
+    cradle_options_init(&options);
+    snprintf(text, sizeof text, "%s%s", cases[i].selection, path);
+    crd_link *log = crd_log_open(text, &options);
+    assert_non_null(log);
+    assert_int_equal(options.report_types != 0, cases[i].asks);
+    log->end(log->part);
+    options.report_types = 7; /* the program's own wish stays */
+    snprintf(text, sizeof text, "gc-types:%s", path);
+    log = crd_log_open(text, &options);
+    assert_int_equal(options.report_types, 7);
+    log->end(log->part);
+  }
+}
+
+static void types_have_a_section(void **state) {
+  static const char *const forms[] = {"gc-types:", "json,gc-types:", "line,gc-types:"};
+  static const char *const wanted[] = {
+      "\nmajor collection: 3\nname of the type: pair\nnumber of the type: 5\ntypes: 1\nlive objects: 100\nlive bytes: "
+      "2400\n[",
+      ",\"collection\":3,\"type\":6,\"types\":1,\"live_objects\":2,\"live_bytes\":64}\n",
+      "gc-types 3: (rest), type 0, objects 9, 288 B\n"};
+  (void)state;
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    const char *path = fresh_name(".log");
+    crd_link *log = open_log(forms[i], path);
+    send_event(log, (cradle_event){.kind = CRADLE_EVENT_TYPES, .u.types = {3, 1, 5, 100, 2400, "pair"}});
+    send_event(log, (cradle_event){.kind = CRADLE_EVENT_TYPES, .u.types = {3, 1, 6, 2, 64, NULL}});
+    send_event(log, (cradle_event){.kind = CRADLE_EVENT_TYPES, .u.types = {3, 4, 0, 9, 288, "(rest)"}});
+    close_log(log);
+    char *text = must_read(path);
+    assert_has(text, wanted[i]);
+    free(text);
+  }
+}
+
 /* Two minor collections of a heap with threads: two helped in the first, and none in the second. */
 static char *log_of_helpers(const char *selection) {
   const char *path = fresh_name(".log");
@@ -739,6 +786,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(everything_is_logged),
       cmocka_unit_test(the_minor_section_is_as_documented),
       cmocka_unit_test(spans_and_the_second_core_have_sections),
+      cmocka_unit_test(types_are_counted_if_asked_for),
+      cmocka_unit_test(types_have_a_section),
       cmocka_unit_test(helpers_are_told_or_why_there_were_none),
       cmocka_unit_test(time_never_goes_back),
       cmocka_unit_test(heaps_are_told_apart),

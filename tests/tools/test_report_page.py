@@ -19,7 +19,7 @@ from pathlib import Path
 
 from report_support import PROGRAM, REPORT, InBrowser
 
-from cradle_report import figures, measures, readers, thinning, words  # noqa: E402
+from cradle_report import figures, live_types, measures, readers, thinning, words  # noqa: E402
 
 CHARTS = [
     "pauses",
@@ -81,6 +81,15 @@ def hostile():
     return events
 
 
+def live_by_type():
+    """Two major collections: of the first, the last row is a sum; in the second, one type is tiny."""
+    rows = [(1, "pair", 3, 200 << 10), (1, None, 1, 100 << 10), (1, "(rest)", 5, 50 << 10),
+            (2, None, 2, 900 << 10), (2, "pair", 1, 100 << 10), (2, "tiny", 1, 8)]
+    events = [event(20_000 * number, "gc-types", collection=number, type=7 if name is None else 1, types=1, live_objects=objects,
+                    live_bytes=size, **({} if name is None else {"type_name": name})) for number, name, objects, size in rows]
+    return [head(), *minor(10_000, 8000, promoted_bytes=100, used_before_bytes=3 << 20, used_after_bytes=2 << 20), *events]
+
+
 FOLDER = tempfile.TemporaryDirectory()
 PLACE = Path(FOLDER.name)
 RESULTS = {}  # results of the runs that made pages, by the names of the logs
@@ -99,6 +108,7 @@ def write_logs():
         ("long.json", many_minors(8500)),
         ("head.json", [head()]),
         ("empty.json", []),
+        ("types.json", live_by_type()),
         ("bare.json", [head(), *minor(1000, 500), *minor(900_000, 700)]),
     ):
         write_log(name, events)
@@ -173,6 +183,29 @@ class Text(Pages):
         self.assertEqual(chart["x"]["names"], ["512 KiB", "1 MiB", "16 MiB"])
         self.assertEqual(chart["series"][0]["y"], [100, 97, 3])
         self.assertIn("Not known", self.data(self.page_of("text.log"))["lives"]["notes"][0])
+
+    def test_live_types_are_stacked(self):
+        page = self.page_of("types.json")
+        chart = self.data(page)["types"]
+        self.assertEqual([one["label"] for one in chart["series"]], ["other types", "pair", "type 7"])
+        self.assertEqual([one["y"] for one in chart["series"]], [[350, 1000], [300, 1000], [100, 900]])
+        self.assertEqual([one["words"] for one in chart["series"][1:]],
+                         [["200.00 KiB, 3 objects", "100.00 KiB, 1 object"], ["100.00 KiB, 1 object", "900.00 KiB, 2 objects"]])
+        self.holds(page.read_text(), '<th scope="row">type 7</th><td>100.00 KiB</td><td>900.00 KiB</td><td>900.00 KiB</td><td>2</td>',
+                   '<th scope="row">other types</th><td>50.00 KiB</td><td>8 bytes</td><td>50.00 KiB</td><td>-</td>')
+        self.assertRegex(self.result.stdout, r"\n  pair +200\.00 KiB +100\.00 KiB +200\.00 KiB +1\n")
+        self.assertNotIn("types", self.data(self.page_of("text.log")))
+        both = self.data(self.page_of("types.json", "types.json"))
+        self.assertEqual((both["types"]["title"], both["types-second"]["title"]),
+                         ("Live memory by type: first", "Live memory by type: second"))
+
+    def test_live_types_are_read_from_text(self):
+        text = "".join(f"[{1000 + at:x}] {{gc-types\nheap: 1.1\nmajor collection: 3\nname of the type: {name}\nnumber of the type: 2\n"
+                       f"types: 1\nlive objects: 4\nlive bytes: {64 << at}\n[{1000 + at:x}] gc-types}}\n"
+                       for at, name in enumerate(("a: b, c", "12")))
+        (PLACE / "types.log").write_text("[1] {cradle-log\nCradle log, format 1\n[1] cradle-log}\n" + text)
+        [heap] = measures.heaps_of(readers.read(PLACE / "types.log"))
+        self.assertEqual(list(live_types.table(heap)), [("12", *["128 bytes"] * 3, "4"), ("a: b, c", *["64 bytes"] * 3, "4")])
 
     def test_who_came_last_to_stops_has_a_lane(self):
         pauses = [{"t": at, "heap": "1.1", "event": "gc-pause", "time_ns": 2000, "stop_ns": 5000, **last}
@@ -351,6 +384,7 @@ class Browser(InBrowser, Pages):
             (("hostile.json",), 7),
             (("long.json",), 8),
             (("text.log", "long.json"), 11),
+            (("types.json",), 6),
             (("empty.json",), 0),
         ):
             for width, scheme in ((1400, "light"), (400, "dark"))[0 if names[0] == "text.log" else 1 :]:

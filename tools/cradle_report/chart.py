@@ -19,7 +19,7 @@ class Series:
     label: str
     colour: str  # a name in page_parts/report.css, without --
     # "points", "big points", "line", "step" (a value holds until the next), "interval" (a value holds since the one
-    # before), "level" (one value throughout), "bars", "bars left", "bars right" or "lane" (each item lasts from x to ends)
+    # before), "area" (a line with what is below it filled), "level" (one value throughout), "bars", "bars left", "bars right" or "lane" (each item lasts from x to ends)
     style: str
     x: list
     y: list

@@ -50,6 +50,7 @@ class Heap:
     nurseries: list = field(default_factory=list)
     arenas: list = field(default_factory=list)
     spans: list = field(default_factory=list)  # the size classes after the last major collection
+    types: list = field(default_factory=list)  # live objects by type: rows of all major collections
     notes: Counter = field(default_factory=Counter)
     ending: dict = field(default_factory=dict)
     pause_target_ns: int | None = None  # 0: there is none
@@ -138,6 +139,9 @@ def heaps_of(log):
             heap.arenas.append(section)
         elif name == "gc-spans":
             add_class(heap, section)
+        elif name == "gc-types":
+            if "live_bytes" in section.fields:
+                heap.types.append(section)
         elif name == "gc-note":
             heap.notes.update(str(text) for text in [section.fields.get("text")] if text is not None)
         elif name == "gc-hardware":

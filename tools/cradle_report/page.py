@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cradle_show import shown
 
-from . import origin, words
+from . import live_types, origin, words
 from .chart import Run
 from .charts import charts_of
 from .figures import compared
@@ -27,6 +27,7 @@ def one_heap(heap, summary):
         "title": f"Heap {shown(heap.label)}" if heap.label else "The heap",
         "advice": [shown(sentence, SENTENCE) for sentence in words.advice(heap, summary)],
         "rows": [(name, shown(value, SENTENCE)) for name, value in words.rows(heap, summary)],
+        "types": list(live_types.table(heap)) if heap.types else [],
         "charts": charts_of([Run(heap, summary, "", "a")]) if heap.minors or heap.majors else [],
     }
 

@@ -9,6 +9,8 @@ const colour = (name) =>
     .getPropertyValue("--" + name)
     .trim();
 
+const isLine = (series) => series.style === "line" || series.style === "area";
+
 // Where in a series the pointer's x is: an index into its own x, or -1.
 function under(plot, series, x) {
   if (series.style === "level") return 0;
@@ -19,8 +21,8 @@ function under(plot, series, x) {
     if (before >= 0 && x <= series.ends[before]) return before;
   }
   const found = place(series.x, x);
-  if (found < 0 || series.style.startsWith("bars") || series.style === "line") {
-    const outside = series.style === "line" && (x < series.x[0] || x > series.x[series.x.length - 1]);
+  if (found < 0 || series.style.startsWith("bars") || isLine(series)) {
+    const outside = isLine(series) && (x < series.x[0] || x > series.x[series.x.length - 1]);
     const other = series.style.startsWith("bars") && series.x[found] !== Math.round(x);
     return outside || other ? -1 : found;
   }
@@ -74,6 +76,7 @@ function drawn(series, format, xs) {
   if (series.style === "interval") return { ...base, paths: uPlot.paths.stepped({ align: -1 }) };
   if (series.style.startsWith("bars")) return { ...base, paths: bars(series.style), fill: base.stroke, width: 0 };
   if (series.style === "lane") return { ...base, paths: () => null };
+  if (series.style === "area") return { ...base, fill: base.stroke, stroke: colour("paper"), spanGaps: true };
   return { ...base, spanGaps: true, points: { show: series.x.length < 60 && !series.dashed, size: 4 } };
 }
 

@@ -50,6 +50,8 @@ function draw(chart) {
 function add(description, group, parent) {
   const figure = element("figure", "", parent);
   figure.id = `${description.name}-${group}`;
+  // An area that is hidden would leave its place to the one above it.
+  if (description.series.some((one) => one.style === "area")) figure.className = "stacked";
   const caption = element("figcaption", "", figure);
   const unit = description.y.unit && description.series.length ? `, ${description.y.unit}` : "";
   element("b", description.title + unit, caption);

@@ -207,28 +207,39 @@ class Text(Pages):
         [heap] = measures.heaps_of(readers.read(PLACE / "types.log"))
         self.assertEqual(list(live_types.table(heap)), [("12", *["128 bytes"] * 3, "4"), ("a: b, c", *["64 bytes"] * 3, "4")])
 
-    def test_who_came_last_to_stops_has_a_lane(self):
-        pauses = [{"t": at, "heap": "1.1", "event": "gc-pause", "time_ns": 2000, "stop_ns": 5000, **last}
-                  for at, last in ((50_000, {"last": "reader"}), (90_000, {}), (150_000, {"last": "mutator 3"}))]
-        write_log("stops.json", [head(), *minor(10_000, 8000, promoted_bytes=100), *pauses])
-        chart = self.data(self.page_of("stops.json"))["majors"]
-        lanes = {one["label"]: one for one in chart["series"] if one["label"].startswith("last: ")}
-        self.assertEqual(sorted(lanes), ["last: mutator 3", "last: reader"])
-        lane = lanes["last: reader"]
-        self.assertEqual([round(end - begin, 6) for begin, end in zip(lane["x"], lane["ends"])], [5])
-        self.assertEqual(lane["words"], ["time to stop, 5.0 us"])
-        self.assertIn("comes last to a stop", chart["notes"][-1])
+    def threads_of(self, name):
+        chart = self.data(self.page_of(name))["threads"]
+        lanes = {one["label"]: [(round(begin, 6), round(end, 6)) for begin, end in zip(one["x"], one["ends"])] for one in chart["series"]}
+        return chart, lanes, {one["label"]: one["words"] for one in chart["series"]}
 
-    def test_helpers_have_a_lane(self):
+    def test_mutators_have_lanes(self):
+        pauses = [{"t": at, "heap": "1.1", "event": "gc-pause", "time_ns": 2000, "stop_ns": 5000, "cause": "nursery full", **who}
+                  for at, who in ((50_000, {"last": "reader", "mutator": "main"}), (90_000, {}), (150_000, {"last": "mutator 3"}))]
+        write_log("stops.json", [head(), *minor(10_000, 8000, promoted_bytes=100), *pauses])
+        chart, lanes, said = self.threads_of("stops.json")
+        self.assertEqual(list(lanes), ["program", "main", "mutator 3", "reader"])
+        self.assertEqual(chart["y"]["names"], list(lanes)[::-1])
+        self.assertEqual([end - begin for begin, end in lanes["reader"]], [5])
+        self.assertEqual(said["reader"], ["time to stop, 5.0 us"])
+        self.assertEqual(lanes["main"], lanes["program"][:1])
+        self.assertEqual(lanes["main"][0][0], lanes["reader"][0][1])
+        self.assertEqual(said["main"], ["collects: nursery full, 2.0 us"])
+        self.assertEqual(said["program"], ["stands, 2.0 us"] * 3)
+        self.assertIn("its time to stop is before the pause", chart["notes"][-1])
+
+    def test_the_collectors_threads_have_lanes(self):
         helped = [{"helpers": 2, "helped_ns": 12000}, {"helpers": 1, "helped_ns": 90000}, {"alone": "stress"}]
         minors = [one for number, said in enumerate(helped) for one in minor(10_000 * (number + 1), 8000, promoted_bytes=100, **said)]
-        write_log("helped.json", [head(), *minors])
-        chart = self.data(self.page_of("helped.json"))["majors"]
-        lane = next(one for one in chart["series"] if one["label"] == "helpers")
-        self.assertEqual([round(end - begin, 6) for begin, end in zip(lane["x"], lane["ends"])], [6, 8])  # us; at most the collection
-        self.assertEqual(lane["words"], ["2 helpers, 6.0 us", "1 helper, 8.0 us"])
-        self.assertIn("Helpers promote in minor collections", chart["notes"][-1])
-        self.assertNotIn("helpers", [one["label"] for one in self.data(self.page_of("text.log"))["majors"]["series"]])
+        beside = [event(80_000, "gc-beside", run_ns=9000, markers=3), event(85_000, "gc-beside", run_ns=9000)]
+        write_log("helped.json", [head(), *minors, *beside])
+        chart, lanes, said = self.threads_of("helped.json")
+        first, *others = [lanes[f"collector thread {place}"] for place in (1, 2, 3)]
+        lengths = [[round(end - begin, 6) for begin, end in one] for one in (first, *others)]
+        self.assertEqual(lengths, [[6, 8, 3, 5], [6, 3], [3]])  # us; at most the collection, and since the pause before
+        self.assertEqual(said["collector thread 1"], ["copies, 2 threads, 6.0 us", "copies, 1 thread, 8.0 us", "marks, 3 threads, 3.0 us",
+                                                      "marks, 1 thread, 5.0 us"])
+        self.assertIn("the mean of their times", chart["notes"][-1])
+        self.assertNotIn("threads", self.data(self.page_of("bare.json")))
 
     def test_the_page_needs_nothing_else(self):
         text = self.page_of("text.log").read_text()

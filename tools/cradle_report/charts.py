@@ -3,7 +3,7 @@
 import re
 from math import ceil
 
-from . import live_types, words
+from . import lanes, live_types, words
 from .chart import Axis, Chart, Clock, Series, bytes_unit, rounded
 from .measures import Utilisation
 from .over_time import charts_over_time, target_levels
@@ -152,5 +152,6 @@ def lives(runs):
 def charts_of(runs):
     clock = Clock(runs)
     over_time = charts_over_time(clock, runs)
+    threads = [chart] if (chart := lanes.chart(clock, runs)) is not None else []
     types = [chart for run in runs if (chart := live_types.chart(clock, run)) is not None]
-    return [over_time[0], percentiles(clock, runs), *over_time[1:], *types, mmu(runs), lives(runs), size_classes(runs)]
+    return [over_time[0], percentiles(clock, runs), *over_time[1:], *threads, *types, mmu(runs), lives(runs), size_classes(runs)]

@@ -45,7 +45,7 @@ class Heap:
     minors: list = field(default_factory=list)
     majors: list = field(default_factory=list)
     done: list = field(default_factory=list)
-    stops: list = field(default_factory=list)  # pauses before which somebody was waited for
+    stops: list = field(default_factory=list)  # pauses that name a mutator: who collected, or who was waited for last
     beside: list = field(default_factory=list)  # what the second core did from one pause to the next
     nurseries: list = field(default_factory=list)
     arenas: list = field(default_factory=list)
@@ -131,7 +131,7 @@ def heaps_of(log):
         elif name == "gc-pause":
             if "time_ns" in section.fields:
                 told[section.heap].append(section)
-            if "last" in section.fields:
+            if "last" in section.fields or "mutator" in section.fields:
                 heap.stops.append(section)
         elif name == "gc-set-nursery-size":
             heap.nurseries.append(section)

@@ -314,35 +314,6 @@ def increments(heap):
     ]
 
 
-def beside(heap):
-    """What the second core did until the pause that stopped it."""
-    found = []
-    for one in sorted(heap.beside, key=lambda one: one.end):
-        length = min(one.fields["run_ns"], one.end - (found[-1][1] if found else heap.begin))
-        found.append((one.end - length, one.end, "second core", 1, length))
-    return found
-
-
-def helpers(heap):
-    """What helpers did in minor collections, each as long as the mean of their work, from the collection's beginning."""
-    found = []
-    for one in sorted(heap.minors, key=lambda one: one.end):
-        count = one.fields.get("helpers")
-        if count:
-            length = min(round(one.fields.get("helped_ns", 0) / count), one.end - one.begin)
-            found.append((one.begin, one.begin + length, words.counted(count, "helper"), 1, length))
-    return found
-
-
-def stops(heap):
-    """For each mutator, when others waited for it last until all stood: its time to stop, before the pause."""
-    found = {}
-    for one in sorted(heap.stops, key=lambda one: one.end):
-        begin, length = one.end - one.fields.get("time_ns", 0), one.fields.get("stop_ns", 0)
-        found.setdefault(one.fields["last"], []).append((begin - length, begin, "time to stop", 1, length))
-    return found
-
-
 def lane(clock, run, label, place, items, shade_of):
     items = joined_items(items, run.heap.wall)
     said = [
@@ -365,31 +336,28 @@ def lane(clock, run, label, place, items, shade_of):
     )
 
 
+def lanes(clock, found):
+    """The series of (run, label, items, shade of a kind), the first on top, and the names of their places."""
+    found = [one for one in found if one[2]][::-1]
+    series = [
+        lane(clock, run, label, place, items, shade_of) for place, (run, label, items, shade_of) in enumerate(found)
+    ][::-1]
+    return series, [run.label(label) for run, label, *_ in found]
+
+
 def major_collections(clock, runs):
     """A lane for each activity that may overlap with the others. Another lane is another row here."""
     found = []
     for run in runs:
         found.append((run, "collection", cycles(run.heap), lambda kind: 4))
         found.append((run, "increments", increments(run.heap), lambda kind: STEP_COLOURS.get(kind, 1)))
-        found.append((run, "second core", beside(run.heap), lambda kind: 1))
-        found.append((run, "helpers", helpers(run.heap), lambda kind: 5))
-        found += [(run, f"last: {name}", items, lambda kind: 2) for name, items in sorted(stops(run.heap).items())]
-    found = [one for one in found if one[2]][::-1]  # the first on top
-    series = [
-        lane(clock, run, label, place, items, shade_of) for place, (run, label, items, shade_of) in enumerate(found)
-    ][::-1]
-    names = [run.label(label) for run, label, *_ in found]
+    series, names = lanes(clock, found)
     notes = (
-        ["In an increment the program stands still; beside the second core it runs."
-         " Dark is marking, light is sweeping, pale is compacting."]
+        ["In an increment the program stands still. Dark is marking, light is sweeping, pale is compacting."]
         if series
         else ["No major collection is in this log."]
     )
-    if any(label == "helpers" for _, label, *_ in found):
-        notes.append("Helpers promote in minor collections, while the program stands still.")
-    if any(label.startswith("last: ") for _, label, *_ in found):
-        notes.append("A mutator that comes last to a stop has a lane of its own, with its time to stop.")
-    return Chart("majors", "Major collections and helpers", clock.axis, Axis("class", names=names), series, notes, True)
+    return Chart("majors", "Major collections", clock.axis, Axis("class", names=names), series, notes, True)
 
 
 def charts_over_time(clock, runs):

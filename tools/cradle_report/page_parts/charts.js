@@ -2,6 +2,7 @@
 
 const HEIGHT = 240;
 const NEAR_PIXELS = 24; // a point is told when the pointer is so near to it
+const LANE = 26; // the height of a lane, where there are many
 const LANE_SHARE = 0.6; // of a lane's height that its items fill
 
 const colour = (name) =>
@@ -151,6 +152,10 @@ function axes(chart, lanes) {
   return [bottom, side];
 }
 
+function heightOf(chart) {
+  return Math.max(HEIGHT, (chart.y.names ?? []).length * LANE + 50);
+}
+
 // What plot() draws, with the description's data laid on common xs.
 function options(chart, width, sync, changed) {
   const lanes = chart.series.some((one) => one.style === "lane");
@@ -171,7 +176,7 @@ function options(chart, width, sync, changed) {
     whole: scale.whole,
     options: {
       width,
-      height: HEIGHT,
+      height: heightOf(chart),
       padding: [10, 30, 0, 0],
       legend: { markers: { width: 0, fill: (_, i) => colour(chart.series[i - 1].colour) } },
       scales: {

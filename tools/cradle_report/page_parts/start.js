@@ -85,9 +85,9 @@ function start() {
     for (const description of groups[group]) add(description, group, parent);
   }
   const fit = new ResizeObserver(() => {
-    for (const { plot, holder } of charts) {
+    for (const { plot, holder, description } of charts) {
       if (holder.clientWidth && holder.clientWidth !== plot.width)
-        plot.setSize({ width: holder.clientWidth, height: HEIGHT });
+        plot.setSize({ width: holder.clientWidth, height: heightOf(description) });
     }
   });
   for (const { holder } of charts) fit.observe(holder);

@@ -210,7 +210,7 @@ typedef struct cradle_options {
   /* with a listener: major collections count live objects by type, and so many types, the largest, have an event each
    * (CRADLE_EVENT_TYPES); at most 1000. 0: nothing is counted */
   uint64_t report_types;
-  cradle_sampler sampler;          /* receives samples of what is allocated; sampled NULL: nobody does */
+  cradle_sampler sampler; /* receives samples of what is allocated; sampled NULL: nobody does */
   /* the program's stack, for the profiler of cradle/runtime.h; frames NULL: not known */
   cradle_stack stack;
 

@@ -217,26 +217,26 @@ class Text(Pages):
                   for at, who in ((50_000, {"last": "reader", "mutator": "main"}), (90_000, {}), (150_000, {"last": "mutator 3"}))]
         write_log("stops.json", [head(), *minor(10_000, 8000, promoted_bytes=100), *pauses])
         chart, lanes, said = self.threads_of("stops.json")
-        self.assertEqual(list(lanes), ["program", "main", "mutator 3", "reader"])
+        self.assertEqual(list(lanes), ["program stands", "main", "mutator 3", "reader"])
         self.assertEqual(chart["y"]["names"], list(lanes)[::-1])
         self.assertEqual([end - begin for begin, end in lanes["reader"]], [5])
         self.assertEqual(said["reader"], ["time to stop, 5.0 us"])
-        self.assertEqual(lanes["main"], lanes["program"][:1])
+        self.assertEqual(lanes["main"], lanes["program stands"][:1])
         self.assertEqual(lanes["main"][0][0], lanes["reader"][0][1])
         self.assertEqual(said["main"], ["collects: nursery full, 2.0 us"])
-        self.assertEqual(said["program"], ["stands, 2.0 us"] * 3)
+        self.assertEqual(said["program stands"], ["stands, 2.0 us"] * 3)
         self.assertIn("its time to stop is before the pause", chart["notes"][-1])
 
-    def test_the_collectors_threads_have_lanes(self):
+    def test_helpers_have_lanes(self):
         helped = [{"helpers": 2, "helped_ns": 12000}, {"helpers": 1, "helped_ns": 90000}, {"alone": "stress"}]
         minors = [one for number, said in enumerate(helped) for one in minor(10_000 * (number + 1), 8000, promoted_bytes=100, **said)]
         beside = [event(80_000, "gc-beside", run_ns=9000, markers=3), event(85_000, "gc-beside", run_ns=9000)]
         write_log("helped.json", [head(), *minors, *beside])
         chart, lanes, said = self.threads_of("helped.json")
-        first, *others = [lanes[f"collector thread {place}"] for place in (1, 2, 3)]
+        first, *others = [lanes[f"helper {place}"] for place in (1, 2, 3)]
         lengths = [[round(end - begin, 6) for begin, end in one] for one in (first, *others)]
         self.assertEqual(lengths, [[6, 8, 3, 5], [6, 3], [3]])  # us; at most the collection, and since the pause before
-        self.assertEqual(said["collector thread 1"], ["copies, 2 threads, 6.0 us", "copies, 1 thread, 8.0 us", "marks, 3 threads, 3.0 us",
+        self.assertEqual(said["helper 1"], ["copies, 2 threads, 6.0 us", "copies, 1 thread, 8.0 us", "marks, 3 threads, 3.0 us",
                                                       "marks, 1 thread, 5.0 us"])
         self.assertIn("the mean of their times", chart["notes"][-1])
         self.assertNotIn("threads", self.data(self.page_of("bare.json")))

@@ -1,7 +1,8 @@
-"""Lanes for mutators and for the collector's threads, as far as the log names them.
+"""Lanes for mutators and for helpers, as far as the log names them.
 
-A pause names the mutator that collected and the one that came last to the stop. Of the collector's threads the log has sums: how many
-worked at once, and for how long in all. So each gets the mean, and is idle otherwise.
+A pause names the mutator that collected and the one that came last to the stop. Helpers are the collector's threads and, in a pause, those
+of mutators that wait. Of them the log has sums: how many worked at once, and for how long in all. So each gets the mean, and is idle
+otherwise.
 """
 
 from collections import defaultdict
@@ -37,8 +38,8 @@ def mutators(heap):
     return found
 
 
-def threads(heap):
-    """For each of the collector's threads: marking until the pause that stopped it, and copying from a minor collection's beginning on."""
+def helpers(heap):
+    """For each helper: marking until the pause that stopped it, and copying from a minor collection's beginning on."""
     found = defaultdict(list)
     last = heap.begin
     for one in sorted(heap.beside, key=lambda one: one.end):
@@ -56,22 +57,23 @@ def threads(heap):
 
 
 def chart(clock, runs):
-    """None if the log names no mutator, and the collector had no threads."""
-    found, named, own = [], False, False
+    """None if the log names no mutator, and nobody helped."""
+    found, named, helped = [], False, False
     for run in runs:
-        of_mutators, of_threads = sorted(mutators(run.heap).items()), threads(run.heap)
-        if not of_mutators and not of_threads:
+        of_mutators, of_helpers = sorted(mutators(run.heap).items()), helpers(run.heap)
+        if not of_mutators and not of_helpers:
             continue
-        named, own = named or bool(of_mutators), own or bool(of_threads)
-        found.append((run, "program", program(run.heap), shade_of))
+        named, helped = named or bool(of_mutators), helped or bool(of_helpers)
+        found.append((run, "program stands", program(run.heap), shade_of))
         found += [(run, name, items, shade_of) for name, items in of_mutators]
-        found += [(run, f"collector thread {place}", items, shade_of) for place, items in of_threads.items()]
+        found += [(run, f"helper {place}", items, shade_of) for place, items in of_helpers.items()]
     if not found:
         return None
     series, names = lanes(clock, found)
     notes = ["While the program stands, no mutator runs."]
     if named:
         notes.append("A mutator has a lane once it has collected or has come last to a stop; its time to stop is before the pause.")
-    if own:
-        notes.append("The collector's threads mark beside the program and copy in minor collections. Each is drawn for the mean of their times.")
-    return Chart("threads", "Mutators and collector threads", clock.axis, Axis("class", names=names), series, notes, True)
+    if helped:
+        notes.append("Helpers, which are the collector's threads and in pauses also those of the program, mark and copy. Each is drawn for the "
+                     "mean of their times.")
+    return Chart("threads", "Mutators and helpers", clock.axis, Axis("class", names=names), series, notes, True)

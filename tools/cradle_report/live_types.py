@@ -75,6 +75,8 @@ def chart(clock, run):
     names = types.names()[:AREAS]
     unit, bytes_each = bytes_unit([types.bytes[i].total() for i in kept])
     x = [clock.at(run, types.times[i]) for i in kept]
+    if len(kept) == 1:  # drawn to the log's end, for a point has no area
+        kept, x = kept * 2, [*x, clock.at(run, run.heap.end)]
     curves = [(name, f"s{place}", [counts[name] for counts in types.bytes]) for place, name in enumerate(names, 1)]
     curves.append((OTHERS, f"s{AREAS + 1}", types.rest(names)))
     below, series = [0] * len(kept), []

@@ -2,7 +2,8 @@
  *
  * [faults.1] The handler reports a fault and passes it on to the handler that was installed before it, or to the
  *            signal's default, so that the program dies as it would have. A fault that no heap knows anything about is
- *            passed on without a message. While one thread reports, other threads that fault wait, at most a second.
+ *            passed on without a message. While one thread reports, other threads that fault wait, at most a second, and while it
+ *            names lines.
  * [faults.2] The process has one handler and one list of heaps that the handler asks. The first such heap installs the
  *            handler, and the last one removes it, unless the program installed a handler of its own later: then this
  *            handler stays, because the later one may call it. If the program has gone back to the default, to ignoring
@@ -61,6 +62,74 @@ static void write_line(crd_text *of) {
   crd_write_quietly(CRD_STANDARD_ERROR, of->buffer, of->length);
 }
 
+/* --- what the calls are in lines --- */
+
+/* How long addr2line may take for the calls of one file. */
+#define LINES_MOST_MS 10000
+
+/* The traces that the report has written. The one thread that reports uses all this. */
+static struct {
+  crd_text of;
+  crd_backtrace trace;
+} told[3];
+static size_t told_count;
+static bool is_naming; /* other threads wait longer */
+
+static void tell_calls(const crd_backtrace *trace, const char *of, uint64_t number) {
+  crd_backtrace_write(trace);
+  if (told_count == sizeof told / sizeof *told) return;
+  told[told_count].of.length = 0;
+  crd_text_format(&told[told_count].of, "cradle: the lines of %s", of);
+  if (number != 0) crd_text_format(&told[told_count].of, " %" PRIu64, number);
+  told[told_count++].trace = *trace;
+}
+
+static crd_run_end run_on(const char *program, const char *style, const char *path, const uintptr_t *addresses,
+                          size_t count) {
+  static crd_text texts[BACKTRACE_MOST];
+  const char *arguments[BACKTRACE_MOST + 8] = {program, style, "-f", "-p", "-i", "-e", path};
+  for (size_t i = 0; i < count; i++) {
+    texts[i].length = 0;
+    crd_text_format(&texts[i], "%#" PRIxPTR, addresses[i]);
+    arguments[7 + i] = texts[i].buffer;
+  }
+  return crd_run(arguments, LINES_MOST_MS);
+}
+
+/* data: how the last one ended. After a failure none runs any more. */
+static CRADLE_NOINLINE void write_lines_of(void *data, const char *path, const uintptr_t *addresses, size_t count) {
+  crd_run_end *end = data;
+  if (*end != CRD_RUN_OK || path == NULL) return;
+  *end = run_on("addr2line", "-C", path, addresses, count);
+  if (*end == CRD_RUN_NONE) *end = run_on("llvm-symbolizer", "--output-style=GNU", path, addresses, count);
+}
+
+/* Comes when the report is complete, because the programs that find lines may be slow, or fail.
+ * A program that has more rights than its user runs none of them, because it must not trust PATH. */
+static CRADLE_NOINLINE void write_lines(void) {
+  static const char *const words[] = {
+      [CRD_RUN_FAILED] = "cradle: addr2line failed, so that the other lines are not known",
+      [CRD_RUN_LATE] = "cradle: addr2line took more than 10 seconds and was stopped; run the commands above",
+      [CRD_RUN_NONE] = "cradle: the lines are not known, because neither addr2line nor llvm-symbolizer can be run; run "
+                       "the commands above where one is installed",
+  };
+  crd_run_end end = CRD_RUN_OK;
+  if (crd_has_more_rights_than_user()) return;
+  __atomic_store_n(&is_naming, true, __ATOMIC_RELAXED);
+  for (size_t i = 0; i < told_count && end == CRD_RUN_OK; i++) {
+    if (told[i].trace.depth == 0) continue;
+    crd_text text = told[i].of;
+    crd_text_format(&text, ":");
+    write_line(&text);
+    crd_backtrace_each_file(&told[i].trace, write_lines_of, &end);
+  }
+  __atomic_store_n(&is_naming, false, __ATOMIC_RELAXED);
+  if (end == CRD_RUN_OK) return;
+  crd_text text = {.length = 0};
+  crd_text_format(&text, "%s", words[end]);
+  write_line(&text);
+}
+
 /* --- where collections were triggered --- */
 
 static void note_trigger(crd_faults *faults, cradle_cause cause) {
@@ -70,23 +139,36 @@ static void note_trigger(crd_faults *faults, cradle_cause cause) {
   crd_backtrace_take(&one->from);
 }
 
+/* How long ago it was: the number of minor collections that began since. */
 static void write_trigger(const crd_faults *faults, uint64_t collection, const char *which) {
   const trigger *one = &faults->triggers[collection % TRIGGERS];
   crd_text text = {.length = 0};
   crd_text_format(&text, "cradle: %sminor collection %" PRIu64, which, collection);
+  if (collection < faults->collections)
+    crd_text_format(&text, " (%" PRIu64 " before the last one)", faults->collections - collection);
   if (one->collection != collection)
     crd_text_format(&text, ", too long ago: what triggered it is no longer known");
   else
     crd_text_format(&text, ", triggered by: %s", crd_cause_name(one->cause));
   write_line(&text);
-  if (one->collection == collection) crd_backtrace_write(&one->from);
+  if (one->collection == collection) tell_calls(&one->from, "minor collection", collection);
 }
 
-static void write_stress(cradle_heap *heap) {
+/* What the heap has done so far, and does now: cradle_heap_statistics only reads. */
+static void write_state(const crd_faults *faults) {
   cradle_statistics stats;
   crd_text text = {.length = 0};
-  cradle_heap_statistics(heap, &stats, sizeof stats); /* which only reads */
+  cradle_heap_statistics(faults->link.heap, &stats, sizeof stats);
+  crd_text_format(&text, "cradle: so far %" PRIu64 " minor and %" PRIu64 " major collections", stats.minor_collections,
+                  stats.major_collections);
+  if (stats.compactions != 0) crd_text_format(&text, ", %" PRIu64 " of which moved old objects", stats.compactions);
+  if (faults->collections != stats.minor_collections)
+    crd_text_format(&text, "; minor collection %" PRIu64 " is running", faults->collections);
+  if (stats.phase != CRADLE_PHASE_IDLE)
+    crd_text_format(&text, "; a major collection is under way: %s", crd_phase_name(stats.phase));
+  write_line(&text);
   if (stats.stress_number == 0) return;
+  text.length = 0;
   crd_text_format(&text, "cradle: the last stress collection has number %" PRIu64 " (CRADLE_STRESS=N,first=,last=)",
                   stats.stress_number);
   write_line(&text);
@@ -118,7 +200,7 @@ static CRADLE_NOINLINE void write_stack(const crd_fault_signal *fault) {
   trace.depth -= first;
   memmove(trace.calls, trace.calls + first, trace.depth * sizeof *trace.calls);
   if (first != 0) trace.calls[0] = fault->registers.counter; /* not a call: the faulting instruction itself */
-  crd_backtrace_write(&trace);
+  tell_calls(&trace, "the use", 0);
 }
 
 static CRADLE_NOINLINE void write_fault(const crd_fault_signal *fault, const char *what) {
@@ -148,7 +230,7 @@ static void write_user(const crd_fault_signal *fault) {
   if (fault->registers.counter != 0 && fault->registers.counter == (uintptr_t)fault->address) {
     uintptr_t caller = fault->registers.calls_push ? *(uintptr_t *)fault->registers.stack : fault->registers.link;
     write_fault(fault, ", where the program jumped; a call there came from:");
-    crd_backtrace_write(&(crd_backtrace){.depth = 1, .calls = {caller - 1}});
+    tell_calls(&(crd_backtrace){.depth = 1, .calls = {caller - 1}}, "the call", 0);
   } else {
     write_fault(fault, ", used by:");
     write_stack(fault);
@@ -170,6 +252,7 @@ static CRADLE_NOINLINE void report(const crd_fault_signal *fault) {
   if (reported_at[0] == address && reported_at[1] == fault->registers.counter && fault->registers.counter != 0) return;
   reported_at[0] = address, reported_at[1] = fault->registers.counter;
   uint64_t collection = explanation.collection;
+  told_count = 0;
   write_explanation(&explanation);
   if (!has_room(fault)) {
     write_fault(fault, "; the signal stack is too small for more");
@@ -182,7 +265,8 @@ static CRADLE_NOINLINE void report(const crd_fault_signal *fault) {
   if (collection != 0) write_trigger(faults, collection, "");
   if (collection != faults->collections && faults->collections != 0)
     write_trigger(faults, faults->collections, "the last collection: ");
-  write_stress(faults->link.heap);
+  write_state(faults);
+  write_lines();
 }
 
 /* --- the handler --- */
@@ -200,6 +284,7 @@ static bool begin_report(void) {
       return true;
     }
     if (reporter == crd_fault_thread()) return false;
+    if (__atomic_load_n(&is_naming, __ATOMIC_RELAXED)) i = 0;
     crd_thread_rest();
   }
   return false;
@@ -233,6 +318,7 @@ static void warm_up(cradle_heap *heap) {
   cradle_statistics stats;
   crd_text text = {.length = 0};
   crd_backtrace_prepare();
+  (void)crd_run(NULL, 0);
   cradle_heap_statistics(heap, &stats, sizeof stats);
   (void)cradle_explain_address(heap, NULL, &explanation, sizeof explanation);
   if (begin_report()) {

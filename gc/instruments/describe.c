@@ -141,8 +141,8 @@ static void add_stale(crd_text *text, const cradle_heap *heap, const crd_quarant
     crd_text_format(text, "stale reference to a %s", crd_show_name(name).buffer);
   else
     crd_text_format(text, "stale reference to a type %u", was->type);
-  crd_text_format(text, " (%s at %p, %s minor collection %" PRIu64, what, (const void *)was->object, how,
-                  was->collection);
+  crd_text_format(text, " (%s at %p, %u bytes, %s minor collection %" PRIu64, what, (const void *)was->object,
+                  was->bytes, how, was->collection);
   if (was->moved_to != 0) crd_text_format(text, " to %#" PRIxPTR, was->moved_to);
   crd_text_format(text, "), at its word %zu", (address - address_of(was->object)) / sizeof(cradle_word));
 }
@@ -157,7 +157,8 @@ static uint64_t explain(crd_text *text, const cradle_heap *heap, uintptr_t addre
   if (cause != NULL) {
     crd_text_format(text, "poison %#" PRIxPTR " was used as a reference: it was read from %s", address, cause);
   } else if (closed != NULL) {
-    was = (crd_quarantined){object_at(arenas_page_address(arenas, closed->page)), 0, closed->collection, closed->type};
+    was = (crd_quarantined){object_at(arenas_page_address(arenas, closed->page)), 0, closed->collection, closed->type,
+                            closed->pages << PAGE_SHIFT};
     add_stale(text, heap, &was, "large object", closed->swept ? "died; swept after" : "died in", address);
   } else if (arenas_contain(arenas, address) && !arenas_are_committed(arenas, address)) {
     crd_text_format(text, "stale reference into the old generation, where no memory is: all that was there, if "

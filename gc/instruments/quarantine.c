@@ -58,7 +58,7 @@ static void note_starts(const crd_quarantine *quarantine, const crd_space *space
     if (bytes == 0 || bytes > room) return;
     size_t word = (size_t)(object - words_of(quarantine->base));
     bitmap_set(quarantine->starts, word);
-    if (now != object) object[1] = header_type(now[0]);
+    object[1] = header_type(now[0]) | (cradle_word)bytes << 32;
   }
 }
 
@@ -166,7 +166,8 @@ bool crd_quarantine_find(const crd_quarantine *quarantine, uintptr_t address, cr
   found->object = object;
   open_for_reading(quarantine, object, true);
   found->moved_to = header_is_forwarded(object[0]) ? header_forwarded_to(object[0]) : 0;
-  found->type = header_type(found->moved_to != 0 ? object[1] : object[0]);
+  found->type = (uint32_t)object[1];
+  found->bytes = (uint32_t)(object[1] >> 32);
   open_for_reading(quarantine, object, false);
   return true;
 }

@@ -14,8 +14,7 @@
  *
  * Closed pages keep the headers of the objects that moved, with their new addresses. When a program uses a stale
  * reference, a signal handler asks what was at its address. The copies may long have moved again or died. So when a
- * page is closed, the start of each object on it is noted, and in each object that moved the second word becomes its
- * type.
+ * page is closed, the start of each object on it is noted, and the second word of each becomes its type and its size.
  *
  * (In the old generation, large objects that died are closed, gc/old/closed.h, and arenas that a compaction has emptied
  * are given back.)
@@ -54,7 +53,7 @@ typedef struct crd_quarantined {
   const cradle_word *object; /* NULL: no object is known there */
   uintptr_t moved_to;        /* 0: it died */
   uint64_t collection;
-  uint32_t type;
+  uint32_t type, bytes; /* bytes 0: not known */
 } crd_quarantined;
 bool crd_quarantine_find(const crd_quarantine *quarantine, uintptr_t address, crd_quarantined *found);
 /* For the verifier, outside of a collection: NULL, or what is wrong. */

@@ -119,15 +119,6 @@ static void learn_program(void) {
     __atomic_store_n(&known_program, read_program(path), __ATOMIC_RELEASE);
 }
 
-static void add_command(line *line, const file *file, const char *program) {
-  if (file->name == NULL) {
-    add_words(line, "cradle: in no file (generated code?):");
-    return;
-  }
-  add_words(line, "addr2line -f -p -i -e ");
-  add_quoted(line, *file->name == '\0' ? program : file->name);
-}
-
 /* The depth of the trace without what called main: the program's entry point and, before it, a part of the C library.
  * They are the same in every program and help nobody. */
 static size_t depth_from_main(const crd_backtrace *trace) {
@@ -139,21 +130,30 @@ static size_t depth_from_main(const crd_backtrace *trace) {
   return depth;
 }
 
-/* A command for each file. Neighbouring calls in one file share a command. */
-static void add_commands(line *line, const crd_backtrace *trace) {
-  file last = {.name = NULL};
+void crd_backtrace_each_file(const crd_backtrace *trace, crd_backtrace_visit *visit, void *data) {
   char room[PATH_BYTES];
+  uintptr_t addresses[BACKTRACE_MOST];
   const char *program = __atomic_load_n(&known_program, __ATOMIC_ACQUIRE);
   if (program == NULL) program = read_program(room);
-  for (size_t i = 0, depth = depth_from_main(trace); i < depth; i++) {
-    file found = find(trace->calls[i]);
-    if (i == 0 || found.name != last.name) {
-      if (i != 0) add_words(line, "\n");
-      add_command(line, &found, program);
+  for (size_t i = 0, depth = depth_from_main(trace), count; i < depth; i += count) {
+    file first = find(trace->calls[i]), next = first;
+    for (count = 0; i + count < depth && next.name == first.name; next = find(trace->calls[i + count])) {
+      addresses[count] = trace->calls[i + count] - next.loaded;
+      if (i + ++count == depth) break;
     }
-    add_address(line, trace->calls[i] - found.loaded);
-    last = found;
+    visit(data, first.name != NULL && *first.name == '\0' ? program : first.name, addresses, count);
   }
+}
+
+static void add_command(void *data, const char *path, const uintptr_t *addresses, size_t count) {
+  line *line = data;
+  if (path == NULL) {
+    add_words(line, "cradle: in no file (generated code?):");
+  } else {
+    add_words(line, "addr2line -f -p -i -e ");
+    add_quoted(line, path);
+  }
+  for (size_t i = 0; i < count; i++) add_address(line, addresses[i]);
   add_words(line, "\n");
 }
 
@@ -184,8 +184,12 @@ void crd_backtrace_take(crd_backtrace *trace) {
 
 void crd_backtrace_prepare(void) {}
 
-static void add_commands(line *line, const crd_backtrace *trace) {
-  (void)line, (void)trace;
+void crd_backtrace_each_file(const crd_backtrace *trace, crd_backtrace_visit *visit, void *data) {
+  (void)trace, (void)visit, (void)data;
+}
+
+static void add_command(void *data, const char *path, const uintptr_t *addresses, size_t count) {
+  (void)data, (void)path, (void)addresses, (void)count;
 }
 
 #endif
@@ -194,7 +198,7 @@ void crd_backtrace_write(const crd_backtrace *trace) {
   KEEP_ERRNO;
   line line = {.length = 0};
   if (trace->depth != 0)
-    add_commands(&line, trace);
+    crd_backtrace_each_file(trace, add_command, &line);
   else
     add_words(&line, "cradle: the calls are not known: the C library has no backtrace(), or it found none\n");
   flush(&line);

@@ -26,7 +26,11 @@ void crd_backtrace_take(crd_backtrace *trace);
  * A shell runs such a line as it is. An empty backtrace gives one line that says so. Allocates nothing. A refused write
  * may raise a signal, such as SIGPIPE. */
 void crd_backtrace_write(const crd_backtrace *trace);
-/* Prepares both functions for signal handlers, for stacks of a few kilobytes and for a sandbox: does now what their
+/* Calls visit for each run of neighbouring calls that are in the same file, with what addr2line wants: the path and the
+ * addresses in the file. path NULL: in no file. Allocates nothing. On Windows and without backtrace() it calls nothing. */
+typedef void crd_backtrace_visit(void *data, const char *path, const uintptr_t *addresses, size_t count);
+void crd_backtrace_each_file(const crd_backtrace *trace, crd_backtrace_visit *visit, void *data);
+/* Prepares these functions for signal handlers, for stacks of a few kilobytes and for a sandbox: does now what their
  * first calls would do, and reads now what crd_backtrace_write says of the program's file. From then on they open no
  * file. */
 void crd_backtrace_prepare(void);

@@ -101,3 +101,7 @@ void crd_backtrace_write(const crd_backtrace *trace) {
   else
     write_words("cradle: the calls are not known: the system's unwinder found none\n");
 }
+
+void crd_backtrace_each_file(const crd_backtrace *trace, crd_backtrace_visit *visit, void *data) {
+  (void)trace, (void)visit, (void)data;
+}

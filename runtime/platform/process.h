@@ -12,6 +12,18 @@ int crd_process_number(void);
 /* Sleeps for about a millisecond. */
 void crd_thread_rest(void);
 
+/* Runs another program, found on PATH, whose standard output is this process's standard error, and waits for its end.
+ * arguments: as main gets them, its name first and NULL last. At most most_ms, then it is killed. May be called in a
+ * signal handler on one thread at a time, after a call without arguments, which runs nothing. No signal tells the
+ * process of its end. */
+typedef enum crd_run_end {
+  CRD_RUN_OK,
+  CRD_RUN_FAILED, /* it ended with another status than 0, or by a signal */
+  CRD_RUN_LATE,   /* it was killed */
+  CRD_RUN_NONE,   /* there is no such program, or the system cannot run one in this way */
+} crd_run_end;
+crd_run_end crd_run(const char *const *arguments, int most_ms);
+
 /* Nanoseconds since 1970. */
 uint64_t crd_unix_time_ns(void);
 

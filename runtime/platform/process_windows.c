@@ -17,6 +17,11 @@ void crd_thread_rest(void) {
   Sleep(1);
 }
 
+crd_run_end crd_run(const char *const *arguments, int most_ms) {
+  (void)arguments, (void)most_ms;
+  return CRD_RUN_NONE;
+}
+
 uint64_t crd_unix_time_ns(void) {
   FILETIME now;
   GetSystemTimeAsFileTime(&now);

@@ -535,16 +535,18 @@ CRADLE_UNCHECKED_COLLECTION static void what_moved_and_what_died_is_known(void *
   string *array_now = cradle_pop(f.m);
   pair *now = cradle_pop(f.m);
   assert_ptr_not_equal(now, moves);
-  TEXT(died, "stale reference to a pair (object at %#jx, died in minor collection 1), at its word 2",
+  TEXT(died, "stale reference to a pair (object at %#jx, 24 bytes, died in minor collection 1), at its word 2",
        (uintmax_t)(uintptr_t)dies);
   assert_explained(&dies->rest, died);
-  TEXT(moved, "stale reference to a pair (object at %#jx, moved by minor collection 1 to %#jx), at its word 0",
+  TEXT(moved,
+       "stale reference to a pair (object at %#jx, 24 bytes, moved by minor collection 1 to %#jx), at its word 0",
        (uintmax_t)(uintptr_t)moves, (uintmax_t)(uintptr_t)now);
   assert_explained(moves, moved);
-  TEXT(inside, "stale reference to a string (object at %#jx, moved by minor collection 1 to %#jx), at its word 6",
-       (uintmax_t)(uintptr_t)array, (uintmax_t)(uintptr_t)array_now);
+  TEXT(inside,
+       "stale reference to a string (object at %#jx, %zu bytes, moved by minor collection 1 to %#jx), at its word 6",
+       (uintmax_t)(uintptr_t)array, sizeof(string) + 40, (uintmax_t)(uintptr_t)array_now);
   assert_explained(&array->byte[39], inside);
-  TEXT(end, "stale reference to a pair (object at %#jx, died in minor collection 1), at its word 1",
+  TEXT(end, "stale reference to a pair (object at %#jx, 24 bytes, died in minor collection 1), at its word 1",
        (uintmax_t)(uintptr_t)last);
   assert_explained(&last->first, end);
   assert_string_equal(explained(now), "");
@@ -572,12 +574,13 @@ CRADLE_UNCHECKED_COLLECTION static void long_objects_are_known_everywhere(void *
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   pair *now = cradle_pop(f.m);
   for (size_t word = 0; word < words; word++) {
-    TEXT(died, "stale reference to a string (object at %#jx, died in minor collection 1), at its word %zu",
-         (uintmax_t)(uintptr_t)fills, word);
+    TEXT(died, "stale reference to a string (object at %#jx, %zu bytes, died in minor collection 1), at its word %zu",
+         (uintmax_t)(uintptr_t)fills, page - 8, word);
     assert_explained((cradle_word *)fills + word, died);
   }
   for (size_t word = 0; word < 3; word++) {
-    TEXT(moved, "stale reference to a pair (object at %#jx, moved by minor collection 1 to %#jx), at its word %zu",
+    TEXT(moved,
+         "stale reference to a pair (object at %#jx, 24 bytes, moved by minor collection 1 to %#jx), at its word %zu",
          (uintmax_t)(uintptr_t)last, (uintmax_t)(uintptr_t)now, word);
     assert_explained((cradle_word *)last + word, moved);
   }
@@ -592,8 +595,8 @@ CRADLE_UNCHECKED_COLLECTION static void a_type_without_a_name_has_its_number(voi
   assert_int_equal(cradle_type_add(f.heap, &nameless), T_COUNT);
   pair *dies = cradle_new(f.m, T_COUNT, sizeof(pair));
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
-  TEXT(died, "stale reference to a type %d (object at %#jx, died in minor collection 1), at its word 0", T_COUNT,
-       (uintmax_t)(uintptr_t)dies);
+  TEXT(died, "stale reference to a type %d (object at %#jx, 24 bytes, died in minor collection 1), at its word 0",
+       T_COUNT, (uintmax_t)(uintptr_t)dies);
   assert_explained(dies, died);
   fixture_close(&f);
 }
@@ -610,7 +613,7 @@ CRADLE_UNCHECKED_COLLECTION static void reservations_are_walked(void **state) {
   pair *behind = new_pair();
   cradle_collect(f.m, CRADLE_COLLECT_MINOR);
   assert_non_null(strstr(explained(carved), "a pair (object at"));
-  TEXT(end, "stale reference to a pair (object at %#jx, died in minor collection 1), at its word 0",
+  TEXT(end, "stale reference to a pair (object at %#jx, 24 bytes, died in minor collection 1), at its word 0",
        (uintmax_t)(uintptr_t)behind);
   assert_explained(behind, end);
   assert_non_null(strstr(explained(rest + 500), "minor collection 1"));

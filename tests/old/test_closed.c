@@ -67,12 +67,13 @@ CRADLE_UNCHECKED_COLLECTION static char *dead(size_t bytes, bool old) {
   return (char *)text;
 }
 
-static void assert_explained(const char *text, size_t word, const char *died, uint64_t collection) {
+static void assert_explained(const char *text, size_t pages, size_t word, const char *died, uint64_t collection) {
   cradle_explanation explanation;
   char words[300];
   assert_true(cradle_explain_address(f.heap, text + word * 8, &explanation, sizeof explanation));
-  snprintf(words, sizeof words, "stale reference to a string (large object at 0x%llx, %s %d), at its word %d",
-           (unsigned long long)(uintptr_t)text, died, (int)collection, (int)word);
+  snprintf(words, sizeof words,
+           "stale reference to a string (large object at 0x%llx, %zu bytes, %s %d), at its word %d",
+           (unsigned long long)(uintptr_t)text, pages * PAGE, died, (int)collection, (int)word);
   assert_string_equal(explanation.text, words);
   assert_int_equal(explanation.collection, collection);
 }
@@ -82,7 +83,7 @@ static void what_died_young_is_closed(void **state) {
   open_quarantined(0);
   const char *text = dead(50 * PAGE, false);
   for (size_t at = 0; at < 50; at++) assert_false(can_be_read(text + at * PAGE));
-  assert_explained(text, 2, "died in minor collection", 1);
+  assert_explained(text, 50, 2, "died in minor collection", 1);
   assert_true(cradle_heap_verify(f.heap, NULL));
   fixture_close(&f);
 }
@@ -93,7 +94,7 @@ static void what_was_swept_is_closed(void **state) {
   const char *text = dead(30 * PAGE, true);
   assert_false(can_be_read(text));
   assert_false(can_be_read(text + 30 * PAGE - 1));
-  assert_explained(text, 1, "died; swept after minor collection", 2);
+  assert_explained(text, 30, 1, "died; swept after minor collection", 2);
   fixture_close(&f);
 }
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __GLIBC__
@@ -14,6 +15,7 @@
 #endif
 
 #include "runtime/platform/fault_signals.h"
+#include "runtime/platform/process.h"
 #include "tests/inside.h"
 
 static char said[32768];
@@ -595,7 +597,9 @@ static void a_stale_reference_is_reported(void **state) {
   assert_died_by(end_of(die_of_stale), SIGSEGV);
   assert_said(REPORT, 1);
   assert_said(", moved by minor collection 1 to 0x", 1);
+  assert_said(", 24 bytes, moved by", 1);
   assert_said("), at its word 2\n", 1);
+  assert_said("cradle: so far 1 minor and 0 major collections\n", 1);
   assert_said("cradle: SIGSEGV at 0x", 1);
   assert_said("cradle: minor collection 1, triggered by: request\n", 1);
   assert_said("the last collection:", 0);
@@ -608,6 +612,75 @@ static void a_stale_reference_is_reported(void **state) {
 #if defined(__GLIBC__) && defined(__x86_64__)
   assert_calls_of_use();
 #endif
+}
+
+static void die_without_addr2line(void) {
+  setenv("PATH", "/nowhere", 1);
+  die_of_stale();
+}
+
+/* The program that finds lines fails, and writes what it was called with. */
+static void die_with_a_failing_one(void) {
+  static char folder[] = "/tmp/cradle-faults-XXXXXX", path[64];
+  if (mkdtemp(folder) == NULL) _exit(97);
+  snprintf(path, sizeof path, "%s/addr2line", folder);
+  FILE *script = fopen(path, "w");
+  if (script == NULL) _exit(97);
+  if (fputs("#!/bin/sh\necho \"called with $*\"\nexit 1\n", script) == EOF) _exit(97);
+  if (fclose(script) != 0 || chmod(path, 0700) != 0) _exit(97);
+  setenv("PATH", folder, 1);
+  die_of_stale();
+}
+
+/* SIGCHLD and waitpid are the program's: they hear nothing of the child that finds lines. */
+static volatile sig_atomic_t children;
+static void on_child(int number) {
+  (void)number;
+  children++;
+}
+static void recovers_and_has_no_child(void) {
+  struct sigaction action = {.sa_sigaction = jump_away, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &action, NULL);
+  signal(SIGCHLD, on_child);
+  start_default();
+  if (sigsetjmp(landing, 1) == 0) use(stale());
+  _exit(children == 0 && waitpid(-1, NULL, 0) == -1 ? 7 : 9);
+}
+
+static void calls_are_named_with_their_lines(void **state) {
+  (void)state;
+#if defined(__GLIBC__) && defined(__x86_64__)
+  assert_died_by(end_of(die_of_stale), SIGSEGV);
+  const char *use_lines = strstr(said, "cradle: the lines of the use:\nuse at ");
+  const char *trigger_lines = strstr(said, "cradle: the lines of minor collection 1:\n");
+  assert_non_null(use_lines);
+  assert_non_null(trigger_lines);
+  assert_true(strstr(said, "cradle: so far ") < use_lines && use_lines < trigger_lines);
+  assert_non_null(strstr(use_lines, "die_of_stale at "));
+  assert_non_null(strstr(trigger_lines, "\nstale at "));
+  assert_non_null(strstr(use_lines, "test_faults.c:"));
+  assert_died_by(end_of(die_without_addr2line), SIGSEGV);
+  assert_said("cradle: the lines are not known, because neither addr2line nor llvm-symbolizer can be run", 1);
+  assert_died_by(end_of(die_with_a_failing_one), SIGSEGV);
+  assert_said("called with -C -f -p -i -e /", 1);
+  assert_said("cradle: addr2line failed, so that the other lines are not known\n", 1);
+  assert_exit(end_of(recovers_and_has_no_child), 7);
+  assert_said("cradle: the lines of the use:\n", 1);
+#else
+  print_message("skipped: it takes glibc's backtrace(), and an unwinder that gets past a signal\n");
+  skip();
+#endif
+}
+
+static void another_program_is_run(void **state) {
+  (void)state;
+#ifdef __linux__
+  assert_int_equal(crd_run((const char *[]){"true", NULL}, 10000), CRD_RUN_OK);
+  assert_int_equal(crd_run((const char *[]){"false", NULL}, 10000), CRD_RUN_FAILED);
+  assert_int_equal(crd_run((const char *[]){"sleep", "1000", NULL}, 5), CRD_RUN_LATE);
+#endif
+  assert_int_equal(crd_run((const char *[]){"cradle-no-such-program", NULL}, 10000), CRD_RUN_NONE);
+  assert_int_equal(crd_run(NULL, 0), CRD_RUN_NONE);
 }
 
 static void another_fault_is_passed_on(void **state) {
@@ -718,10 +791,10 @@ static void reports_of_threads_are_whole(void **state) {
   (void)state;
   assert_died_by(end_of(threads_fault_together), SIGSEGV);
   assert_said(REPORT, 1);
-  assert_said("cradle: minor collection 1, triggered by: request\n", 1);
+  assert_said("cradle: minor collection 1 (1 before the last one), triggered by: request\n", 1);
   assert_exit(end_of(threads_fault_together_and_recover), 7);
   assert_said(REPORT, 2);
-  assert_said("cradle: minor collection 1, triggered by: request\n", 1);
+  assert_said("cradle: minor collection 1 (1 before the last one), triggered by: request\n", 1);
   assert_said("cradle: minor collection 2, triggered by: request\n", 1);
 }
 
@@ -779,6 +852,8 @@ static void a_verification_tells_when_the_heap_was_right(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_stale_reference_is_reported),
+      cmocka_unit_test(calls_are_named_with_their_lines),
+      cmocka_unit_test(another_program_is_run),
       cmocka_unit_test(another_fault_is_passed_on),
       cmocka_unit_test(a_handler_from_before_is_called),
       cmocka_unit_test(a_handler_from_afterwards_comes_first),

@@ -81,6 +81,8 @@ static const crd_field head_fields[] = {
     {FIELD("tick_ns", NULL, NUMBER, HEAD(tick_ns))},
     {FIELD("unix_ns", "seconds since 1970: ", NS, HEAD(unix_ns))},
     {FIELD("process", "process ", NUMBER, HEAD(process)), .in_line = ", process "},
+    {FIELD("program", "program ", LETTERS, HEAD(program)), .in_line = ", program "},
+    {FIELD("cradle", "Cradle ", LETTERS, HEAD(cradle)), .in_line = ", Cradle "},
 };
 
 static const crd_field hardware_fields[] = {

@@ -67,6 +67,7 @@ typedef struct crd_head {
   uint64_t unix_ns; /* the time of day at the head's timestamp, nanoseconds since 1970 */
   uint64_t process;
   const char *form, *clock;
+  const char *program, *cradle; /* the last part of the program's path; the library's version */
 } crd_head;
 
 /* The figures of a heap at its end. */

@@ -7,6 +7,7 @@
 
 #include <cradle/statistics.h>
 
+#include "gc/base/text.h"
 #include "gc/platform/pages.h"
 #include "runtime/log_sink.h"
 #include "runtime/platform/files.h"
@@ -21,6 +22,10 @@
 #define TYPES_REPORTED 20
 /* Sections that cost more than their lines: only their whole names select them. */
 #define ASKED_FOR (UINT32_C(1) << CRD_SECTION_TYPES)
+#define PROGRAM_BYTES 64
+#define WORDS_OF(number) #number
+#define VERSION_OF(major, minor, patch) WORDS_OF(major) "." WORDS_OF(minor) "." WORDS_OF(patch)
+#define VERSION VERSION_OF(CRADLE_VERSION_MAJOR, CRADLE_VERSION_MINOR, CRADLE_VERSION_PATCH)
 
 static const crd_sink *const sinks[] = {&crd_sink_text, &crd_sink_json, &crd_sink_line};
 
@@ -99,8 +104,12 @@ static void write_head(crd_log *log) {
   writer->process = (uint64_t)crd_process_number();
   snprintf(writer->label, sizeof writer->label, "%ju.%ju", (uintmax_t)writer->process, (uintmax_t)writer->heap);
   if (log->chosen.sink->is_for_reading) writer->file.unbuffered |= !writer->file.regular;
+  const char *program = crd_program_name();
+  char shown[PROGRAM_BYTES];
+  (void)crd_show_text(shown, sizeof shown, program, strlen(program));
   write_row(log, &crd_head_row,
-            &(crd_head){FORMAT_VERSION, 1, unix_ns, writer->process, "cradle-json", "CLOCK_MONOTONIC"});
+            &(crd_head){FORMAT_VERSION, 1, unix_ns, writer->process, "cradle-json", "CLOCK_MONOTONIC", shown,
+                        VERSION});
 }
 
 static void adopt_if_forked(crd_log *log) {

@@ -9,6 +9,8 @@
 
 /* The process's number; a child of fork has a new one. */
 int crd_process_number(void);
+/* The last part of the program's path; "unknown" if the system does not say it. */
+const char *crd_program_name(void);
 /* Sleeps for about a millisecond. */
 void crd_thread_rest(void);
 

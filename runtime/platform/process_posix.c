@@ -22,6 +22,16 @@ int crd_process_number(void) {
   return (int)getpid();
 }
 
+const char *crd_program_name(void) {
+#if defined(__linux__)
+  return program_invocation_short_name;
+#elif defined(__APPLE__) || defined(__FreeBSD__)
+  return getprogname();
+#else
+  return "unknown";
+#endif
+}
+
 void crd_thread_rest(void) {
   int error = errno;
   nanosleep(&(struct timespec){0, 1000000}, NULL);

@@ -13,6 +13,18 @@ int crd_process_number(void) {
   return (int)GetCurrentProcessId();
 }
 
+/* Of threads that ask at once each writes the same. */
+const char *crd_program_name(void) {
+  static char name[MAX_PATH * 3];
+  wchar_t path[MAX_PATH];
+  DWORD length = GetModuleFileNameW(NULL, path, MAX_PATH);
+  if (length == 0 || length == MAX_PATH) return "unknown";
+  const wchar_t *last = wcsrchr(path, L'\\');
+  if (WideCharToMultiByte(CP_UTF8, 0, last != NULL ? last + 1 : path, -1, name, sizeof name, NULL, NULL) == 0)
+    return "unknown";
+  return name;
+}
+
 void crd_thread_rest(void) {
   Sleep(1);
 }

@@ -10,6 +10,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define WORDS_OF(number) #number
+#define VERSION_OF(major, minor, patch) WORDS_OF(major) "." WORDS_OF(minor) "." WORDS_OF(patch)
+#define VERSION VERSION_OF(CRADLE_VERSION_MAJOR, CRADLE_VERSION_MINOR, CRADLE_VERSION_PATCH)
+
 /* --- selection --- */
 
 /* As in RPython, a nested section is written when it is selected, whatever is around it. The head is always written. */
@@ -102,6 +106,7 @@ static void everything_is_logged(void **state) {
   assert_has(text, "] {cradle-log\nheap: ");
   assert_has(text, "\nCradle log, format 1\n1 tick = 1 ns of CLOCK_MONOTONIC\nseconds since 1970: ");
   assert_has(text, "\nprocess ");
+  assert_has(text, "\nprogram test_log\nCradle " VERSION "\n");
   assert_has(text, "L2cache = 1048576\nL2cache from: sysfs\nL3cache = 33554432\n"
                    "L3cache from: sysconf\nmemory: 68719476736\npage size: 4096\n"
                    "transparent huge page size: 2097152\ntransparent huge pages: madvise\n"
@@ -332,7 +337,7 @@ static void the_json_lines_are_as_documented(void **state) {
   assert_has(text, ",\"heap\":\"P.H\",\"event\":\"cradle-log\",\"format\":\"cradle-json\",\"version\":1,"
                    "\"clock\":\"CLOCK_MONOTONIC\",\"tick_ns\":1,\"unix_ns\":");
   assert_time_of_day(text);
-  const char *end = strstr(text, ",\"process\":P}\n");
+  const char *end = strstr(text, ",\"process\":P,\"program\":\"test_log\",\"cradle\":\"" VERSION "\"}\n");
   assert_non_null(end);
   assert_string_equal(strchr(end, '\n') + 1,
                       "{\"t\":1152921504606846992,\"heap\":\"P.H\",\"event\":\"gc-minor\",\"phase\":\"begin\","
@@ -434,7 +439,7 @@ static void a_section_is_a_line(void **state) {
     snprintf(wanted, sizeof wanted, "  4711.1  %s", lines[i]);
     if (page != NULL) assert_has(documented, wanted);
   }
-  if (page != NULL) assert_has(documented, "  4711.1  cradle-log: format 1, process 4711\n");
+  if (page != NULL) assert_has(documented, "  4711.1  cradle-log: format 1, process 4711, program vm, Cradle " VERSION "\n");
   free(documented);
   free(text);
 }

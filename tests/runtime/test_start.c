@@ -340,6 +340,43 @@ static void a_stress_run_says_how_much_took_place(void **state) {
   }
 }
 
+/* What the run did is said of a real heap only, and only to a user who asks. */
+static void a_stress_run_says_what_it_did(void **state) {
+  (void)state;
+  for (int is_wanted = 0; is_wanted <= 1; is_wanted++) {
+    static const char *const none[] = {"CRADLE_STRESS=1,seed=7,major=2", "CRADLE_VERIFY=1"};
+    for (size_t i = 0; i < 2; i++) assert_int_equal(putenv((char *)(uintptr_t)none[i]), 0);
+    if (is_wanted) setenv("CRADLE_STATS", "1", 1);
+    catch_errors();
+    cradle_options options;
+    cradle_options_init(&options);
+    cradle_type row = {.name = "pair", .size = 24};
+    options.types = &row;
+    options.type_count = 1;
+    cradle_heap *heap = cradle_heap_new_from_environment(&options, NULL);
+    cradle_mutator *m = cradle_mutator_new(heap);
+    cradle_push(m, cradle_new(m, 0, 24));
+    for (int i = 0; i < 20; i++) (void)cradle_new(m, 0, 24);
+    (void)cradle_pop(m);
+    cradle_mutator_free(m);
+    cradle_heap_free(heap);
+    const char *said = caught_errors();
+    unsetenv("CRADLE_STRESS"), unsetenv("CRADLE_VERIFY"), unsetenv("CRADLE_STATS");
+    const char *line = strstr(said, "cradle: stress: ");
+    if (!is_wanted) {
+      assert_null(line);
+      continue;
+    }
+    unsigned long long minor, major, compacted, young, old, verified, first;
+    assert_int_equal(sscanf(line, "cradle: stress: all %llu collections took place\ncradle: stress: %llu minor and %llu "
+                                  "major collections in all, %llu of which moved old objects; %llu young and %llu old "
+                                  "objects moved; the heap was verified at %llu stress collections (period 1, seed 7)",
+                            &first, &minor, &major, &compacted, &young, &old, &verified),
+                     7);
+    assert_true(first > 0 && minor >= first && major > 0 && compacted > 0 && young > 0 && verified == first);
+  }
+}
+
 /* Without a log nobody else would hear it. Each is said once, however many collections it comes at. */
 static void an_instrument_that_does_less_says_so(void **state) {
   (void)state;
@@ -400,6 +437,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_heap_that_is_refused_does_so_too, make_folder, remove_folder),
       cmocka_unit_test_setup_teardown(what_there_is_no_memory_for_is_reported, make_folder, remove_folder),
       cmocka_unit_test(a_stress_run_says_how_much_took_place),
+      cmocka_unit_test(a_stress_run_says_what_it_did),
       cmocka_unit_test(an_instrument_that_does_less_says_so),
       cmocka_unit_test(notes_of_no_instrument_are_not_reported),
   };

@@ -162,6 +162,7 @@ class Text(Pages):
             text = self.page_of(name).read_text()
             heap = measures.heaps_of(readers.read(PLACE / name))[0]
             first = json.loads((PLACE / name.replace("text", "json")).read_text().splitlines()[0])
+            self.holds(text, f"<span>program: {first['program']}</span>", f"<span>Cradle: {first['cradle']}</span>")
             self.holds(text, f"<span>process: {first['process']}</span>",
                        f"hardware: L2 cache {words.size(heap.hardware['l2_bytes'])}, ",
                        f"memory {words.size(heap.hardware['memory_bytes'])}", "pages of 4.00 KiB",

@@ -43,6 +43,12 @@ def settings(heap):
 
 def rows(log, heaps):
     """Where the log is from: pairs of a name and a value. The settings are those of the first of the heaps."""
+    programs = list(dict.fromkeys(head["program"] for head in log.heads if "program" in head))
+    if programs:
+        yield "program", ", ".join(programs[:4]) + (", ..." if len(programs) > 4 else "")
+    versions = list(dict.fromkeys(head["cradle"] for head in log.heads if "cradle" in head))
+    if versions:
+        yield "Cradle", ", ".join(versions)
     processes = list(dict.fromkeys(head["process"] for head in log.heads if "process" in head))
     if processes:
         yield "process", ", ".join(map(str, processes[:4])) + (", ..." if len(processes) > 4 else "")

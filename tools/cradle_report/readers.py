@@ -176,6 +176,7 @@ MARKER = re.compile(r"^\[([0-9a-f]{1,16})\] (?:\{([^{}\s]+)|([^{}\s]+)\})$")
 LINE = re.compile(r"^(.+?)(?:: | = )(.*)$")
 PAIR = re.compile(r"^(\d+)(?:, [a-z ]+: | => | of )(\d+)$")
 HEAD_TEXT = re.compile(r"^(?:(process) (\d{1,19})|seconds since 1970: (\d{1,12})\.(\d{9}))$")
+HEAD_WORDS = re.compile(r"^(program|Cradle) (.+)$")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -267,6 +268,8 @@ class TextReader:
                         raise LogError(f"{path}:{number}: {error}") from None
                 elif name == "cradle-log" and (told := HEAD_TEXT.match(line)):
                     fields.update({"process": int(told[2])} if told[1] else {"unix_ns": int(told[3] + told[4])})
+                elif name == "cradle-log" and (told := HEAD_WORDS.match(line)):
+                    fields[told[1].lower()] = told[2]
                 continue
             self.marked = True
             time, opens, closes = found.groups()
@@ -409,7 +412,8 @@ class JsonReader:
                 raise LogError(f"{path}:{number}: an event, heap or time of another kind in {line[:60]!r}")
             if name == "cradle-log":
                 check_version(path, number, event.get("version"))
-                self.log.heads.append({key: event[key] for key in ("process", "unix_ns") if isinstance(event.get(key), int)})
+                kinds = {"process": int, "unix_ns": int, "program": str, "cradle": str}
+                self.log.heads.append({key: event[key] for key, kind in kinds.items() if isinstance(event.get(key), kind)})
                 continue
             self.assembler.add(number, name, heap, time, event.pop("phase", None), event)
         self.count += len(lines)

@@ -84,6 +84,7 @@ static void settle(const crd_space *space) {
 static void choose(const crd_space *space) {
   crd_turns *turns = space->world->turns;
   uint64_t count = 0, nth;
+  ASSERT(turns->thread == NULL || is_mine(turns), "[turns.1] a turn is given that another thread has");
   for (const crd_waiter *waiter = turns->waiters; waiter != NULL; waiter = waiter->next) count++;
   if (count == 0) return;
   crd_waiter **link = &turns->waiters;

@@ -72,6 +72,7 @@ static CRADLE_COLD void tell_restless(const crd_space *space) {
 static void settle(const crd_space *space) {
   crd_turns *turns = space->world->turns;
   uint64_t begin = crd_platform_now_ns(), most = space->options->stop_report_ns;
+  ASSERT(is_mine(turns) || (turns->thread == NULL && turns->chooses), "[turns.1] two threads wait until others sleep");
   for (int looks = 0; looks < LOOKS && !turns->restless;) {
     looks = crd_threads_sleep(&turns->sleepers) ? looks + 1 : 0;
     if (looks != 0) continue;

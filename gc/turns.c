@@ -208,5 +208,4 @@ void crd_turns_forked(const crd_space *space) {
   if (gate != NULL) turns->gate = gate;
   turns->waiters = NULL;
   turns->chooses = false;
-  crd_sleepers_forget(&turns->sleepers);
 }

@@ -44,7 +44,7 @@ static bool list(crd_sleepers *sleepers) {
   DIR *tasks = opendir("/proc/self/task");
   if (tasks == NULL) return true;
   struct stat now;
-  *sleepers = (crd_sleepers){.known = true, .folder = fcntl(dirfd(tasks), F_DUPFD_CLOEXEC, 0)};
+  *sleepers = (crd_sleepers){.known = true, .process = getpid(), .folder = fcntl(dirfd(tasks), F_DUPFD_CLOEXEC, 0)};
   sleepers->links = fstat(sleepers->folder, &now) == 0 ? (uint64_t)now.st_nlink : 0;
   bool all = true, ended = false;
   const struct dirent *task;
@@ -69,8 +69,8 @@ static bool list(crd_sleepers *sleepers) {
 
 static bool is_as_before(const crd_sleepers *sleepers) {
   struct stat now;
-  return sleepers->known && sleepers->links != 0 && fstat(sleepers->folder, &now) == 0 &&
-         (uint64_t)now.st_nlink == sleepers->links;
+  return sleepers->known && sleepers->links != 0 && sleepers->process == getpid() &&
+         fstat(sleepers->folder, &now) == 0 && (uint64_t)now.st_nlink == sleepers->links;
 }
 
 bool crd_threads_sleep(crd_sleepers *sleepers) {

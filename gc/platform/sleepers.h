@@ -12,6 +12,7 @@
 /* All zero: nothing is known so far. One thread at a time may use it. */
 typedef struct crd_sleepers {
   bool known;     /* the files are those of all threads, as long as there are as many threads */
+  int process;    /* whose threads they are: a child of a fork looks for its own */
   int folder;     /* of the threads, where something is known */
   uint64_t links; /* of that folder, which change with the number of threads; 0: nobody knows whether they do */
   uint32_t count;
@@ -23,7 +24,7 @@ typedef struct crd_sleepers {
 
 /* Whether all threads of the process but the calling one sleep. true, where the system does not say. */
 bool crd_threads_sleep(crd_sleepers *sleepers);
-/* Closes the files; in the child of a fork, too, where they are those of the parent's threads. */
+/* Closes the files. */
 void crd_sleepers_forget(crd_sleepers *sleepers);
 
 #endif

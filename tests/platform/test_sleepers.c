@@ -160,7 +160,6 @@ static void a_child_of_a_fork_begins_anew(void **state) {
   pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    crd_sleepers_forget(&sleepers);
     _exit(crd_threads_sleep(&sleepers) ? 0 : 1);
   }
   int status;

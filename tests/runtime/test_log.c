@@ -199,10 +199,11 @@ static void types_are_counted_if_asked_for(void **state) {
 static void types_have_a_section(void **state) {
   static const char *const forms[] = {"gc-types:", "json,gc-types:", "line,gc-types:"};
   static const char *const wanted[] = {
-      "\nmajor collection: 3\nname of the type: pair\nnumber of the type: 5\ntypes: 1\nlive objects: 100\nlive bytes: "
-      "2400\n[",
+      ("\nmajor collection: 3\nname of the type: pair\nnumber of the type: 5\ntypes: 1\nlive objects: 100\n"
+       "live bytes: 2400\n["),
       ",\"collection\":3,\"type\":6,\"types\":1,\"live_objects\":2,\"live_bytes\":64}\n",
-      "gc-types 3: (rest), type 0, objects 9, 288 B\n"};
+      "gc-types 3: (rest), type 0, objects 9, 288 B\n",
+  };
   (void)state;
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
     const char *path = fresh_name(".log");

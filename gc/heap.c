@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gc/base/option_table.h"
 #include "gc/death/weak.h"
 #include "gc/image/image.h"
 #include "gc/instruments/history.h"
@@ -100,8 +101,12 @@ static bool add_type(cradle_heap *heap, const cradle_type *type) {
 }
 
 static bool init_types(cradle_heap *heap) {
-  for (size_t i = 0; i < heap->options.type_count; i++)
-    if (!add_type(heap, &heap->options.types[i])) return false;
+  size_t size = heap->options.type_size;
+  for (size_t i = 0; i < heap->options.type_count; i++) {
+    const void *row = (const char *)heap->options.types + i * size;
+    cradle_type type = crd_type_read(row, size);
+    if (!add_type(heap, &type)) return false;
+  }
   return true;
 }
 
@@ -325,8 +330,10 @@ static void prepare_turns(cradle_options *options) {
   options->gc_threads = 0;
 }
 
-cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error) {
-  if (!cradle_options_check(options, error)) return NULL;
+cradle_heap *cradle_heap_new(const cradle_options *given, cradle_error *error) {
+  cradle_options whole;
+  const cradle_options *options = &whole;
+  if (!crd_options_read(&whole, given, error) || !cradle_options_check(options, error)) return NULL;
   if (error != NULL) *error = (cradle_error){.option = NULL}; /* what can be had only in part is no reason to fail */
   cradle_heap *heap = calloc(1, sizeof *heap);
   if (heap == NULL) {
@@ -384,11 +391,16 @@ static uint32_t add_checked(cradle_heap *heap, const cradle_type *type, const ch
   return CRADLE_TYPE_ID_END;
 }
 
-uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
+uint32_t crd_type_add(cradle_heap *heap, const cradle_type *row, size_t size) {
   static const char what[] = "cradle_type_add";
+  cradle_type type = crd_type_read(row, size);
   crd_heap_enter(heap, what);
   crd_world_stop(&heap->space, what); /* allocation reads the table */
-  uint32_t id = add_checked(heap, type, what);
+  uint32_t id = add_checked(heap, &type, what);
   crd_world_leave(&heap->space);
   return id;
+}
+
+uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
+  return crd_type_add(heap, type, heap->options.type_size);
 }

@@ -3,11 +3,14 @@
  *   [options.1] A fault names one field, the one that has to change. If two fields contradict each other, that is the
  *               one that is of no use without the other, or that the maximum heap has no room for.
  *   [options.2] With the number in accepted, if there is one, the field is not at fault any more.
+ *   [options.3] A structure of any version of the series is accepted: of a shorter one, what it lacks has its default; of
+ *               a longer one, what this version does not know must be 0.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "gc/base/option_table.h"
+#include "gc/base/prefix.h"
 #include "gc/report/misuse.h"
 #include "gc/young/chunks.h"
 
@@ -22,23 +25,32 @@
 /* A maximum heap must have room for two arenas beside the nursery; the least maximum also has room for a nursery
  * that the heap chooses. */
 #define ROOM_BYTES (2 * ARENA_BYTES)
+/* The shortest structures that are believed: all of this was there when the series began. */
+#define OPTIONS_LEAST_BYTES (offsetof(cradle_options, type_size) + sizeof(size_t))
+#define TYPE_LEAST_BYTES (offsetof(cradle_type, references) + sizeof(uint64_t))
 #define HEAP_MIN_BYTES ((size_t)5 << 20)
 
+static cradle_options defaults(size_t type_size) {
+  cradle_options options;
+  memset(&options, 0, sizeof options);
+  options.type_size = type_size;
+  options.encoding = crd_encoding_plain();
+  options.shadow_stack_bytes = SHADOW_STACK_DEFAULT_BYTES;
+  options.mutators = 1;
+  options.stop_report_ns = STOP_REPORT_DEFAULT_NS;
+  options.major_factor = 1.82;
+  options.major_growth = 1.4;
+  options.major_age_ns = AGE_DEFAULT_NS;
+  options.pause_ns = PAUSE_DEFAULT_NS;
+  options.sampler.interval_bytes = CRADLE_SAMPLE_DEFAULT_BYTES;
+  return options;
+}
+
 void cradle_options_init_sized(cradle_options *options, uint32_t version, size_t size, size_t type_size) {
-  memset(options, 0, size);
-  options->version = version;
-  options->size = (uint32_t)size;
-  if (size != sizeof *options) return; /* the structure of another version: heap creation reports it */
-  options->type_size = type_size;
-  options->encoding = crd_encoding_plain();
-  options->shadow_stack_bytes = SHADOW_STACK_DEFAULT_BYTES;
-  options->mutators = 1;
-  options->stop_report_ns = STOP_REPORT_DEFAULT_NS;
-  options->major_factor = 1.82;
-  options->major_growth = 1.4;
-  options->major_age_ns = AGE_DEFAULT_NS;
-  options->pause_ns = PAUSE_DEFAULT_NS;
-  options->sampler.interval_bytes = CRADLE_SAMPLE_DEFAULT_BYTES;
+  cradle_options mine = defaults(type_size);
+  mine.version = version;
+  mine.size = (uint32_t)size;
+  copy_prefix(options, size, &mine, sizeof mine);
 }
 
 /* What is wrong, as cradle_error has it, without its message; option NULL: nothing is. */
@@ -54,18 +66,76 @@ static cradle_error fault(const char *option, const char *reason, const char *ot
   return fault_of(option, reason, other, NULL, 0);
 }
 
-/* --- each field by itself --- */
+/* --- structures of other versions [options.3] --- */
 
-static cradle_error version_fault(const cradle_options *options) {
-  if (options == NULL) return fault("options", "NULL", NULL);
-  if (options->version / 100 != CRADLE_VERSION / 100 || options->size != sizeof *options)
-    return fault("options", "made by another version of the headers than this library, or not by cradle_options_init",
-                 NULL);
+/* Completes the message. Returns false. */
+static bool tell(cradle_error *error, cradle_error what) {
+  crd_text text = {.length = 0};
+  crd_text_format(&text, "%s: %s", what.option, what.reason);
+  if (what.other != NULL) crd_text_format(&text, " %s", what.other);
+  if (what.limit != NULL) crd_text_format(&text, "; %s %" PRIu64, what.limit, what.accepted);
+  memcpy(what.message, text.buffer, sizeof what.message);
+  if (error != NULL) *error = what;
+  return false;
+}
+
+/* The offset of the first byte from known on that is not 0, or size. */
+static size_t first_set(const void *structure, size_t known, size_t size) {
+  const char *bytes = structure;
+  while (known < size && bytes[known] == 0) known++;
+  return known;
+}
+
+static bool refuse_newer(cradle_error *error, const char *option, const char *structure, size_t offset,
+                         uint32_t version) {
+  uint32_t mine = CRADLE_VERSION;
+  static const char format[] = "%s: the program was compiled for version %u.%u.%u of Cradle and sets the field of "
+                               "%s at byte %zu, which this library, version %u.%u.%u, does not have";
+  (void)crd_fail(error, format, option, version / 10000, version / 100 % 100, version % 100, structure, offset,
+                 mine / 10000, mine / 100 % 100, mine % 100);
+  if (error != NULL) error->option = option, error->reason = "a field is set that this library does not have";
+  return false;
+}
+
+/* Versions before 1.0 differ in the minor number. */
+static uint32_t series_of(uint32_t version) {
+  return version < 10000 ? version / 100 : 100 * (version / 10000);
+}
+
+static cradle_error types_fault(const cradle_options *options) {
   if (options->type_count != 0 && options->types == NULL) return fault("types", "NULL, but type_count is not 0", NULL);
-  if (options->type_size != sizeof(cradle_type))
+  if (options->type_size < TYPE_LEAST_BYTES || options->type_size % 8 != 0)
     return fault("type_size", "cradle_type of another version of the headers", NULL);
   return NONE;
 }
+
+bool crd_options_read(cradle_options *whole, const cradle_options *given, cradle_error *error) {
+  if (given == NULL) return tell(error, fault("options", "NULL", NULL));
+  if (series_of(given->version) != series_of(CRADLE_VERSION) || given->size < OPTIONS_LEAST_BYTES || given->size % 8 != 0)
+    return tell(error, fault("options", "made by another version of the headers than this library, or not by "
+                                        "cradle_options_init", NULL));
+  size_t set = first_set(given, sizeof *whole, given->size);
+  if (set < given->size) return refuse_newer(error, "options", "cradle_options", set, given->version);
+  *whole = defaults(given->type_size);
+  memcpy(whole, given, given->size < sizeof *whole ? given->size : sizeof *whole);
+  whole->size = sizeof *whole;
+  cradle_error wrong = types_fault(whole);
+  if (wrong.option != NULL) return tell(error, wrong);
+  for (size_t i = 0; i < whole->type_count; i++) {
+    const char *row = (const char *)whole->types + i * whole->type_size;
+    set = first_set(row, sizeof(cradle_type), whole->type_size);
+    if (set < whole->type_size) return refuse_newer(error, "types", "cradle_type", set, given->version);
+  }
+  return true;
+}
+
+cradle_type crd_type_read(const cradle_type *row, size_t size) {
+  cradle_type whole;
+  copy_prefix(&whole, sizeof whole, row, size);
+  return whole;
+}
+
+/* --- each field by itself --- */
 
 static cradle_error field_fault(const cradle_options *options) {
   for (const crd_option *row = crd_options; row < crd_options + crd_option_count; row++) {
@@ -166,23 +236,14 @@ static cradle_error shared_fault(const cradle_options *options) {
 
 /* --- the whole --- */
 
-/* Completes the message. Returns false. */
-static bool tell(cradle_error *error, cradle_error what) {
-  crd_text text = {.length = 0};
-  crd_text_format(&text, "%s: %s", what.option, what.reason);
-  if (what.other != NULL) crd_text_format(&text, " %s", what.other);
-  if (what.limit != NULL) crd_text_format(&text, "; %s %" PRIu64, what.limit, what.accepted);
-  memcpy(what.message, text.buffer, sizeof what.message);
-  if (error != NULL) *error = what;
-  return false;
-}
-
 static bool check_types(const cradle_options *options, cradle_error *error) {
   for (size_t i = 0; i < options->type_count; i++) {
-    const char *why = crd_type_fault(&options->types[i]);
+    const void *row = (const char *)options->types + i * options->type_size;
+    cradle_type type = crd_type_read(row, options->type_size);
+    const char *why = crd_type_fault(&type);
     /* An empty row is no fault: tables are indexed by the program's constants, which may have gaps. */
-    if (why == NULL || crd_type_is_unused(&options->types[i])) continue;
-    (void)crd_fail(error, "types[%zu] (%s): %s", i, crd_show_name(options->types[i].name).buffer, why);
+    if (why == NULL || crd_type_is_unused(&type)) continue;
+    (void)crd_fail(error, "types[%zu] (%s): %s", i, crd_show_name(type.name).buffer, why);
     if (error != NULL) error->option = "types";
     return false;
   }
@@ -190,16 +251,17 @@ static bool check_types(const cradle_options *options, cradle_error *error) {
 }
 
 bool cradle_options_check(const cradle_options *options, cradle_error *error) {
-  /* The version comes first, because the fields of another version's structure lie elsewhere. Rules for single
-   * fields come before those that compare fields. */
+  /* Rules for single fields come before those that compare fields. */
   static cradle_error (*const rules[])(const cradle_options *options) = {
-      version_fault,    field_fault,  hardware_fault,   part_fault,   maximum_fault,
+      field_fault,  hardware_fault,   part_fault,   maximum_fault,
       collection_fault, stress_fault, quarantine_fault, shared_fault,
   };
+  cradle_options whole;
   if (error != NULL) *error = NONE;
+  if (!crd_options_read(&whole, options, error)) return false;
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-    cradle_error found = rules[i](options);
+    cradle_error found = rules[i](&whole);
     if (found.option != NULL) return tell(error, found);
   }
-  return check_types(options, error);
+  return check_types(&whole, error);
 }

@@ -1,6 +1,7 @@
 /* Start-up: makes a heap as the environment asks, with its log, statistics and profile. */
 #include <cradle/runtime.h>
 
+#include "gc/base/option_table.h"
 #include "runtime/environment.h"
 #include "runtime/log.h"
 
@@ -18,9 +19,8 @@ static void listen(cradle_options *options) {
 }
 
 cradle_heap *cradle_heap_new_from_environment(const cradle_options *options, cradle_error *error) {
-  /* Options of another version cannot be copied; heap creation reports what is wrong. */
-  if (options == NULL || options->size != sizeof *options) return cradle_heap_new(options, error);
-  cradle_options mine = *options;
+  cradle_options mine;
+  if (!crd_options_read(&mine, options, error)) return NULL;
   crd_options_from_environment(&mine);
   listen(&mine);
   cradle_heap *heap = cradle_heap_new(&mine, error);

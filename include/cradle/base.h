@@ -36,10 +36,10 @@
 #include <stdint.h>
 
 /* The version of these headers; before 1.0 the minor number changes with the interface. */
-#define CRADLE_VERSION_MAJOR 0
-#define CRADLE_VERSION_MINOR 1
+#define CRADLE_VERSION_MAJOR 1
+#define CRADLE_VERSION_MINOR 0
 #define CRADLE_VERSION_PATCH 0
-/* One number, major * 10000 + minor * 100 + patch; heap creation compares it with the library's. */
+/* One number, major * 10000 + minor * 100 + patch; heap creation compares its series with the library's. */
 #define CRADLE_VERSION (CRADLE_VERSION_MAJOR * 10000 + CRADLE_VERSION_MINOR * 100 + CRADLE_VERSION_PATCH)
 
 /* Set to 1 in an embedder's translation unit, it makes the inline functions that allocate, store and read the shadow

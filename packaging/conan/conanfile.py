@@ -1,4 +1,4 @@
-"""The recipe of Cradle for Conan 2: conan create packaging/conan --version 0.1.0 (docs/packages.md)."""
+"""The recipe of Cradle for Conan 2: conan create packaging/conan --version 1.0.0 (docs/packages.md)."""
 
 from pathlib import Path
 

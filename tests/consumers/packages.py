@@ -70,7 +70,7 @@ def debian(work):
     shutil.copytree(folder / "packaging" / "debian", folder / "debian")
     run(["dpkg-buildpackage", "-us", "-uc"], cwd=folder, env={**os.environ, "DEB_BUILD_OPTIONS": "parallel=2"})
     root = work / "root"
-    for package in ("libcradle0.1", "libcradle-dev", "cradle-tools"):
+    for package in ("libcradle1", "libcradle-dev", "cradle-tools"):
         run(["dpkg-deb", "-x", only(folder.parent.glob(f"{package}_*.deb"), package), root])
     pc = only(root.rglob("cradle.pc"), "cradle.pc")
     libraries = pc.parent.parent

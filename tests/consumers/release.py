@@ -82,13 +82,18 @@ def use_two_files(folder, work, compiler):
     """With the commands of their README."""
     vm = fresh(work / "vm")
     names = {path.name for path in folder.iterdir()}
-    expect(names == {"LICENSE", "README", "cradle.c", "cradle.h"}, f"the two files are {sorted(names)}")
+    expect(names == {"LICENSE", "README", "cradle.c", "cradle.h", "cradle.hpp"}, f"the two files are {sorted(names)}")
     commands = [line.strip() for line in (folder / "README").read_text().splitlines() if line.startswith("    cc ")]
     folder.rename(vm / "cradle")
     expect(len(commands) == 2, f"commands: {commands}")
     for command in commands:
         run(with_compiler(command, compiler), cwd=vm)
     check_vm(vm / "vm")
+    if shutil.which("g++") is not None:
+        shutil.copy(ROOT / "examples" / "tutorial" / "vm.cpp", vm)
+        [command] = [line.strip() for line in (vm / "cradle" / "README").read_text().splitlines() if line.startswith("    c++ ")]
+        run(["g++", *shlex.split(command)[1:]], cwd=vm)
+        check_vm(vm / "vm")
 
 
 def with_archive(text, archives):

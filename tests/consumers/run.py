@@ -162,7 +162,7 @@ def use_installed(arguments, work):
         made += 1
     if list(library_folder.glob("libcradle.so")):
         program = compile_consumer(arguments, work / "consumer-shared", ask("--cflags"), ask("--libs"))
-        expect(b"libcradle.so.0.1" in program.read_bytes(), "the shared library was not used")
+        expect(b"libcradle.so.1" in program.read_bytes(), "the shared library was not used")
         check_consumer(arguments, program, {**os.environ, "LD_LIBRARY_PATH": str(library_folder)})
         made += 1
     expect(made > 0, "no library was installed")
@@ -243,8 +243,8 @@ def use_cmake(arguments, folder, prefix, libraries):
         run([cmake, "--build", build])
         check_vm(build / "vm", libraries)
     # A version that is not there must be refused.
-    for version in ("0.0.1", "0.99", "1.0"):
-        (folder / "CMakeLists.txt").write_text(project.replace("Cradle 0.1", f"Cradle {version}"))
+    for version in ("0.1", "1.99", "2.0"):
+        (folder / "CMakeLists.txt").write_text(project.replace("Cradle 1", f"Cradle {version}"))
         done = subprocess.run([*cmake_with_ninja, "-S", folder, "-B", folder / version, f"-DCMAKE_PREFIX_PATH={prefix}"],
                               capture_output=True, text=True, check=False)
         expect(done.returncode != 0 and "Cradle" in done.stderr, f"CMake takes this version for {version}")
@@ -405,8 +405,13 @@ def two_files(arguments):
         return
     run(["g++", "-std=c++17", *WARNINGS, "-I", folder, HERE / "consumer.cpp", library, "-o", folder / "consumer"])
     run([folder / "consumer"])
-    # cradle.hpp beside the two files, as docs/cpp.md says.
-    shutil.copy(arguments.source / "include" / "cradle" / "cradle.hpp", folder / "cradle")
+    # cradle.hpp beside the two files, in a folder of any name.
+    (folder / "cradle").rename(folder / "gc")
+    tutorial = (arguments.source / "examples" / "tutorial" / "vm.cpp").read_text()
+    (folder / "vm.cpp").write_text(tutorial.replace("<cradle/cradle.hpp>", '"gc/cradle.hpp"'))
+    run(["g++", "-std=c++17", *WARNINGS, "vm.cpp", library, "-o", "vm-cpp"], cwd=folder)
+    check_vm(folder / "vm-cpp")
+    (folder / "gc").rename(folder / "cradle")
     run(["g++", "-std=c++17", *WARNINGS, "-I", folder, HERE.parent / "cpp" / "test_cpp.cpp", library, "-o", folder / "test_cpp"])
     run([folder / "test_cpp"])
 
@@ -441,7 +446,7 @@ def cmake(arguments):
     (fetched / "CMakeLists.txt").write_text(text)
     run([*configure, "-S", fetched, "-B", fetched / "build", "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_BUILD_TYPE=Debug", "-DCRADLE_INSTALL=ON"])
     run([program, "--build", fetched / "build"])
-    expect(b"libcradle.so.0.1" in (fetched / "build" / "vm").read_bytes(), "BUILD_SHARED_LIBS makes no shared library")
+    expect(b"libcradle.so.1" in (fetched / "build" / "vm").read_bytes(), "BUILD_SHARED_LIBS makes no shared library")
     check_vm(fetched / "build" / "vm")
     prefix = work / "prefix"
     run([program, "--install", fetched / "build", "--prefix", prefix])
@@ -459,8 +464,8 @@ def documented_project(kind):
     """The project of docs/building.md, with another way to find the library."""
     way = only((block for block in blocks_of(BUILDING) if block.words == ["cmake", kind]), f"block cmake {kind}").text
     text = text_of(BUILDING, "cmake")
-    expect("find_package(Cradle 0.1 REQUIRED)\n" in text, f"{BUILDING}: the project finds the library in another way")
-    return text.replace("find_package(Cradle 0.1 REQUIRED)\n", way)
+    expect("find_package(Cradle 1 REQUIRED)\n" in text, f"{BUILDING}: the project finds the library in another way")
+    return text.replace("find_package(Cradle 1 REQUIRED)\n", way)
 
 
 # --- several copies ---

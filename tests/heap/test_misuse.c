@@ -733,11 +733,78 @@ CRADLE_UNCHECKED_COLLECTION static void an_empty_row_is_an_unused_number(void **
   fixture_open(&f);
 }
 
+/* [options.3] A program of another version: with fewer fields, or with more. */
+typedef struct longer_options {
+  cradle_options known;
+  uint64_t more[2];
+} longer_options;
+typedef struct longer_type {
+  cradle_type known;
+  uint64_t more;
+} longer_type;
+
+static void accepts_a_pair(const cradle_options *options) {
+  cradle_error error = {.message = ""};
+  assert_true(cradle_options_check(options, NULL));
+  cradle_heap *heap = cradle_heap_new(options, &error);
+  if (heap == NULL) fail_msg("%s", error.message);
+  cradle_mutator *m = cradle_mutator_new(heap);
+  cradle_push(m, cradle_new(m, T_PAIR, sizeof(pair)));
+  longer_type one = {{.name = "one", .size = 16}, 7};
+  assert_int_equal(cradle_type_add(heap, &one.known), T_COUNT);
+  cradle_push(m, cradle_new(m, T_COUNT, 16));
+  cradle_collect(m, CRADLE_COLLECT_FULL);
+  assert_int_equal(**(cradle_word **)cradle_peek(m, 1) & UINT32_MAX, T_PAIR);
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+}
+
+static void options_of_another_version(void **state) {
+  (void)state;
+  longer_type rows[T_COUNT] = {{{.name = NULL}, 0}};
+  longer_options all;
+  memset(&all, 0xff, sizeof all);
+  cradle_options_init_sized(&all.known, CRADLE_VERSION, sizeof all, sizeof *rows);
+  assert_true(all.more[0] == 0 && all.more[1] == 0 && all.known.size == sizeof all && all.known.pause_ns != 0);
+  for (size_t i = 0; i < T_COUNT; i++) rows[i].known = fixture_types[i];
+  all.known.types = &rows[0].known;
+  all.known.type_count = T_COUNT;
+  accepts_a_pair(&all.known);
+  all.more[1] = UINT64_C(1) << 40;
+  char words[200];
+  snprintf(words, sizeof words, "of cradle_options at byte %zu, which this library, version %d.", sizeof(cradle_options) + 13,
+           CRADLE_VERSION_MAJOR);
+  refused(&all.known, words);
+  all.more[1] = 0;
+  rows[1].more = 1;
+  snprintf(words, sizeof words, "of cradle_type at byte %zu, which this library", sizeof(cradle_type));
+  refused(&all.known, words);
+
+  cradle_options shorter;
+  memset(&shorter, 0xff, sizeof shorter);
+  uint32_t size = (uint32_t)offsetof(cradle_options, image);
+  cradle_options_init_sized(&shorter, CRADLE_VERSION, size, sizeof(cradle_type));
+  assert_int_equal((uintptr_t)shorter.image, UINTPTR_MAX); /* not the program's */
+  shorter.types = fixture_types;
+  shorter.type_count = T_COUNT;
+  accepts_a_pair(&shorter);
+  shorter.size = 8;
+  refused(&shorter, "another version");
+
+  static const size_t short_size = offsetof(cradle_type, weak);
+  static char short_rows[T_COUNT][offsetof(cradle_type, weak)];
+  for (size_t i = 0; i < T_COUNT; i++) memcpy(short_rows[i], &fixture_types[i], short_size);
+  shorter.size = size;
+  shorter.type_size = short_size;
+  shorter.types = (const void *)short_rows;
+  accepts_a_pair(&shorter);
+}
+
 static void options_that_contradict(void **state) {
   (void)state;
   cradle_type wrong = {.size = 1};
   refused(NULL, "NULL");
-  REFUSED("another version", options.version += 100);
+  REFUSED("another version", options.version += 10000);
   REFUSED("another version", options.size--);
   REFUSED("type_size", options.type_size--);
   REFUSED("types: NULL", options.types = NULL);
@@ -916,6 +983,7 @@ int main(void) {
       cmocka_unit_test(a_misuse_handler_that_returns),
       cmocka_unit_test(no_memory_without_a_handler),
       cmocka_unit_test(last_words_that_nobody_reads),
+      cmocka_unit_test(options_of_another_version),
       cmocka_unit_test(options_that_contradict),
       cmocka_unit_test(hardware_that_cannot_be),
       cmocka_unit_test(the_least_maximum_is_enough),

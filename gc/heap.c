@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gc/base/option_table.h"
 #include "gc/death/weak.h"
 #include "gc/image/image.h"
 #include "gc/instruments/history.h"
@@ -13,6 +12,7 @@
 #include "gc/instruments/stress.h"
 #include "gc/mutator.h"
 #include "gc/old/closed.h"
+#include "gc/options.h"
 #include "gc/outgrow.h"
 #include "gc/platform/pages.h"
 #include "gc/report/misuse.h"
@@ -391,16 +391,13 @@ static uint32_t add_checked(cradle_heap *heap, const cradle_type *type, const ch
   return CRADLE_TYPE_ID_END;
 }
 
-uint32_t crd_type_add(cradle_heap *heap, const cradle_type *row, size_t size) {
+/* The rows of a program are as long as type_size says; the kit's have no field that came later. */
+uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *row) {
   static const char what[] = "cradle_type_add";
-  cradle_type type = crd_type_read(row, size);
+  cradle_type type = crd_type_read(row, heap->options.type_size);
   crd_heap_enter(heap, what);
   crd_world_stop(&heap->space, what); /* allocation reads the table */
   uint32_t id = add_checked(heap, &type, what);
   crd_world_leave(&heap->space);
   return id;
-}
-
-uint32_t cradle_type_add(cradle_heap *heap, const cradle_type *type) {
-  return crd_type_add(heap, type, heap->options.type_size);
 }

@@ -3,9 +3,11 @@
  *   [options.1] A fault names one field, the one that has to change. If two fields contradict each other, that is the
  *               one that is of no use without the other, or that the maximum heap has no room for.
  *   [options.2] With the number in accepted, if there is one, the field is not at fault any more.
- *   [options.3] A structure of any version of the series is accepted: of a shorter one, what it lacks has its default; of
- *               a longer one, what this version does not know must be 0.
+ *   [options.4] A structure of any version of the series is accepted: what a shorter one lacks has its default,
+ *               and what this version does not know of a longer one must be 0.
  */
+#include "gc/options.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -66,7 +68,7 @@ static cradle_error fault(const char *option, const char *reason, const char *ot
   return fault_of(option, reason, other, NULL, 0);
 }
 
-/* --- structures of other versions [options.3] --- */
+/* --- structures of other versions [options.4] --- */
 
 /* Completes the message. Returns false. */
 static bool tell(cradle_error *error, cradle_error what) {
@@ -111,9 +113,12 @@ static cradle_error types_fault(const cradle_options *options) {
 
 bool crd_options_read(cradle_options *whole, const cradle_options *given, cradle_error *error) {
   if (given == NULL) return tell(error, fault("options", "NULL", NULL));
-  if (series_of(given->version) != series_of(CRADLE_VERSION) || given->size < OPTIONS_LEAST_BYTES || given->size % 8 != 0)
-    return tell(error, fault("options", "made by another version of the headers than this library, or not by "
-                                        "cradle_options_init", NULL));
+  if (series_of(given->version) != series_of(CRADLE_VERSION) || given->size < OPTIONS_LEAST_BYTES ||
+      given->size % 8 != 0)
+    return tell(error, fault("options",
+                             "made by another version of the headers than this library, or not by "
+                             "cradle_options_init",
+                             NULL));
   size_t set = first_set(given, sizeof *whole, given->size);
   if (set < given->size) return refuse_newer(error, "options", "cradle_options", set, given->version);
   *whole = defaults(given->type_size);
@@ -253,8 +258,8 @@ static bool check_types(const cradle_options *options, cradle_error *error) {
 bool cradle_options_check(const cradle_options *options, cradle_error *error) {
   /* Rules for single fields come before those that compare fields. */
   static cradle_error (*const rules[])(const cradle_options *options) = {
-      field_fault,  hardware_fault,   part_fault,   maximum_fault,
-      collection_fault, stress_fault, quarantine_fault, shared_fault,
+      field_fault,      hardware_fault, part_fault,       maximum_fault,
+      collection_fault, stress_fault,   quarantine_fault, shared_fault,
   };
   cradle_options whole;
   if (error != NULL) *error = NONE;

@@ -2,8 +2,8 @@
  *
  * [faults.1] The handler reports a fault and passes it on to the handler that was installed before it, or to the
  *            signal's default, so that the program dies as it would have. A fault that no heap knows anything about is
- *            passed on without a message. While one thread reports, other threads that fault wait, at most a second, and while it
- *            names lines.
+ *            passed on without a message. While one thread reports, other threads that fault wait, at most a second,
+ *            and while it names lines.
  * [faults.2] The process has one handler and one list of heaps that the handler asks. The first such heap installs the
  *            handler, and the last one removes it, unless the program installed a handler of its own later: then this
  *            handler stays, because the later one may call it. If the program has gone back to the default, to ignoring

@@ -3,8 +3,6 @@
 
 #include <cradle/kit.h>
 
-#include "gc/base/option_table.h"
-
 /* Finds the bits that are equal in all words that hold references: the bits on which every pattern and every tag
  * agree. */
 static void find_reference_bits(cradle_kit *kit) {
@@ -30,9 +28,9 @@ void cradle_kit_init(cradle_kit *kit, cradle_mutator *mutator, uint32_t first_ty
 
 uint32_t cradle_kit_add_types(cradle_heap *heap) {
   static const cradle_type rows[CRADLE_KIT_TYPES] = {CRADLE_KIT_ROWS(0)};
-  uint32_t first = crd_type_add(heap, &rows[0], sizeof rows[0]);
+  uint32_t first = cradle_type_add(heap, &rows[0]);
   bool added = first != CRADLE_TYPE_ID_END;
-  for (int i = 1; added && i < CRADLE_KIT_TYPES; i++) added = crd_type_add(heap, &rows[i], sizeof rows[i]) != CRADLE_TYPE_ID_END;
+  for (int i = 1; added && i < CRADLE_KIT_TYPES; i++) added = cradle_type_add(heap, &rows[i]) != CRADLE_TYPE_ID_END;
   return added ? first : CRADLE_TYPE_ID_END;
 }
 

@@ -108,8 +108,7 @@ static void write_head(crd_log *log) {
   char shown[PROGRAM_BYTES];
   (void)crd_show_text(shown, sizeof shown, program, strlen(program));
   write_row(log, &crd_head_row,
-            &(crd_head){FORMAT_VERSION, 1, unix_ns, writer->process, "cradle-json", "CLOCK_MONOTONIC", shown,
-                        VERSION});
+            &(crd_head){FORMAT_VERSION, 1, unix_ns, writer->process, "cradle-json", "CLOCK_MONOTONIC", shown, VERSION});
 }
 
 static void adopt_if_forked(crd_log *log) {

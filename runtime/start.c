@@ -1,7 +1,6 @@
 /* Start-up: makes a heap as the environment asks, with its log, statistics and profile. */
 #include <cradle/runtime.h>
 
-#include "gc/base/option_table.h"
 #include "runtime/environment.h"
 #include "runtime/log.h"
 
@@ -19,8 +18,12 @@ static void listen(cradle_options *options) {
 }
 
 cradle_heap *cradle_heap_new_from_environment(const cradle_options *options, cradle_error *error) {
-  cradle_options mine;
-  if (!crd_options_read(&mine, options, error)) return NULL;
+  bool is_same = options != NULL && options->size == sizeof *options;
+  if (!is_same && !cradle_options_check(options, error)) return NULL;
+  cradle_options mine; /* with the defaults of what a shorter structure lacks */
+  cradle_options_init_sized(&mine, options->version, sizeof mine, options->type_size);
+  memcpy(&mine, options, options->size < sizeof mine ? options->size : sizeof mine);
+  mine.size = sizeof mine;
   crd_options_from_environment(&mine);
   listen(&mine);
   cradle_heap *heap = cradle_heap_new(&mine, error);

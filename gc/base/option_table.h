@@ -46,13 +46,4 @@ size_t crd_option_bytes(const crd_option *option);
 uint64_t crd_option_number(const crd_option *option, const cradle_options *options);
 bool crd_option_accepts(const crd_option *option, uint64_t number);
 
-/* Options of any version of this series as this version's: what a shorter structure lacks has its default, and what a
- * longer one has beyond this version's must be 0. size is then this version's; type_size stays that of the rows. false:
- * the error says why. */
-bool crd_options_read(cradle_options *whole, const cradle_options *given, cradle_error *error);
-/* A row of a table of types, whose rows have size bytes, as this version's. */
-cradle_type crd_type_read(const cradle_type *row, size_t size);
-/* cradle_type_add for a row of so many bytes; the rows of a program are as long as type_size says. */
-uint32_t crd_type_add(cradle_heap *heap, const cradle_type *row, size_t size);
-
 #endif

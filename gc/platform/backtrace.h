@@ -27,7 +27,8 @@ void crd_backtrace_take(crd_backtrace *trace);
  * may raise a signal, such as SIGPIPE. */
 void crd_backtrace_write(const crd_backtrace *trace);
 /* Calls visit for each run of neighbouring calls that are in the same file, with what addr2line wants: the path and the
- * addresses in the file. path NULL: in no file. Allocates nothing. On Windows and without backtrace() it calls nothing. */
+ * addresses in the file. path NULL: in no file. Allocates nothing. On Windows and without backtrace() it visits
+ * none. */
 typedef void crd_backtrace_visit(void *data, const char *path, const uintptr_t *addresses, size_t count);
 void crd_backtrace_each_file(const crd_backtrace *trace, crd_backtrace_visit *visit, void *data);
 /* Prepares these functions for signal handlers, for stacks of a few kilobytes and for a sandbox: does now what their

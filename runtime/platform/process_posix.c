@@ -77,7 +77,7 @@ static crd_run_end wait_for(pid_t program, int most_ms) {
   return status == 0 ? CRD_RUN_OK : CRD_RUN_FAILED;
 }
 
-/* The parent of the program: the system would tell the process with SIGCHLD of the end of a child that ran a program. */
+/* The parent of the program: of the end of a child that ran a program, SIGCHLD would tell the process. */
 static int run_program(void *data) {
   static char stack[CHILD_STACK_BYTES] __attribute__((__aligned__(64)));
   run *it = data;

@@ -733,7 +733,7 @@ CRADLE_UNCHECKED_COLLECTION static void an_empty_row_is_an_unused_number(void **
   fixture_open(&f);
 }
 
-/* [options.3] A program of another version: with fewer fields, or with more. */
+/* [options.4] A program of another version: with fewer fields, or with more. */
 typedef struct longer_options {
   cradle_options known;
   uint64_t more[2];
@@ -755,6 +755,7 @@ static void accepts_a_pair(const cradle_options *options) {
   cradle_push(m, cradle_new(m, T_COUNT, 16));
   cradle_collect(m, CRADLE_COLLECT_FULL);
   assert_int_equal(**(cradle_word **)cradle_peek(m, 1) & UINT32_MAX, T_PAIR);
+  (void)cradle_pop(m), (void)cradle_pop(m);
   cradle_mutator_free(m);
   cradle_heap_free(heap);
 }
@@ -772,8 +773,8 @@ static void options_of_another_version(void **state) {
   accepts_a_pair(&all.known);
   all.more[1] = UINT64_C(1) << 40;
   char words[200];
-  snprintf(words, sizeof words, "of cradle_options at byte %zu, which this library, version %d.", sizeof(cradle_options) + 13,
-           CRADLE_VERSION_MAJOR);
+  snprintf(words, sizeof words, "of cradle_options at byte %zu, which this library, version %d.",
+           sizeof(cradle_options) + 13, CRADLE_VERSION_MAJOR);
   refused(&all.known, words);
   all.more[1] = 0;
   rows[1].more = 1;

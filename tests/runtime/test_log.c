@@ -440,7 +440,8 @@ static void a_section_is_a_line(void **state) {
     snprintf(wanted, sizeof wanted, "  4711.1  %s", lines[i]);
     if (page != NULL) assert_has(documented, wanted);
   }
-  if (page != NULL) assert_has(documented, "  4711.1  cradle-log: format 1, process 4711, program vm, Cradle " VERSION "\n");
+  if (page != NULL)
+    assert_has(documented, "  4711.1  cradle-log: format 1, process 4711, program vm, Cradle " VERSION "\n");
   free(documented);
   free(text);
 }

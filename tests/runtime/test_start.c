@@ -368,9 +368,10 @@ static void a_stress_run_says_what_it_did(void **state) {
       continue;
     }
     unsigned long long minor, major, compacted, young, old, verified, first;
-    assert_int_equal(sscanf(line, "cradle: stress: all %llu collections took place\ncradle: stress: %llu minor and %llu "
-                                  "major collections in all, %llu of which moved old objects; %llu young and %llu old "
-                                  "objects moved; the heap was verified at %llu stress collections (period 1, seed 7)",
+    assert_int_equal(sscanf(line,
+                            "cradle: stress: all %llu collections took place\ncradle: stress: %llu minor and %llu "
+                            "major collections in all, %llu of which moved old objects; %llu young and %llu old "
+                            "objects moved; the heap was verified at %llu stress collections (period 1, seed 7)",
                             &first, &minor, &major, &compacted, &young, &old, &verified),
                      7);
     assert_true(first > 0 && minor >= first && major > 0 && compacted > 0 && young > 0 && verified == first);

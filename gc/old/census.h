@@ -11,7 +11,6 @@
 #ifndef CRADLE_GC_OLD_CENSUS_H
 #define CRADLE_GC_OLD_CENSUS_H
 
-#include "gc/base/address.h"
 #include "gc/base/check.h"
 
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/auxv.h>

@@ -2,6 +2,7 @@
  * each event on.
  *
  * [chain.1] Each event reaches every link once, the last one added first.
+ *           A note of a thread that does not come also reaches the user where the program has no listener of its own.
  * [chain.2] A part that is opened adds its link to the options, and is freed by its link's end: right after the heap's
  *           last event or, because a heap that cannot be made may or may not send that event, by crd_chain_settle.
  */
@@ -9,6 +10,8 @@
 #define CRADLE_RUNTIME_CHAIN_H
 
 #include <cradle/options.h>
+
+#include "runtime/report.h"
 
 /* A member of each part that listens. */
 typedef struct crd_link {
@@ -27,7 +30,10 @@ static inline void crd_link_hear(void *data, const cradle_event *event) {
   bool ends = event->kind == CRADLE_EVENT_HEAP_DESTROYED && link->heap != NULL;
   if (link->hear != NULL) link->hear(link->part, event);
   if (ends) link->end(link->part);
-  if (next.function != NULL) next.function(next.data, event);
+  if (next.function != NULL)
+    next.function(next.data, event);
+  else if (event->kind == CRADLE_EVENT_NOTE && event->u.note.about == CRADLE_NOTE_LATE)
+    crd_report("%s", event->u.note.text);
 }
 
 /* Makes the link the listener of the options; theirs is the next one. */

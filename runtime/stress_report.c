@@ -50,7 +50,8 @@ static void hear(void *data, const cradle_event *event) {
   const char *text = event->u.note.text;
   uint64_t wanted = event->u.note.wanted, got = event->u.note.got;
   switch (event->u.note.about) {
-  case CRADLE_NOTE_OTHER: break;
+  case CRADLE_NOTE_OTHER:
+  case CRADLE_NOTE_LATE: break;
   case CRADLE_NOTE_LESS_CHECKED: crd_report("%s", text); break;
   case CRADLE_NOTE_STRESS: crd_report("%s (CRADLE_STRESS)", text); break;
   case CRADLE_NOTE_STRESS_COLLECTIONS: tell(report, wanted, got); break;

@@ -406,6 +406,23 @@ static void notes_of_no_instrument_are_not_reported(void **state) {
   assert_int_equal(events, 2);
 }
 
+/* It hangs, so somebody must say why: the program's listener or, if it has none, the end of the chain. */
+static void a_thread_that_does_not_come_is_told_once(void **state) {
+  (void)state;
+  for (int has_listener = 0; has_listener <= 1; has_listener++) {
+    cradle_options options = {.listener = {has_listener ? count_event : NULL, NULL}};
+    events = 0;
+    catch_errors();
+    crd_link *first = crd_stress_report_open(&options, false), *second = crd_stress_report_open(&options, false);
+    note(second, CRADLE_NOTE_LATE, "a collection waits for the mutator at 0x1");
+    first->end(first->part);
+    second->end(second->part);
+    assert_string_equal(caught_errors(),
+                        has_listener ? "" : "cradle: a collection waits for the mutator at 0x1\n");
+    assert_int_equal(events, has_listener);
+  }
+}
+
 /* Whoever asked for it in the environment need not have a listener. */
 CRADLE_UNCHECKED_COLLECTION static void a_stress_run_that_moved_nothing_is_told(void **state) {
   cradle_options options;
@@ -441,6 +458,7 @@ int main(void) {
       cmocka_unit_test(a_stress_run_says_what_it_did),
       cmocka_unit_test(an_instrument_that_does_less_says_so),
       cmocka_unit_test(notes_of_no_instrument_are_not_reported),
+      cmocka_unit_test(a_thread_that_does_not_come_is_told_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

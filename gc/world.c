@@ -271,7 +271,8 @@ void crd_world_tell_late(crd_space *space, const char *who, const char *what, co
   crd_text_format(&text, ": it must allocate, poll (cradle_safepoint) or park (cradle_mutator_park)");
   const char *place = __atomic_load_n(&mutator->last_place, __ATOMIC_RELAXED);
   if (place != NULL) tell_place(&text, place);
-  cradle_event event = {.kind = CRADLE_EVENT_NOTE, .u.note = {text.buffer, space->options->stop_report_ns, ns, CRADLE_NOTE_LATE}};
+  cradle_event event = {.kind = CRADLE_EVENT_NOTE,
+                        .u.note = {text.buffer, space->options->stop_report_ns, ns, CRADLE_NOTE_LATE}};
   crd_event_tell(space->report, &event);
 }
 

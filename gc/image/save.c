@@ -113,8 +113,8 @@ static void save_mended(image_save *save, const crd_mended *mended, cradle_word 
     if (object[word] == 0) continue;
     symbol = symbol_of(save, object[word]);
     if (symbol == IMAGE_NUMBER_NONE)
-      REFUSE(save, "word %u of %s is the address of no symbol: %#" PRIx64, (unsigned)word, name_of(save, object).buffer,
-             object[word]);
+      REFUSE(save, "word %u of %s is the address of no symbol of the contents: %#" PRIx64, (unsigned)word,
+             name_of(save, object).buffer, object[word]);
     ADD(save, IMAGE_FIXES, (image_fix){place + 8 * word, symbol});
   }
 }

@@ -107,6 +107,10 @@ template <class T> using weak_slot = basic_slot<T *, true>;
 /* A pointer to memory outside of the heap, as a field of an object. */
 template <class T> struct outside {
   T *address;
+  outside &operator=(T *other) {
+    address = other;
+    return *this;
+  }
   operator T *() const { return address; }
   T *operator->() const { return address; }
 };

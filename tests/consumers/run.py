@@ -486,8 +486,8 @@ def copies(arguments):
     newer = amalgamated(arguments, work / "newer")
     header = newer / "cradle.h"
     text = header.read_text()
-    expect("#define CRADLE_VERSION_MINOR 1\n" in text, "the version stands elsewhere in cradle.h")
-    header.write_text(text.replace("#define CRADLE_VERSION_MINOR 1\n", "#define CRADLE_VERSION_MINOR 2\n"))
+    expect("#define CRADLE_VERSION_PATCH 0\n" in text, "the version stands elsewhere in cradle.h")
+    header.write_text(text.replace("#define CRADLE_VERSION_PATCH 0\n", "#define CRADLE_VERSION_PATCH 1\n"))
     folders = [amalgamated(arguments, work / "older"), newer]
     use_shared_copies(compiler, work, folders, "exported", [], "100 100 0 0")  # they meet
     use_shared_copies(compiler, work, folders, "hidden", [HIDDEN], "100 100 200 200")

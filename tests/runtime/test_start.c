@@ -417,8 +417,7 @@ static void a_thread_that_does_not_come_is_told_once(void **state) {
     note(second, CRADLE_NOTE_LATE, "a collection waits for the mutator at 0x1");
     first->end(first->part);
     second->end(second->part);
-    assert_string_equal(caught_errors(),
-                        has_listener ? "" : "cradle: a collection waits for the mutator at 0x1\n");
+    assert_string_equal(caught_errors(), has_listener ? "" : "cradle: a collection waits for the mutator at 0x1\n");
     assert_int_equal(events, has_listener);
   }
 }

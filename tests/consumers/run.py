@@ -486,13 +486,13 @@ def copies(arguments):
     newer = amalgamated(arguments, work / "newer")
     header = newer / "cradle.h"
     text = header.read_text()
-    expect("#define CRADLE_VERSION_PATCH 0\n" in text, "the version stands elsewhere in cradle.h")
-    header.write_text(text.replace("#define CRADLE_VERSION_PATCH 0\n", "#define CRADLE_VERSION_PATCH 1\n"))
+    expect("#define CRADLE_VERSION_MAJOR 1\n" in text, "the version stands elsewhere in cradle.h")
+    header.write_text(text.replace("#define CRADLE_VERSION_MAJOR 1\n", "#define CRADLE_VERSION_MAJOR 2\n"))
     folders = [amalgamated(arguments, work / "older"), newer]
-    use_shared_copies(compiler, work, folders, "exported", [], "100 100 0 0")  # they meet
-    use_shared_copies(compiler, work, folders, "hidden", [HIDDEN], "100 100 200 200")
+    use_shared_copies(compiler, work, folders, "exported", [], "10000 10000 0 0")  # they meet
+    use_shared_copies(compiler, work, folders, "hidden", [HIDDEN], "10000 10000 20000 20000")
     if shutil.which("musl-gcc") is not None:
-        use_shared_copies(["musl-gcc"], work, folders[1:], "musl", [HIDDEN], "200 200")
+        use_shared_copies(["musl-gcc"], work, folders[1:], "musl", [HIDDEN], "20000 20000")
     else:
         print("musl-gcc is not installed: the two files are not tried with musl")
     use_prefixes(arguments, compiler, work)
@@ -529,7 +529,7 @@ def use_prefixes(arguments, compiler, work):
         known = set(re.findall(r"`(CRADLE_\w+)`", (ROOT / "docs" / "environment.md").read_text()))
         expect(macros <= known, f"macros that --prefix {name} leaves: {sorted(macros - known)[:10]}")
     program = work / "prefixes.c"
-    program.write_text("".join(parts) + "int main(void) { return first_copy_works() == 100 && other_gc_copy_works() == 100 ? 0 : 1; }\n")
+    program.write_text("".join(parts) + "int main(void) { return first_copy_works() == 10000 && other_gc_copy_works() == 10000 ? 0 : 1; }\n")
     build = [*compiler, "-std=c11", *WARNINGS]
     run([*build, "-I", work / "first", "-I", work / "other_gc", program, *sources, "-o", work / "prefixes", "-pthread"])
     run([work / "prefixes"])
@@ -544,7 +544,7 @@ def use_prefixes(arguments, compiler, work):
 def use_static_copy(compiler, work, folder):
     """The library as a part of one source file, which exports nothing."""
     program = work / "static.c"
-    program.write_text('#include "cradle.c"\n#include "copy.c"\nint main(void) { return copy_works() == 100 ? 0 : 1; }\n')
+    program.write_text('#include "cradle.c"\n#include "copy.c"\nint main(void) { return copy_works() == 10000 ? 0 : 1; }\n')
     build = [*compiler, "-std=c11", *WARNINGS, STATIC, "-I", folder, "-I", HERE]
     run([*build, "-c", program, "-o", work / "static.o"])
     if NM is not None:

@@ -81,6 +81,7 @@ static void tell_calls(const crd_backtrace *trace, const char *of, uint64_t numb
   told[told_count].of.length = 0;
   crd_text_format(&told[told_count].of, "cradle: the lines of %s", of);
   if (number != 0) crd_text_format(&told[told_count].of, " %" PRIu64, number);
+  crd_text_format(&told[told_count].of, ":");
   told[told_count++].trace = *trace;
 }
 
@@ -96,12 +97,18 @@ static crd_run_end run_on(const char *program, const char *style, const char *pa
   return crd_run(arguments, LINES_MOST_MS);
 }
 
-/* data: how the last one ended. After a failure none runs any more. */
+typedef struct naming {
+  crd_text *heading; /* NULL: it is written. It comes only before lines */
+  crd_run_end end;   /* of the last program. After a failure none runs any more */
+} naming;
+
 static CRADLE_NOINLINE void write_lines_of(void *data, const char *path, const uintptr_t *addresses, size_t count) {
-  crd_run_end *end = data;
-  if (*end != CRD_RUN_OK || path == NULL) return;
-  *end = run_on("addr2line", "-C", path, addresses, count);
-  if (*end == CRD_RUN_NONE) *end = run_on("llvm-symbolizer", "--output-style=GNU", path, addresses, count);
+  naming *it = data;
+  if (it->end != CRD_RUN_OK || path == NULL) return;
+  if (it->heading != NULL) write_line(it->heading);
+  it->heading = NULL;
+  it->end = run_on("addr2line", "-C", path, addresses, count);
+  if (it->end == CRD_RUN_NONE) it->end = run_on("llvm-symbolizer", "--output-style=GNU", path, addresses, count);
 }
 
 /* Comes when the report is complete, because the programs that find lines may be slow, or fail.
@@ -113,20 +120,17 @@ static CRADLE_NOINLINE void write_lines(void) {
       [CRD_RUN_NONE] = "cradle: the lines are not known, because neither addr2line nor llvm-symbolizer can be run; run "
                        "the commands above where one is installed",
   };
-  crd_run_end end = CRD_RUN_OK;
+  naming it = {.end = CRD_RUN_OK};
   if (crd_has_more_rights_than_user()) return;
   __atomic_store_n(&is_naming, true, __ATOMIC_RELAXED);
-  for (size_t i = 0; i < told_count && end == CRD_RUN_OK; i++) {
-    if (told[i].trace.depth == 0) continue;
-    crd_text text = told[i].of;
-    crd_text_format(&text, ":");
-    write_line(&text);
-    crd_backtrace_each_file(&told[i].trace, write_lines_of, &end);
+  for (size_t i = 0; i < told_count && it.end == CRD_RUN_OK; i++) {
+    it.heading = &told[i].of;
+    crd_backtrace_each_file(&told[i].trace, write_lines_of, &it);
   }
   __atomic_store_n(&is_naming, false, __ATOMIC_RELAXED);
-  if (end == CRD_RUN_OK) return;
+  if (it.end == CRD_RUN_OK) return;
   crd_text text = {.length = 0};
-  crd_text_format(&text, "%s", words[end]);
+  crd_text_format(&text, "%s", words[it.end]);
   write_line(&text);
 }
 
@@ -154,7 +158,7 @@ static void write_trigger(const crd_faults *faults, uint64_t collection, const c
   if (one->collection == collection) tell_calls(&one->from, "minor collection", collection);
 }
 
-/* What the heap has done so far, and does now: cradle_heap_statistics only reads. */
+/* What the heap has done so far, and does now. cradle_heap_statistics only reads; in a shared heap the others stand. */
 static void write_state(const crd_faults *faults) {
   cradle_statistics stats;
   crd_text text = {.length = 0};

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 #define FORMAT_VERSION 1
-/* Types that a log tells of after each major collection, if it has the section. */
+/* A log with the section gc-types has a row for each of so many types, the largest, and one for all others. */
 #define TYPES_REPORTED 20
 /* Sections that cost more than their lines: only their whole names select them. */
 #define ASKED_FOR (UINT32_C(1) << CRD_SECTION_TYPES)

@@ -1,5 +1,5 @@
 /* Which threads of the process sleep. On Linux /proc says so: a file a thread, which stays open from one look to the
- * next, since to open it takes ten times as long as to read it. */
+ * next: opening them took two thirds of the time of a run in turns. */
 #ifndef CRADLE_GC_PLATFORM_SLEEPERS_H
 #define CRADLE_GC_PLATFORM_SLEEPERS_H
 

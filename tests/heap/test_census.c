@@ -26,7 +26,7 @@ static void see(void *data, const cradle_event *event) {
 static void listen(cradle_options *options) {
   options->listener = (cradle_listener){see, NULL};
   options->report_types = seen.types_wanted;
-  options->gc_threads = 0; /* who counts beside the program is told by tests/old/test_markers.c */
+  options->gc_threads = 0; /* tests/old/test_markers.c has a census with helpers */
 }
 
 /* A vector that holds lists of pairs; the last string is a large object. */

@@ -39,6 +39,7 @@ static int look_again_after(uint64_t *random) {
 static int next_countdown(mark_context *context) {
   if (CRADLE_UNLIKELY(must_end(context))) return 0;
   if (CRADLE_LIKELY(context->pool == NULL)) return look_again_after(context->random);
+  POOL_TURN();
   return may_give(context) ? 0 : LOOK_OBJECTS;
 }
 

@@ -243,6 +243,7 @@ CRADLE_UNCHECKED_COLLECTION static int runs_short(void) {
   cradle_options options;
   default_options(&options);
   options.on_out_of_memory = end_with_words;
+  options.nursery_bytes = 2 * MIB; /* a larger one, by a large L2 cache, leaves the arenas too little */
   limit_words = shortage->words;
   filled_min = shortage->filled_min;
   if (limit(shortage->resource, 120 * MIB) != 0) return 10;

@@ -483,7 +483,7 @@ static void a_group_found_late_bounds_the_heap(void **state) {
   (void)state;
   fixture f;
   open_plain(&f);
-  size_t base = inside_nursery(f.heap)->bytes, group = 2 * base + 24 * MIB, max = group / 4 * 3;
+  size_t base = inside_nursery(f.heap)->bytes, group = 4 * base + 24 * MIB, max = group / 4 * 3;
   allocate(&f, 64 * KIB);
   f.heap->hardware.group_bytes = f.heap->hardware.memory_bytes = group;
   f.heap->known_hardware |= HARDWARE_MEMORY;

@@ -1,6 +1,8 @@
 #include "tests/model/turns.h"
 
+#include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
 #include "tests/inside.h"
 
@@ -29,29 +31,47 @@ static uint32_t rings;            /* atomic: so many have begun or ended; odd: t
 static bool inside[WORKERS_MOST]; /* atomic: the workers in the ring */
 static uint32_t goes;             /* atomic: the worker whose turn it is */
 
+/* Who waits sleeps: on a busy machine a thread that yields is back only after all others had their slice. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+static void tell(void) {
+  pthread_mutex_lock(&lock);
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+}
+
+#define WAIT_UNTIL(condition) \
+  do { \
+    pthread_mutex_lock(&lock); \
+    while (!(condition)) pthread_cond_wait(&changed, &lock); \
+    pthread_mutex_unlock(&lock); \
+  } while (0)
+
 static bool is_inside(uint32_t worker) {
   return __atomic_load_n(&inside[worker], __ATOMIC_ACQUIRE);
 }
 
 static void set_inside(uint32_t worker, bool in) {
   __atomic_store_n(&inside[worker], in, __ATOMIC_RELEASE);
+  tell();
 }
 
 static void let_go(uint32_t worker) {
   __atomic_store_n(&goes, worker, __ATOMIC_RELEASE);
+  tell();
 }
 
 /* Until it is the worker's turn, or there is another ring, or none. */
 static void wait_for_turn(uint32_t number, uint32_t worker) {
-  while (__atomic_load_n(&rings, __ATOMIC_ACQUIRE) == number && __atomic_load_n(&goes, __ATOMIC_ACQUIRE) != worker)
-    (void)sched_yield();
+  WAIT_UNTIL(__atomic_load_n(&rings, __ATOMIC_ACQUIRE) != number || __atomic_load_n(&goes, __ATOMIC_ACQUIRE) == worker);
 }
 
 /* A helper may come here sooner than the leader, whose ring it waits for. */
 static void wait_for_ring(crd_team *team) {
   bool open = true;
   while (open && __atomic_load_n(&ring, __ATOMIC_ACQUIRE) != team) {
-    (void)sched_yield();
+    (void)nanosleep(&(struct timespec){.tv_nsec = 10000}, NULL);
     spinlock_take(&team->lock);
     open = team->open;
     spinlock_release(&team->lock);
@@ -81,14 +101,15 @@ static void begin_ring(crd_team *team) {
   __atomic_add_fetch(&rings, 1, __ATOMIC_RELEASE);
   __atomic_store_n(&ring, team, __ATOMIC_RELEASE);
   for (uint32_t i = marker->going ? 2 : 1; i <= team->count; i++)
-    while (!is_inside(i)) (void)sched_yield();
+    WAIT_UNTIL(is_inside(i));
   uint32_t standing = team->helpers[0].young->space->standing;
-  while (guests_inside(team) < team->guests && guests_inside(team) < standing) (void)sched_yield();
+  WAIT_UNTIL(guests_inside(team) >= team->guests || guests_inside(team) >= standing);
 }
 
 static void end_ring(void) {
   __atomic_store_n(&ring, NULL, __ATOMIC_RELEASE);
   __atomic_add_fetch(&rings, 1, __ATOMIC_RELEASE);
+  tell();
 }
 
 /* The first place that a helper passes is where it waits for work. */

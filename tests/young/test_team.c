@@ -974,8 +974,8 @@ CRADLE_UNCHECKED_COLLECTION static void work_on(bool no_help) {
   time_t end = time(NULL) + LATE_S;
   for (int tries = 0; (no_help ? tries < 3 : time(NULL) < end) && helped() == before; tries++) {
     uint32_t top = add(T_NODE);
-    /* Guests come at once. With small limits the verifier is slow, so their tree is small. */
-    grow_tree(top, T_NODE, CRADLE_SMALL_LIMITS && running.guests ? 500 : 15000);
+    /* With small limits the verifier is slow, so the tree is small, for guests most: they come at once. */
+    grow_tree(top, T_NODE, !CRADLE_SMALL_LIMITS ? 15000 : running.guests ? 500 : 4000);
     put(1, 0, top);
     (void)collect_graph(1);
     while (tries == 0 && !cradle_collect_step(f.m, 0)) continue; /* makes the thread in a child */

@@ -31,14 +31,14 @@ const crd_option crd_options[] = {
      .initial = "chosen from the L2 cache", .help = "Size of the nursery, where objects are born. 0: the default."},
     {"CRADLE_GC_MAJOR_COLLECT", CRD_OPTION_FACTOR, FIELD(major_factor), 1, CRADLE_FACTOR_MAX, .wants = FACTOR_WANTED,
      .example = "1.82", .initial = "1.82",
-     .help = "A major collection starts when the old generation is this many times what last survived. "
-             "Less saves memory, more saves time."},
+     .help = "The threshold is this many times what last survived. A major collection ought to be over when the old "
+             "generation reaches it. Less saves memory, more saves time."},
     {"CRADLE_GC_GROWTH", CRD_OPTION_FACTOR, FIELD(major_growth), 1, CRADLE_FACTOR_MAX, .wants = FACTOR_WANTED,
      .example = "1.4", .initial = "1.4",
      .help = "The threshold grows at most by this factor from one major collection to the next. It may grow more if "
              "the last one freed less than an eighth, or if another one would be due at once."},
     {"CRADLE_GC_MIN", CRD_OPTION_SIZE, FIELD(major_min_bytes), 0, ANY, .wants = "wants a size", .example = "64M",
-     .initial = "8 nurseries of the first size", .help = "No major collection starts below it. 0: the default."},
+     .initial = "8 nurseries of the first size", .help = "The threshold is at least this. 0: the default."},
     {"CRADLE_GC_MAX", CRD_OPTION_SIZE, FIELD(heap_max_bytes), 0, ANY, .wants = "wants a size", .example = "2G",
      .initial = "no limit, or 3/4 of the cgroup's",
      .help = "The most memory for objects, old generation and nursery together. 0: the default."},
@@ -53,14 +53,14 @@ const crd_option crd_options[] = {
     {"CRADLE_GC_THREADS", CRD_OPTION_CHOICE, FIELD(gc_threads), CHOICE(thread_names), .wants = "wants 0 to 16 or auto",
      .initial = "0; auto where the program asks",
      .help = "Threads of the collector's own: they mark beside the program and help to promote. auto: a quarter of the "
-             "CPUs that the process may use, at least 1 of two, once the heap has 8 MiB; see docs/tuning.md."},
+             "CPUs that the process may use, at least 1 if there are 2, once the heap has 8 MiB; see docs/tuning.md."},
     {"CRADLE_GC_NURSERY_FIXED", CRD_OPTION_BOOL, FIELD(nursery_fixed), 0, 1, .wants = "wants 0 or 1", .initial = "0",
      .help = "1: the size chosen from the L2 cache never changes. A size that CRADLE_GC_NURSERY gives never does."},
     {"CRADLE_GC_RESERVE", CRD_OPTION_SIZE, FIELD(reserve_bytes), CRADLE_RESERVE_MIN_BYTES, CRADLE_ADDRESS_MAX_BYTES,
      .or_zero = true, .wants = "wants a size from 16M to 8T, or 0", .example = "16G",
      .initial = "room for the machine's memory, at least 64G",
-     .help = "Address space reserved for the old generation; it costs no memory. Where it is limited or refused, a "
-             "share of what is left. 0: the default."},
+     .help = "Address space reserved for the old generation; it costs no memory. Where it is limited or refused, the "
+             "heap takes a share of what is left. 0: the default."},
     {NULL, CRD_OPTION_COUNT, FIELD(mutators), 1, CRADLE_MUTATORS_MAX, .wants = "wants 1 to 4096"},
     {NULL, CRD_OPTION_COUNT, FIELD(report_types), 0, 1000, .wants = "wants 0 to 1000"},
     {NULL, CRD_OPTION_TIME, FIELD(stop_report_ns), 0, ANY, .wants = "wants a time"},
@@ -73,14 +73,14 @@ const crd_option crd_options[] = {
              "reserved pool first; off: base pages. With a !, no heap is made when the pool refuses."},
     {"CRADLE_HUGEPAGES,arenas", CRD_OPTION_CHOICE, FIELD(hugepages_arenas), CHOICE(page_names), .inherits = true,
      .wants = PAGES_WANTED, .initial = "the variable's own value",
-     .help = "Pages behind the old generation, where they are not those of the nursery."},
+     .help = "Pages behind the old generation, if they are to differ from the nursery's."},
     {"CRADLE_LOG", CRD_OPTION_FILE, .wants = "wants FILE or WORD,WORD:FILE", .example = "gc:gc.log",
      .initial = "no log", .help = "Writes a log of the collector's work, as text, json or line; see docs/logging.md."},
     {"CRADLE_PROFILE", CRD_OPTION_FILE, .wants = "wants FILE", .example = "profile-%d", .initial = "no profile",
      .help = "Writes a profile of what is allocated where; see docs/profiler.md."},
     {"CRADLE_PROFILE_RATE", CRD_OPTION_SIZE, FIELD(sampler.interval_bytes), CRADLE_SAMPLE_MIN_BYTES,
      CRADLE_SAMPLE_MAX_BYTES, .wants = "wants a size from 64 to 1T", .example = "512K", .initial = "512K",
-     .help = "One sample in so many allocated bytes, for the profile and for a sampler of the program's."},
+     .help = "One sample in this many allocated bytes, for the profile and for a sampler of the program's."},
     {"CRADLE_STATS", CRD_OPTION_BOOL, .most = 1, .wants = "wants 0 or 1", .initial = "0",
      .help = "1: prints statistics of each heap on standard error when it ends; see docs/statistics.md."},
     {"CRADLE_STRESS", CRD_OPTION_STRESS, FIELD(stress_period), 0, ANY, .wants = "wants a whole number or auto",
@@ -104,8 +104,8 @@ const crd_option crd_options[] = {
      .help = "What n counts: allocations, safepoint polls, or both."},
     {"CRADLE_STRESS,times", CRD_OPTION_COUNT, FIELD(stress_times), 2, 1000, .or_zero = true,
      .wants = "wants a whole number from 2 to 1000, or 0", .example = "20", .initial = "0",
-     .help = "Stress collections are spread so that the program takes at most about so many times its own time. 0: all "
-             "take place."},
+     .help = "Stress collections are spread so that the program takes at most about this many times its own time. 0: "
+             "all take place."},
     {"CRADLE_STRESS,strict", CRD_OPTION_BOOL, FIELD(stress_strict), 0, 1, .wants = "wants 0 or 1", .initial = "0",
      .help = "1: a stress run that moved nothing aborts instead of printing a warning."},
     {"CRADLE_STRESS,turns", CRD_OPTION_SEED, FIELD(stress_turns), 0, ANY, .wants = "wants a whole number or random",
@@ -114,9 +114,8 @@ const crd_option crd_options[] = {
              "without stress, too. 0: threads run as the machine lets them."},
     {"CRADLE_QUARANTINE", CRD_OPTION_COUNT, FIELD(quarantine), 0, CRADLE_QUARANTINE_MAX,
      .wants = "wants a whole number up to 4096", .example = "8", .initial = "0",
-     .help =
-         "Memory that a collection emptied stays inaccessible until the program has used so many nurseries of other "
-         "memory. A stale reference into it faults and is reported. 0: off."},
+     .help = "Memory that a collection emptied stays inaccessible until the program has used this many nurseries of "
+             "other memory. A stale reference into it faults and is reported. 0: off."},
     {"CRADLE_FAULTS", CRD_OPTION_BOOL, FIELD(fault_report), 0, 1, .wants = "wants 0 or 1",
      .initial = "0; 1 with CRADLE_QUARANTINE",
      .help = "1: a fault at a stale reference is reported on standard error; see docs/fault-reports.md."},

@@ -1,6 +1,6 @@
-/* The write barrier: after every store of a reference or value into an object that is not provably just allocated (no
- * call that may collect since), call it. It tests one flag byte of the object and branches rarely. Nothing here
- * collects. Objects that are pinned from the start need it from the start.
+/* The write barrier: call it after every store of a reference or value into an object, unless the object is certainly
+ * fresh (no call that may collect has run since its allocation). It tests one flag byte of the object and branches
+ * rarely. Nothing here collects. Objects that are pinned from the start need it from the start.
  *
  * Callbacks must not store: the collection that called them may have looked at the object already. Once the collection
  * has visited an old object, its flag is set and a store into it is refused. (cradle_copy_slots refuses after copying.)

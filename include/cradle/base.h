@@ -23,7 +23,7 @@
  * change the heap is misuse with a message, but inline stores and pushes may get past their test (cradle/barrier.h),
  * and CRADLE_NEW_FAST returns NULL. clang's -Wthread-safety refuses a call that may collect in a callback; do not
  * declare one CRADLE_MAY_COLLECT, because clang does not see the mark where the library calls through the pointer. A VM
- * whose users add callbacks calls them from its own.
+ * whose users add callbacks calls these from a callback of its own.
  */
 #ifndef CRADLE_BASE_H
 #define CRADLE_BASE_H

@@ -341,8 +341,8 @@ class CRADLE_ATTRIBUTE(scoped_lockable) parked {
 /* --- roots --- */
 
 /* A local variable that is a root until the end of its scope: cradle::root<T> and value_root<V>. Roots end in the
- * reverse order of their beginning, as local variables do: do not make one with new, keep one in a container or return
- * one. cradle::handle is for those. */
+ * reverse order of their beginning, as local variables do: do not make one with new, do not keep one in a container,
+ * and do not return one. cradle::handle is for those uses. */
 template <class Word> class basic_root {
   using T = std::remove_pointer_t<Word>;
   static constexpr cradle_kind kind = std::is_pointer_v<Word> ? CRADLE_KIND_REFERENCE : CRADLE_KIND_VALUE;

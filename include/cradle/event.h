@@ -34,7 +34,7 @@ typedef enum cradle_event_kind {
   /* .spans: after a major collection, for each size class in use, the smallest first */
   CRADLE_EVENT_SPANS,
   CRADLE_EVENT_NOTE,   /* .note: something was lowered, refused or fell back, in words */
-  CRADLE_EVENT_BESIDE, /* .beside: sent when a pause begins: what the collector's thread did since the last pause */
+  CRADLE_EVENT_BESIDE, /* .beside: sent when a pause begins: what the collector's threads did since the last pause */
   /* .types: after a major collection, if options.report_types asks for it: the types with most live bytes, the largest
    * first, then the sum of the others */
   CRADLE_EVENT_TYPES,
@@ -92,8 +92,8 @@ typedef struct cradle_event {
       uint64_t bytes;    /* nursery size now */
       uint64_t previous; /* nursery size before; 0: this is the first size */
       const char *reason;
-      /* The survival curve: ages in allocated bytes, and the percentages of the objects that live when they are at most
-       * that old and older than the age before, as "1 MiB 97, 2 MiB 95, 4 MiB 12"; NULL: nothing is known. */
+      /* The survival curve, such as "1 MiB 97, 2 MiB 95, 4 MiB 12": ages in allocated bytes, each with the percentage
+       * that lives of the objects up to that age and above the age before. NULL: nothing is known. */
       const char *lives;
     } nursery;
     struct {
@@ -142,9 +142,8 @@ typedef struct cradle_event {
     struct {
       cradle_cause cause;
       uint64_t duration_ns;
-      /* for which the mutator's thread ran on a processor; 0: the system does not say. What is missing from
-       * duration_ns, the thread waited, or the system ran something else. A pause below 50 us is not measured: it
-       * counts as run */
+      /* for which the mutator's thread ran on a processor; 0: the system does not say. For the rest of duration_ns the
+       * thread waited, or the system ran something else. A pause below 50 us is not measured: it counts as run */
       uint64_t processor_ns;
       /* 1: the system was asked how often it took the processor from the thread and ran something else (involuntary
        * context switches). It is asked when 50 us or more are missing. 0: it was not, or does not say */

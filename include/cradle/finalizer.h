@@ -22,7 +22,7 @@
  * External sizes (cradle_type.external_size) say what live objects own outside the heap, so that major collections come
  * soon enough. The collector asks for the size of each object when it becomes old, and again in each major collection.
  * Report a buffer of a young object with cradle_external_pressure; otherwise many large buffers pile up before the
- * nursery is full. Each of the two sums counts as 1 EiB at most.
+ * nursery is full. The sum of these sizes, and the sum of the reports, each count as 1 EiB at most.
  *
  * No function here collects unless it says so.
  */

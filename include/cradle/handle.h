@@ -6,7 +6,7 @@
  * another heap.
  *
  * Up to 2^31 handles can be open; each costs 16 bytes. A minor collection looks at the handles that were set to young
- * objects since the last one, marking at all, in increments. Nothing here collects.
+ * objects since the last one; marking looks at all, in increments. Nothing here collects.
  */
 #ifndef CRADLE_HANDLE_H
 #define CRADLE_HANDLE_H

@@ -19,7 +19,7 @@ CRADLE_BEGIN_DECLS
  * a huge-page pool or a quarantine. (cradle_heap_new_from_environment in cradle/runtime.h obeys the environment.) */
 CRADLE_API cradle_heap *cradle_heap_new(const cradle_options *options, cradle_error *error);
 /* Frees the heap and all its objects. Objects that are still pinned or have open handles are freed too, and the log
- * says so. Free the heap's mutator first. NULL is ignored. */
+ * says so. Free the heap's mutators first. NULL is ignored. */
 CRADLE_API void cradle_heap_free(cradle_heap *heap);
 
 /* Adds a type and returns its id, which is the number of types before it. A contradictory descriptor is misuse, and so
@@ -62,7 +62,8 @@ CRADLE_API bool cradle_heap_verify(cradle_heap *heap, cradle_error *error);
 CRADLE_API CRADLE_COLD __attribute__((__noreturn__)) void cradle_misuse(cradle_heap *heap, const char *message);
 
 /* For programs whose child process goes on to use the heap: call prepare, then fork(), then done in both processes, and
- * also if fork() failed. Do not use the heap between these calls, and from no other thread.
+ * also if fork() failed. Do not use the heap between these calls; with several mutators, the other threads stand
+ * meanwhile.
  *
  * Prepare collects the nursery and drops the pages of empty memory, as a compacting collection does, so that neither
  * process copies them. It fails and leaves the heap as it was if memory of a reserved pool of huge pages is in use:

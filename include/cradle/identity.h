@@ -18,7 +18,7 @@ CRADLE_BEGIN_DECLS
 
 /* The object's identity hash, from 1 to CRADLE_HASH_MASK, the same at every call. The first 16,777,215 objects that a
  * heap is asked about have different hashes, in an order that is the same in every run; after that they repeat. All
- * bits are mixed, so a table may use the low bits. Costs a load and a shift, the first time a call; nothing in
+ * bits are mixed, so a table may use the low bits. Costs a load and a shift, and a call the first time; nothing in
  * collections. */
 CRADLE_INLINE uint32_t cradle_identity_hash(cradle_mutator *mutator, void *object) {
   uint32_t hash = (uint32_t)(CRADLE_HEADER_(cradle_word, object) >> CRADLE_HASH_SHIFT) & CRADLE_HASH_MASK;

@@ -10,9 +10,9 @@
  *   globals = (table *)(uintptr_t)cradle_image_root_get(heap, "globals");
  *
  * The file is mapped private and copy-on-write: processes share the pages that they do not write. It can be read only
- * by a program that has the same types by name, the same encoding, and the library's version that made it. A file that
- * does not fit, or is damaged, gives an error that says what is wrong. Never change a file in place that a process has
- * loaded; cradle_image_save replaces it.
+ * by a program that has the same types by name and the same encoding, and whose library has the same image format and
+ * layout. A file that does not fit, or is damaged, gives an error that says what is wrong. Never change a file in place
+ * that a process has loaded; cradle_image_save replaces it.
  */
 #ifndef CRADLE_IMAGE_H
 #define CRADLE_IMAGE_H
@@ -79,8 +79,8 @@ typedef struct cradle_image {
   const cradle_image_symbol *symbols;
   size_t symbol_count;
   bool checksum; /* compares the checksum of all objects, which reads them. That of the rest is compared in any case */
-  /* looks at every object and every slot. A file with objects that are damaged gives an error; without it, a heap that
-   * may crash, though what is not an object is checked in any case */
+  /* looks at every object and every slot. A file with damaged objects then gives an error; without verify, the heap may
+   * crash. What is not an object is checked in any case */
   bool verify;
   /* the image's objects never die, and major collections do not look at those that the program has not stored into. So
    * they are never moved either, and nothing is allocated in their pages */
@@ -90,8 +90,8 @@ typedef struct cradle_image {
 /* The value of a root by its name, 0 if the heap's image has no such root. Named roots stay roots as long as the heap.
  * Does not collect. */
 CRADLE_API cradle_value cradle_image_root_get(cradle_heap *heap, const char *name);
-/* A weak set of the image by its name, which becomes the program's as if it had made it; with the function and the data
- * of cradle_weak_set_new. NULL: the image has no such set, or it was taken before. Does not collect. */
+/* A weak set of the image by its name. It becomes the program's, as if the program had made it with cradle_weak_set_new
+ * and this function and data. NULL: the image has no such set, or it was taken before. Does not collect. */
 CRADLE_API cradle_weak_set *cradle_image_set_take(cradle_heap *heap, const char *name, cradle_weak_swept_function swept,
                                                   void *data);
 

@@ -7,7 +7,7 @@
  * keep now, and old ones that are not known to be dead.
  *
  * - Old objects that died since the last marking count as live; after CRADLE_COLLECT_FULL there are none.
- * - Young objects are found by following references, so not if only a C variable or a finalizer leads to one.
+ * - Young objects are found by following references. One to which only a C variable or a finalizer leads is not found.
  * - Weak slots are no references. The value of an ephemeron is a reference of its holder, whatever its key.
  * - An object that a finalizer brings back is dead until everything that it leads to is brought back, too. From then on
  *   its queue keeps it, as a root.
@@ -122,8 +122,8 @@ CRADLE_API void cradle_describe_address(const cradle_heap *heap, const void *add
  * tools/cradle-heap reads it. Costs a look at all slots and 1 MiB of memory. false: writing failed, memory was refused,
  * or the heap spans more than 32 GiB; error says which, and names path. Does not collect.
  *
- * The dump is written in place of what the file held; a pipe or a device is written as it is. What a call that failed
- * has written stays and has no end, which readers report. */
+ * The dump is written in place of what the file held; a pipe or a device is written as it is. If the call fails, what
+ * it has written stays, without an end, which readers report. */
 CRADLE_API bool cradle_heap_dump(cradle_heap *heap, const char *path, cradle_error *error);
 
 CRADLE_END_DECLS

@@ -172,8 +172,8 @@ typedef struct cradle_kit_entries {
 } cradle_kit_entries;
 
 /* A map's index: open addressing, at most half full, a colliding key in the next slot. A slot is CRADLE_KIT_MAP_FREE,
- * CRADLE_KIT_MAP_REMOVED, or hash ^ entry: a key's hash, exclusive or the number of its entry. A lookup computes slot ^
- * hash, with the hash of the key that it looks for. If the keys differ, the result is meaningless; check it against
+ * CRADLE_KIT_MAP_REMOVED, or hash ^ entry: a key's hash XOR the number of its entry. A lookup computes slot ^ hash,
+ * with the hash of the key that it looks for. If the keys differ, the result is meaningless; check it against
  * `used`. */
 typedef struct cradle_kit_index {
   uint64_t header;

@@ -70,9 +70,9 @@ typedef struct cradle_reservation {
 #define CRADLE_MUTATOR_SHADOW_LIMIT_OFFSET 24
 #define CRADLE_MUTATOR_SHADOW_WATERMARK_OFFSET 32
 
-/* Makes a mutator, attached to the calling thread. A heap has at most options.mutators at a time, and a thread at most
- * one of a heap that is not parked; more is misuse. NULL: memory ran out; a note (cradle/event.h) names the limit. Does
- * not collect, but waits for the end of a collection in a heap with several mutators. */
+/* Makes a mutator, attached to the calling thread. A heap may have at most options.mutators at a time, and a thread at
+ * most one mutator of a heap that is not parked; more is misuse. NULL: memory ran out; a note (cradle/event.h) names
+ * the limit. Does not collect, but waits for the end of a collection in a heap with several mutators. */
 CRADLE_API cradle_mutator *cradle_mutator_new(cradle_heap *heap) CRADLE_GRANTS_COLLECTION;
 /* Ends the mutator, after a minor collection that drops what only its roots held. Its shadow stack must be empty
  * (unless its thread ended), and its own root stack must run. Scoped roots may be open, as the ones in main are. They
@@ -88,8 +88,8 @@ CRADLE_API void cradle_mutator_free(cradle_mutator *mutator) CRADLE_REVOKES_COLL
  * are no roots any more, and its no-collection regions are over; the words of its shadow stack stay roots. Root stacks
  * of coroutines keep their roots. A thread that ends inside of a callback of the collector leaves a heap that refuses
  * every call. A thread must not end parked while scoped roots of its mutator are open: other threads may collect, and
- * read its variables, after its C stack is gone. (Windows tells this of fibers, too: attach in a fiber that lives as
- * long as its thread.) */
+ * read its variables, after its C stack is gone. (On Windows the end of a fiber counts, too: attach in a fiber that
+ * lives as long as its thread.) */
 CRADLE_API void cradle_mutator_detach(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 CRADLE_API void cradle_mutator_attach(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
 
@@ -97,11 +97,11 @@ CRADLE_API void cradle_mutator_attach(cradle_mutator *mutator) CRADLE_GRANTS_COL
  * variable that is a root. Collections then do not wait for the thread, and may move what its roots refer to. Park
  * before whatever may wait: a lock, a condition, another thread, a descriptor, a sleep. A parked thread may read and
  * write memory of its own, and bytes of pinned objects. unpark waits for the end of a collection; afterwards every
- * reference that was not in a root is stale. Both take some 10 ns while nobody collects. In a heap with one mutator
- * they only check the program. Parking what is parked is misuse. */
+ * reference that was not in a root is stale. Together they take some 10 ns while nobody collects. In a heap with one
+ * mutator they only check the program. Parking what is parked is misuse. */
 CRADLE_API void cradle_mutator_park(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 CRADLE_API void cradle_mutator_unpark(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
-/* CRADLE_PARKED(mutator) { read(...); } parks for a block, however it is left, but for longjmp. clang's -Wthread-safety
+/* CRADLE_PARKED(mutator) { read(...); } parks until the block is left, in any way but longjmp. clang's -Wthread-safety
  * refuses a call that may collect in the block; before clang 18 it also warns if the block is not left at its end. */
 #define CRADLE_PARKED(mutator) \
   for (cradle_mutator * crd_parked __attribute__((__cleanup__(cradle_parked_end))) = cradle_parked_begin(mutator), \
@@ -124,7 +124,8 @@ CRADLE_INLINE void cradle_safepoint(cradle_mutator *mutator) CRADLE_MAY_COLLECT 
   if (CRADLE_UNLIKELY(__atomic_load_n(&mutator->top, __ATOMIC_RELAXED) == NULL)) cradle_safepoint_slow(mutator);
 }
 /* Asks for a minor collection at the mutator's next safepoint (allocation slow path or poll). Any thread may call it;
- * the mutator must not be freed meanwhile. One collection may serve several; none is lost. Does not collect. */
+ * the mutator must not be freed meanwhile. One collection may serve several requests; none is lost. Does not
+ * collect. */
 CRADLE_API void cradle_safepoint_request(cradle_mutator *mutator);
 
 /* A region in which nothing may collect: allocation, polls and explicit collections are misuse until the matching end.

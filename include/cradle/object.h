@@ -48,8 +48,8 @@ typedef enum cradle_items {
 } cradle_items;
 
 /* Reports the slots of an object that no declaration covers, such as those in a malloc'ed buffer that the object owns,
- * with cradle_visit, and the same slots each time for unchanged contents. The three are callbacks (cradle/base.h); user
- * is options.user. */
+ * with cradle_visit, and the same slots each time for unchanged contents. This and the next two are callbacks
+ * (cradle/base.h); user is options.user. */
 typedef void (*cradle_trace_function)(void *user, void *object, cradle_visitor *visitor);
 
 /* Frees what a dead object owns outside the heap; see cradle/finalizer.h. */

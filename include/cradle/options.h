@@ -93,7 +93,7 @@ typedef enum cradle_gc {
 #define CRADLE_GC_THREADS_MAX 16
 /* As many as a quarter of the CPUs that the process may use, but at least one if it may use two, and at most 8; from
  * the first marking on that finds a heap of 8 MiB. Of these, a quarter of the CPUs that running mutators leave, but at
- * least one, mark while the program runs. None under stress, or if the process has as many collector threads
+ * least one, mark while the program runs. There are none under stress, or if the process has as many collector threads
  * as CPUs. */
 #define CRADLE_GC_THREADS_AUTO (CRADLE_GC_THREADS_MAX + 1)
 
@@ -129,8 +129,9 @@ typedef struct cradle_options {
   /* how many mutators the heap may have at a time, 1 to CRADLE_MUTATORS_MAX; 1 by default. With more than one the heap
    * is shared by as many threads (docs/threads.md) */
   uint64_t mutators;
-  /* with several mutators: when a collection has waited so long for one that neither allocates nor polls nor parks, a
-   * note names it, with its thread and what that does; then each time after twice as long. 1 s by default; 0: never */
+  /* with several mutators: when a collection has waited this long for a mutator that neither allocates nor polls nor
+   * parks, a note names it, its thread, and what the thread does; then each time after twice as long. 1 s by default;
+   * 0: never */
   uint64_t stop_report_ns;
 
   /* the nursery's fixed size; 0: the size is chosen from the L2 cache, and changes with how much survives (with
@@ -139,10 +140,10 @@ typedef struct cradle_options {
   bool nursery_fixed; /* with nursery_bytes 0: the chosen size does not change */
   /* address space for the old generation, which costs no memory; 16 MiB to 8 TiB. 0: room for the machine's memory, at
    * least 64 GiB, and less in later heaps of a process that has more than 128. If the process has a limit on its
-   * address space, or the system refuses, a share of what is left */
+   * address space, or the system refuses, the heap takes a share of what is left */
   size_t reserve_bytes;
-  /* how far the shadow stack and the stack of scoped roots may each grow; 64 MiB by default. 4 KiB to 8 TiB, and a
-   * share of what is left as above */
+  /* how far the shadow stack and the stack of scoped roots may each grow; 64 MiB by default. 4 KiB to 8 TiB, or a share
+   * of what is left, as above */
   size_t shadow_stack_bytes;
   /* where the old generation begins, for reproducible debugging. Heap creation fails unless it is a multiple of 2 MiB
    * and the addresses are free. NULL: anywhere */
@@ -193,10 +194,10 @@ typedef struct cradle_options {
   /* check the whole heap before and after every collection; with stress_times, of stress collections only, for about a
    * quarter of their time */
   bool verify;
-  /* quarantine: memory that a collection emptied becomes inaccessible. Of the nursery, the last so many emptied
-   * nurseries stay inaccessible at least; they take base pages and do not count in heap_max_bytes. Arenas that a
-   * compacting collection emptied stay inaccessible until 256 other arenas were used, and the last 16 MiB of dead large
-   * objects until the heap needs the memory. 0: off */
+  /* quarantine: memory that a collection emptied becomes inaccessible. At least this many nurseries, those emptied
+   * last, stay inaccessible; they take base pages and do not count in heap_max_bytes. Arenas that a compacting
+   * collection emptied stay inaccessible until 256 other arenas were used, and the last 16 MiB of dead large objects
+   * until the heap needs the memory. 0: off */
   size_t quarantine;
 
   /* cradle_heap_new_from_environment installs a signal handler that reports faults at stale references and poison, and
@@ -207,7 +208,7 @@ typedef struct cradle_options {
 
   const cradle_hardware *hardware; /* the machine, if the program knows it, with all its fields; NULL: detect it */
   cradle_listener listener;        /* receives the events; function NULL: nobody does */
-  /* with a listener: major collections count live objects by type, and so many types, the largest, have an event each
+  /* with a listener: major collections count live objects by type, and this many types, the largest, have an event each
    * (CRADLE_EVENT_TYPES); at most 1000. 0: nothing is counted */
   uint64_t report_types;
   cradle_sampler sampler; /* receives samples of what is allocated; sampled NULL: nobody does */

@@ -57,8 +57,8 @@ CRADLE_INLINE cradle_word *cradle_peek(cradle_mutator *mutator, size_t index) {
 
 /* --- longjmp --- */
 
-/* What a setjmp must save and a longjmp restore, which runs no cleanup: the root stack (below), and how deep the shadow
- * stack, the scoped roots and the no-collection regions are. Restore right after the longjmp lands. CRADLE_CHECKED
+/* A longjmp runs no cleanup. So save a checkpoint at the setjmp, and restore it right after the longjmp lands: the root
+ * stack (below), and how deep the shadow stack, the scoped roots and the no-collection regions are. CRADLE_CHECKED
  * code, the verifier and the end of a scope that was open at the setjmp find a missing restore. Rooted locals of the
  * function with the setjmp must be volatile. If the longjmp left a coroutine, restoring switches back to the root stack
  * of the setjmp. Restoring a checkpoint that is deeper than the stacks are now is misuse. Neither function collects.
@@ -96,7 +96,8 @@ CRADLE_API void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_
  * reads the two variables at every collection, so the stack may grow and be reallocated. A base above the top, or other
  * impossible addresses, are misuse, found when the range is added and when a collection begins. Make the structure with
  * CRADLE_ROOT_RANGE; it belongs to the embedder and must stay in place, unchanged, while it is registered. Set `stack`
- * before the range is added to make it one of a root stack's (below). Adding and removing one take constant time. */
+ * before the range is added to make the range belong to a root stack (below). Adding and removing one take constant
+ * time. */
 typedef struct cradle_root_range {
   struct cradle_root_range *next;  /* used by the collector */
   struct cradle_root_range **link; /* used by the collector */
@@ -124,18 +125,18 @@ CRADLE_API void cradle_root_range_remove(cradle_mutator *mutator, cradle_root_ra
  * on that until it switches.
  *
  * A root stack that does not run is suspended. Its roots keep objects alive and are updated when objects move, but a
- * minor collection looks only at root stacks that ran since the last one. So nothing may write a rooted variable or
- * a word of a suspended root stack, unless it is switched to before the next call that may collect. (Except for the
- * scoped roots of the mutator's own root stack, so that a coroutine may write a result into a variable of the main
- * program.) The verifier finds a suspended root that was written to, and names it. */
+ * minor collection looks only at root stacks that ran since the last one. So nothing may write a rooted variable or a
+ * word of a suspended root stack, unless it is switched to before the next call that may collect. (The scoped roots of
+ * the mutator's own root stack may be written, so that a coroutine can give a result to the main program.) The verifier
+ * finds a suspended root that was written to, and names it. */
 typedef struct cradle_root_stack cradle_root_stack;
 /* Makes a root stack that is suspended and empty: about 250 bytes, in constant time. Its parts grow as they are used,
  * up to options.shadow_stack_bytes each. When its shadow stack grows, the words move: an address from cradle_peek holds
  * only until the next push. NULL: memory was refused. Does not collect. */
 CRADLE_API cradle_root_stack *cradle_root_stack_new(cradle_mutator *mutator);
 /* Frees a suspended root stack, in constant time for each of its ranges, which are removed. Its scopes may be open and
- * its words may be pushed: they are no roots any more, and the coroutine must not go on. It may be called in a
- * destructor, so an object can own the root stack of its coroutine, and after the mutator and the heap are gone. It is
+ * its words may be pushed: they are no roots any more, and the coroutine must not go on. It may be called after the
+ * mutator and the heap are gone, and in a destructor, so that an object can own the root stack of its coroutine. It is
  * misuse to free one that runs. NULL is ignored. Does not collect. */
 CRADLE_API void cradle_root_stack_free(cradle_root_stack *stack);
 /* Suspends the running root stack and goes on with another, in constant time: call it right before the machine's stack

@@ -27,7 +27,7 @@ typedef struct cradle_sample {
   uint64_t tag;          /* what the sampled function returned */
   uint32_t type;         /* CRADLE_TYPE_ID_END: a reservation, whose objects are not known one by one */
   bool is_large;         /* allocated outside of the nursery */
-  const char *mutator;   /* in `sampled`, if there may be several mutators: the name of that which allocates */
+  const char *mutator;   /* in `sampled`, if there may be several mutators: the name of the one that allocates */
 } cradle_sample;
 
 typedef enum cradle_fate {

@@ -9,8 +9,8 @@
  * values in the heap's encoding.
  *
  * Reading. While a major collection clears weak slots in increments, a slot may still hold a dead object, so read weak
- * slots and keys with the functions below. The value of a key that was found alive may be read directly, and a slot
- * compared with an object that is known to be alive.
+ * slots and keys with the functions below. The value of a key that was found alive may be read directly, and a slot may
+ * be compared with an object that is known to be alive.
  *
  * Writing. Write them like any slot, with the barrier. An ephemeron whose key reads as zero is empty: write both its
  * words, or a dead value would get a live key.

@@ -1,15 +1,15 @@
 /* Weak sets: hash sets that do not keep their objects alive, for intern tables.
  *
- * A set lies outside the heap and belongs to the embedder, who gives it a hash and an equality; the hash must depend on
- * an object's contents, not on its address. Dead objects disappear from the set when weak slots are cleared, before
- * finalizers; objects that move stay in it. An object found in the set is alive, even while a major collection is under
- * way.
+ * A set lies outside the heap and belongs to the embedder, who gives a hash with each call and an equality with each
+ * search; the hash must depend on an object's contents, not on its address. Dead objects disappear from the set when
+ * weak slots are cleared, before finalizers; objects that move stay in it. An object found in the set is alive, even
+ * while a major collection is under way.
  *
  * Cost. A place takes 16 bytes. In a large set that grows, between 3/8 and 3/4 of the places are taken. A minor
  * collection looks only at the entries that were added since the last one; a major collection looks at all, in
  * increments.
  *
- * No function here collects, unless equal does; equal must not.
+ * No function here collects, and equal must not collect.
  */
 #ifndef CRADLE_WEAK_SET_H
 #define CRADLE_WEAK_SET_H

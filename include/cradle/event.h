@@ -70,7 +70,7 @@ typedef enum cradle_note {
   CRADLE_NOTE_LESS_CHECKED,       /* quarantine or verifier did less than the options ask for */
   CRADLE_NOTE_STRESS,             /* a stress run proves little or nothing */
   CRADLE_NOTE_STRESS_COLLECTIONS, /* at the heap's end: how many stress collections took place, of about how many */
-  CRADLE_NOTE_STRESS_VERIFIED,    /* before that: at how many of these the heap was verified, if not at all */
+  CRADLE_NOTE_STRESS_VERIFIED,    /* before that: at how many the heap was verified, if not at all of them */
   CRADLE_NOTE_LATE,               /* a thread is waited for that does not come (cradle_options.stop_report_ns) */
 } cradle_note;
 

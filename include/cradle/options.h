@@ -92,9 +92,9 @@ typedef enum cradle_gc {
  * for a minor collection, they help to promote, though one may mark. They are made by the first marking. */
 #define CRADLE_GC_THREADS_MAX 16
 /* As many as a quarter of the CPUs that the process may use, but at least one if it may use two, and at most 8; from
- * the first marking on that finds a heap of 8 MiB. Of these, a quarter of the CPUs that running mutators leave, but at
- * least one, mark while the program runs. There are none under stress, or if the process has as many collector threads
- * as CPUs. */
+ * the first marking on that finds a heap of 8 MiB. While the program runs, at least one of these threads marks, and as
+ * many as a quarter of the CPUs that running mutators leave. There are none under stress, or if the process has as many
+ * collector threads as CPUs. */
 #define CRADLE_GC_THREADS_AUTO (CRADLE_GC_THREADS_MAX + 1)
 
 /* The most mutators that a heap may have. */

@@ -46,6 +46,8 @@ typedef struct crd_faults {
   crd_link link;
   uint64_t collections; /* minor collections that began */
   trigger triggers[TRIGGERS];
+  bool is_shared;           /* the heap is for several mutators */
+  cradle_statistics latest; /* of a shared heap: when a pause ended last, or an increment began */
 } crd_faults;
 
 /* [faults.2] heaps: read by the handler without the lock. */
@@ -158,11 +160,12 @@ static void write_trigger(const crd_faults *faults, uint64_t collection, const c
   if (one->collection == collection) tell_calls(&one->from, "minor collection", collection);
 }
 
-/* What the heap has done so far, and does now. cradle_heap_statistics only reads; in a shared heap the others stand. */
+/* What the heap has done so far, and does now. A shared heap is not asked: that would wait for other mutators, of which
+ * one may spin, or collect and wait for this thread. */
 static void write_state(const crd_faults *faults) {
-  cradle_statistics stats;
+  cradle_statistics stats = faults->latest;
   crd_text text = {.length = 0};
-  cradle_heap_statistics(faults->link.heap, &stats, sizeof stats);
+  if (!faults->is_shared) cradle_heap_statistics(faults->link.heap, &stats, sizeof stats);
   crd_text_format(&text, "cradle: so far %" PRIu64 " minor and %" PRIu64 " major collections", stats.minor_collections,
                   stats.major_collections);
   if (stats.compactions != 0) crd_text_format(&text, ", %" PRIu64 " of which moved old objects", stats.compactions);
@@ -364,6 +367,8 @@ static void end(void *part) {
 static void listen(void *data, const cradle_event *event) {
   crd_faults *faults = data;
   if (event->kind == CRADLE_EVENT_MINOR_BEGIN) note_trigger(faults, event->u.begin.cause);
+  if (faults->is_shared && (event->kind == CRADLE_EVENT_PAUSE || event->kind == CRADLE_EVENT_STEP_BEGIN))
+    cradle_heap_statistics(faults->link.heap, &faults->latest, sizeof faults->latest);
 }
 
 static void begin(void *part) {
@@ -383,5 +388,6 @@ crd_link *crd_faults_open(cradle_options *options) {
     return NULL;
   }
   faults->link = (crd_link){listen, end, begin, .part = faults};
+  faults->is_shared = options->mutators > 1;
   return crd_link_add(&faults->link, options);
 }

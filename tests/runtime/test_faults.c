@@ -29,10 +29,15 @@ static void put(const char *words) {
 
 /* --- children --- */
 
+static cradle_listener listener;
+static bool is_shared;
+
 static void start(bool report, uint64_t stress_period, size_t quarantine) {
   cradle_options options;
   cradle_error error;
   cradle_options_init(&options);
+  options.listener = listener;
+  options.mutators = is_shared ? 2 : 1;
   options.types = fixture_types;
   options.type_count = T_COUNT;
   options.nursery_bytes = (size_t)64 << 10;
@@ -219,6 +224,52 @@ static void recovers_on_a_small_stack(void) {
   if (sigsetjmp(landing, 1) == 0) (void)use(stale());
   put("recovered\n");
   _exit(7);
+}
+
+/* The other thread of a shared heap. It goes when it may, and says that it has come. */
+static bool other_goes, other_has_come; /* atomic */
+static void never_return(void) {
+  __atomic_store_n(&other_has_come, true, __ATOMIC_SEQ_CST);
+  for (;;) crd_thread_relax();
+}
+static void stay_in_second_collection(void *data, const cradle_event *event) {
+  (void)data;
+  if (event->kind == CRADLE_EVENT_MINOR_BEGIN && __atomic_load_n(&other_goes, __ATOMIC_SEQ_CST)) never_return();
+}
+
+CRADLE_UNCHECKED_COLLECTION static void *be_other(void *unused) {
+  cradle_mutator *other = cradle_mutator_new(heap);
+  __atomic_store_n(&other_has_come, true, __ATOMIC_SEQ_CST);
+  while (!__atomic_load_n(&other_goes, __ATOMIC_SEQ_CST)) cradle_safepoint(other);
+  if (listener.function != NULL) cradle_collect(other, CRADLE_COLLECT_MINOR);
+  never_return();
+  return unused;
+}
+static void await_other(void) {
+  while (!__atomic_exchange_n(&other_has_come, false, __ATOMIC_SEQ_CST)) crd_thread_relax();
+}
+
+/* A report that waits for the other thread does not come out: an alarm ends the child then. */
+CRADLE_UNCHECKED_COLLECTION static void die_beside_another(void) {
+  pthread_t thread;
+  alarm(60);
+  is_shared = true;
+  start_default();
+  pthread_create(&thread, NULL, be_other, NULL);
+  await_other();
+  pair *object = stale();
+  cradle_mutator_park(m);
+  __atomic_store_n(&other_goes, true, __ATOMIC_SEQ_CST);
+  await_other();
+  if (listener.function == NULL) cradle_mutator_unpark(m);
+  use(object);
+}
+static void die_beside_one_that_spins(void) {
+  die_beside_another();
+}
+static void die_while_another_collects(void) {
+  listener.function = stay_in_second_collection;
+  die_beside_another();
 }
 
 /* Nobody reads what is reported. */
@@ -805,6 +856,16 @@ static void reports_of_threads_are_whole(void **state) {
   assert_said("cradle: minor collection 2, triggered by: request\n", 1);
 }
 
+static void a_report_waits_for_no_other_mutator(void **state) {
+  (void)state;
+  assert_died_by(end_of(die_beside_one_that_spins), SIGSEGV);
+  assert_said(REPORT, 1);
+  assert_said("cradle: so far 1 minor and 0 major collections\n", 1);
+  assert_died_by(end_of(die_while_another_collects), SIGSEGV);
+  assert_said(REPORT, 1);
+  assert_said("cradle: so far 1 minor and 0 major collections; minor collection 2 is running\n", 1);
+}
+
 static void signals_that_were_sent(void **state) {
   (void)state;
   assert_exit(end_of(host_ignores_sent), 7);
@@ -870,6 +931,7 @@ int main(void) {
       cmocka_unit_test(a_stack_may_be_what_is_dead),
       cmocka_unit_test(a_small_signal_stack_is_enough),
       cmocka_unit_test(reports_of_threads_are_whole),
+      cmocka_unit_test(a_report_waits_for_no_other_mutator),
       cmocka_unit_test(signals_that_were_sent),
       cmocka_unit_test(the_handler_comes_and_goes),
       cmocka_unit_test(poison_is_decoded),

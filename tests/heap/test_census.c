@@ -1,4 +1,6 @@
 /* Tests that live objects are counted by type: the events against what the test has made. */
+#include "tests/support/forks.h"
+#include "tests/support/granted.h"
 #include "tests/support/services.h"
 
 #include "tests/inside.h"
@@ -9,13 +11,15 @@ enum { ROWS_MOST = 40 };
 static struct {
   __typeof__(((cradle_event *)0)->u.types) rows[ROWS_MOST];
   size_t count;
-  uint64_t number, marked, types_wanted;
+  uint64_t number, marked, types_wanted, notes;
 } seen;
 
 static void see(void *data, const cradle_event *event) {
   (void)data;
   if (event->kind == CRADLE_EVENT_MAJOR_BEGIN) seen.marked = 0;
   if (event->kind == CRADLE_EVENT_STEP_END) seen.marked += event->u.step.marked_objects;
+  if (event->kind == CRADLE_EVENT_NOTE)
+    seen.notes += strcmp(event->u.note.text, "no memory to count live objects by type") == 0;
   if (event->kind != CRADLE_EVENT_TYPES) return;
   if (event->u.types.number != seen.number) seen.count = 0;
   seen.number = event->u.types.number;
@@ -58,6 +62,17 @@ static void check_row(uint32_t type, const char *name, uint64_t objects, uint64_
   assert_string_equal(row->name, name);
   assert_int_equal(row->live_objects, objects);
   assert_int_equal(row->live_bytes, bytes);
+}
+
+static void check_objects(uint32_t type, uint64_t objects) {
+  const __typeof__(seen.rows[0]) *row = row_of(type);
+  assert_int_equal(row == NULL ? 0 : row->live_objects, objects);
+}
+
+static uint64_t bytes_seen(void) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < seen.count; i++) bytes += seen.rows[i].live_bytes;
+  return bytes;
 }
 
 static vector *make_all(fixture *f) {
@@ -128,6 +143,11 @@ static void small_types_are_summed_up(void **state) {
   fixture_close(&f);
 }
 
+static void begin_sweep(fixture *f) CRADLE_MAY_COLLECT {
+  collect(f);
+  while (inside_major(f->heap)->phase != MAJOR_SWEEPING) (void)cradle_collect_step(f->m, 0);
+}
+
 /* What is made, stored and dropped while the sweep goes on does not count: marking was over. */
 static void the_program_runs_on_between(void **state) {
   (void)state;
@@ -140,9 +160,8 @@ static void the_program_runs_on_between(void **state) {
   {
     vector *roots = make_all(&f);
     CRADLE_ROOT(f.m, roots);
-    collect(&f);
+    begin_sweep(&f);
     uint64_t before = seen.number, steps = 0;
-    while (inside_major(f.heap)->phase != MAJOR_SWEEPING) (void)cradle_collect_step(f.m, 0);
     roots->item[1] = NULL;
     uint32_t late = cradle_type_add(f.heap, &(cradle_type){.name = "late", .size = sizeof(pair)});
     for (; seen.number == before; steps++) {
@@ -160,6 +179,118 @@ static void the_program_runs_on_between(void **state) {
     check_row(late, "late", steps, steps * sizeof(pair));
   }
   fixture_close(&f);
+}
+
+/* What is weak, pinned, finalized, of external size or in several arenas counts once as long as it lives, and for
+ * nothing but its place. */
+static void each_kind_counts_once(void **state) {
+  (void)state;
+  fixture f;
+  open_seen(&f, 20);
+  {
+    vector *roots = cradle_new_array(f.m, T_VECTOR, 6), *doomed = NULL;
+    CRADLE_ROOT(f.m, roots);
+    CRADLE_ROOT(f.m, doomed);
+    doomed = cradle_new_array(f.m, T_VECTOR, 3);
+#define PUT(into, at, made) \
+  do { \
+    void *made_ = (made); \
+    cradle_store(f.m, into, &(into)->item[at], made_); \
+  } while (0)
+    PUT(doomed, 0, new_pair(&f, NULL));
+    PUT(doomed, 1, new_final(&f, 1, doomed->item[0]));
+    PUT(doomed, 2, new_file(&f, NULL, 1 << 20));
+    PUT(roots, 0, new_weak(&f, doomed->item[2]));
+    PUT(roots, 1, new_ephemeron(&f, roots, new_pair(&f, NULL)));
+    PUT(roots, 2, new_ephemeron(&f, doomed, new_pair(&f, NULL)));
+    PUT(roots, 3, new_file(&f, NULL, 1 << 20));
+    PUT(roots, 4, cradle_new_array(f.m, T_STRING, 5 << 20));
+    PUT(roots, 5, CRADLE_NEW_ARRAY_WITH(f.m, weaks, T_WEAKS, item, length, 100, 0));
+    pair *pinned = cradle_pin(f.m, new_pair(&f, NULL));
+    /* The doomed pair lives on, because the finalizer's object has it. */
+    static const cradle_collection_kind kinds[] = {CRADLE_COLLECT_FULL, CRADLE_COLLECT_FULL, CRADLE_COLLECT_COMPACTING};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+      cradle_collect(f.m, kinds[i]);
+      check_row(T_PAIR, "pair", i == 0 ? 4 : 3, (i == 0 ? 4 : 3) * sizeof(pair));
+      check_row(T_FILE, "file", i == 0 ? 2 : 1, (i == 0 ? 2 : 1) * sizeof(file));
+      check_objects(T_VECTOR, i == 0 ? 2 : 1);
+      check_objects(T_FINAL, 1);
+      check_objects(T_WEAK, 1);
+      check_objects(T_WEAKS, 1);
+      check_objects(T_EPHEMERON, 2);
+      check_row(T_STRING, "string", 1, (5 << 20) + PAGE_BYTES);
+      assert_int_equal(bytes_seen(), fixture_stats(&f).old_bytes);
+      doomed = NULL;
+    }
+    cradle_unpin(f.m, pinned);
+    collect(&f);
+    check_objects(T_PAIR, 2);
+  }
+  fixture_close(&f);
+}
+
+static void both_count_on_after_a_fork(void **state) {
+  (void)state;
+  fixture f;
+  if (!FORKS_ARE_TRIED) skip();
+  open_seen(&f, 20);
+  fixture_skip_stressed(&f, "stress ends the collection");
+  pairs = 20000;
+  {
+    vector *roots = make_all(&f);
+    CRADLE_ROOT(f.m, roots);
+    begin_sweep(&f);
+    (void)cradle_collect_step(f.m, 0);
+    uint64_t before = seen.number;
+    int status;
+    assert_true(cradle_fork_prepare(f.heap, NULL));
+    pid_t child = fork();
+    assert_true(child >= 0);
+    cradle_fork_done(f.heap);
+    assert_int_equal(seen.number, before);
+    while (seen.number == before) (void)cradle_collect_step(f.m, 0);
+    check_row(T_PAIR, "pair", pairs, pairs * sizeof(pair));
+    check_objects(T_FINAL, FINALS);
+    if (child == 0) _exit(0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+  }
+  fixture_close(&f);
+}
+
+static void memory_is_refused(void **state) {
+  (void)state;
+  fixture f;
+  open_seen(&f, 20);
+  {
+    vector *roots = make_all(&f);
+    CRADLE_ROOT(f.m, roots);
+    seen.count = 0;
+    granted_callocs = 0;
+    cradle_collect(f.m, CRADLE_COLLECT_FULL);
+    granted_callocs = INT_MAX;
+    assert_int_equal(seen.count, 0);
+    assert_true(f.stressed ? seen.notes > 0 : seen.notes == 1);
+    collect(&f);
+    check_row(T_PAIR, "pair", pairs, pairs * sizeof(pair));
+  }
+  fixture_close(&f);
+}
+
+static void end_in_a_sweep(void) {
+  fixture f;
+  open_seen(&f, 20);
+  pairs = 2000;
+  if (!f.stressed) {
+    vector *roots = make_all(&f);
+    CRADLE_ROOT(f.m, roots);
+    begin_sweep(&f);
+  }
+  fixture_close(&f);
+}
+static void a_heap_ends_while_it_counts(void **state) {
+  (void)state;
+  assert_leaves_no_memory(end_in_a_sweep);
 }
 
 static void nobody_asked(void **state) {
@@ -189,7 +320,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_type_has_its_objects),   cmocka_unit_test(small_types_are_summed_up),
       cmocka_unit_test(the_program_runs_on_between), cmocka_unit_test(nobody_asked),
-      cmocka_unit_test(too_many_are_refused),
+      cmocka_unit_test(too_many_are_refused),        cmocka_unit_test(each_kind_counts_once),
+      cmocka_unit_test(both_count_on_after_a_fork),  cmocka_unit_test(memory_is_refused),
+      cmocka_unit_test(a_heap_ends_while_it_counts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -399,13 +399,17 @@ CRADLE_UNCHECKED_COLLECTION static void a_sealed_image_is_left_alone(void **stat
   }
 }
 
-static uint64_t marked;
+static uint64_t marked, counted_objects, counted_bytes;
 static void count_marked(void *data, const cradle_event *event) {
   (void)data;
-  marked += event->u.step.marked_bytes;
+  if (event->kind == CRADLE_EVENT_STEP_END) marked += event->u.step.marked_bytes;
+  if (event->kind != CRADLE_EVENT_TYPES) return;
+  counted_objects += event->u.types.live_objects;
+  counted_bytes += event->u.types.live_bytes;
 }
 
-/* [sealed.1], [sealed.2] A major collection of a sealed image traces what was stored into, and nothing else of it. */
+/* [sealed.1], [sealed.2] A major collection of a sealed image traces what was stored into, and nothing else of it.
+ * [census.1] Its objects are not counted by type. */
 CRADLE_UNCHECKED_COLLECTION static void a_sealed_image_is_not_traced(void **state) {
   (void)state;
   uint64_t of_whole = 0;
@@ -418,10 +422,11 @@ CRADLE_UNCHECKED_COLLECTION static void a_sealed_image_is_not_traced(void **stat
     from.sealed = sealed;
     options.image = &from;
     options.listener = (cradle_listener){fixture_listen, &f};
+    options.report_types = 2;
     f.listens_to = 0;
     fixture_open_with(&f, &options);
     f.listener = count_marked;
-    f.listens_to = EVENT_BIT(CRADLE_EVENT_STEP_END);
+    f.listens_to = EVENT_BIT(CRADLE_EVENT_STEP_END) | EVENT_BIT(CRADLE_EVENT_TYPES);
     marked = 0;
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
     if (!sealed) of_whole = marked;
@@ -431,8 +436,10 @@ CRADLE_UNCHECKED_COLLECTION static void a_sealed_image_is_not_traced(void **stat
     all = (words *)(uintptr_t)cradle_image_root_get(f.heap, "all");
     cradle_store(f.m, AT(3), &AT(3)->right, n);
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
-    marked = 0;
+    marked = counted_objects = counted_bytes = 0;
     cradle_collect(f.m, CRADLE_COLLECT_MAJOR);
+    assert_int_equal(counted_bytes, sealed ? sizeof(node) : fixture_stats(&f).old_bytes);
+    if (sealed) assert_int_equal(counted_objects, 1);
     if (sealed) assert_in_range(marked, of_pairs + 1, of_pairs + 200);
     if (sealed) assert_in_range(of_pairs, 16 * NODES, 17 * NODES);
     assert_heap_sound(f.heap);

@@ -16,6 +16,7 @@
 
 #include <cradle/statistics.h>
 
+#include "gc/base/check.h"
 #include "gc/base/text.h"
 #include "gc/platform/backtrace.h"
 #include "runtime/platform/fault_signals.h"
@@ -77,14 +78,19 @@ static struct {
 static size_t told_count;
 static bool is_naming; /* other threads wait longer */
 
-static void tell_calls(const crd_backtrace *trace, const char *of, uint64_t number) {
-  crd_backtrace_write(trace);
+/* is_ours: the innermost calls are the library's own. */
+static void keep_calls(const crd_backtrace *trace, const char *of, uint64_t number, bool is_ours) {
   if (told_count == sizeof told / sizeof *told) return;
   told[told_count].of.length = 0;
   crd_text_format(&told[told_count].of, "cradle: the lines of %s", of);
   if (number != 0) crd_text_format(&told[told_count].of, " %" PRIu64, number);
-  crd_text_format(&told[told_count].of, ":");
+  crd_text_format(&told[told_count].of, "%s:", is_ours ? " (Cradle's own functions come first)" : "");
   told[told_count++].trace = *trace;
+}
+
+static void tell_calls(const crd_backtrace *trace, const char *of, uint64_t number) {
+  crd_backtrace_write(trace);
+  keep_calls(trace, of, number, number != 0);
 }
 
 static crd_run_end run_on(const char *program, const char *style, const char *path, const uintptr_t *addresses,
@@ -308,6 +314,18 @@ static void wait_for_report(void) {
     crd_thread_rest();
 }
 
+/* The process is about to abort, and has written these calls. Their lines follow if the process reports faults. */
+static void name_last_calls(const crd_backtrace *trace, bool is_last) {
+  if (reporter != crd_fault_thread()) {
+    if (!begin_report()) return;
+    told_count = 0;
+  }
+  keep_calls(trace, is_last ? "the abort" : "the place where the heap was right", 0, true);
+  if (!is_last) return;
+  write_lines();
+  end_report();
+}
+
 static void on_fault(const crd_fault_signal *fault) {
   if (!begin_report()) return;
   crd_quiet quiet; /* crd_backtrace_write writes, too */
@@ -376,6 +394,7 @@ static void begin(void *part) {
   crd_lock_take(&lock);
   warm_up(faults->link.heap);
   crd_fault_signals_install(on_fault);
+  __atomic_store_n(&crd_call_namer, name_last_calls, __ATOMIC_RELEASE);
   put_in_list(NULL, faults);
   crd_lock_release(&lock);
 }

@@ -46,4 +46,11 @@ CRADLE_COLD _Noreturn void crd_assertion_failed(const char *message);
 CRADLE_COLD _Noreturn void crd_abort(const char *kind, const char *message);
 CRADLE_COLD _Noreturn void crd_abort_here(void);
 
+/* Writes calls that belong to last words, and hands them to the runtime, which names their source lines after the last
+ * ones (runtime/faults.c). crd_call_namer is atomic; NULL: nobody names them. */
+struct crd_backtrace;
+typedef void crd_name_calls(const struct crd_backtrace *trace, bool is_last);
+extern crd_name_calls *crd_call_namer;
+CRADLE_COLD void crd_write_calls(const struct crd_backtrace *trace, bool is_last);
+
 #endif

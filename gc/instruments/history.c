@@ -116,7 +116,7 @@ static void write_history(const cradle_heap *heap) {
   crd_text_format(&text, "cradle: the heap was right %s collection %" PRIu64 ", ", history->right.side,
                   history->right.collection);
   crd_say(text.buffer, "which was called from, the innermost first:");
-  crd_backtrace_write(&history->right_from);
+  crd_write_calls(&history->right_from, false);
 }
 
 void crd_misuse_found(cradle_heap *heap, const crd_text *fault, bool before) {

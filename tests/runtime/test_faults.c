@@ -666,6 +666,12 @@ static void a_stale_reference_is_reported(void **state) {
 }
 
 #if defined(__GLIBC__) && defined(__x86_64__)
+/* One heap of the process reports faults, another one is wrong. */
+static void die_of_misuse_with_lines(void) {
+  start_default();
+  die_of_a_later_verification();
+}
+
 static void die_without_addr2line(void) {
   setenv("PATH", "/nowhere", 1);
   die_of_stale();
@@ -708,13 +714,26 @@ static void calls_are_named_with_their_lines(void **state) {
 #if defined(__GLIBC__) && defined(__x86_64__)
   assert_died_by(end_of(die_of_stale), SIGSEGV);
   const char *use_lines = strstr(said, "cradle: the lines of the use:\nuse at ");
-  const char *trigger_lines = strstr(said, "cradle: the lines of minor collection 1:\n");
+  const char *trigger_lines =
+      strstr(said, "cradle: the lines of minor collection 1 (Cradle's own functions come first):"
+                   "\n");
   assert_non_null(use_lines);
   assert_non_null(trigger_lines);
   assert_true(strstr(said, "cradle: so far ") < use_lines && use_lines < trigger_lines);
   assert_non_null(strstr(use_lines, "die_of_stale at "));
   assert_non_null(strstr(trigger_lines, "\nstale at "));
   assert_non_null(strstr(use_lines, "test_faults.c:"));
+  assert_died_by(end_of(die_of_a_later_verification), SIGABRT);
+  assert_said("cradle: the lines of ", 0); /* the heap reports no faults */
+  assert_died_by(end_of(die_of_misuse_with_lines), SIGABRT);
+  const char *right = strstr(said, "cradle: the lines of the place where the heap was right (Cradle's own functions");
+  const char *abort_lines = strstr(said, "cradle: the lines of the abort (Cradle's own functions come first):\n");
+  assert_non_null(right);
+  assert_non_null(abort_lines);
+  assert_true(strstr(said, "cradle: called from, ") < right && right < abort_lines);
+  assert_non_null(strstr(right, "\ndie_of_a_later_verification at "));
+  assert_non_null(strstr(abort_lines, "test_faults.c:"));
+  assert_non_null(strstr(abort_lines, "\ncrd_abort_here at "));
   assert_died_by(end_of(die_without_addr2line), SIGSEGV);
   assert_said("cradle: the lines are not known, because neither addr2line nor llvm-symbolizer can be run", 1);
   make_failing_one();

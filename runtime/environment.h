@@ -33,5 +33,7 @@ bool crd_option_set(const crd_option *option, const char *text, cradle_options *
 const crd_option *crd_option_find(const char *name, size_t length);
 /* The row whose name is most like this one, which has the prefix; NULL: no name is close. */
 const crd_option *crd_option_nearest(const char *name, size_t length);
+/* Levenshtein's distance between two names in any case; the second has at most 64 bytes. */
+size_t crd_edits_between(const char *a, size_t a_length, const char *b, size_t b_length);
 
 #endif

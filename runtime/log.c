@@ -9,6 +9,7 @@
 
 #include "gc/base/text.h"
 #include "gc/platform/pages.h"
+#include "runtime/environment.h"
 #include "runtime/log_sink.h"
 #include "runtime/platform/files.h"
 #include "runtime/platform/process.h"
@@ -210,13 +211,25 @@ static uint32_t sections_with_prefix(const char *prefix, size_t length) {
   return selected;
 }
 
+/* The section that a misspelt word may mean; NULL: none is close. */
+static const char *nearest_section(const char *word, size_t length) {
+  const char *nearest = NULL;
+  size_t fewest = 3; /* mistakes in a name are at most two */
+  for (size_t i = 0; i < CRD_SECTION_COUNT; i++) {
+    size_t edits = crd_edits_between(word, length, crd_section_names[i], strlen(crd_section_names[i]));
+    if (edits < fewest) fewest = edits, nearest = crd_section_names[i];
+  }
+  return nearest;
+}
+
 static void report_word(const char *word, size_t length) {
+  const char *nearest = nearest_section(word, length);
   char sections[400];
   for (size_t i = 0, at = 0; i < CRD_SECTION_COUNT && at < sizeof sections; i++)
     at += (size_t)snprintf(sections + at, sizeof sections - at, "%s%s", i == 0 ? "" : ", ", crd_section_names[i]);
-  crd_report("CRADLE_LOG: %.*s: no section's name begins so, and no form has this name; wants text, json or line, "
-             "or the beginning of %s",
-             length < 80 ? (int)length : 80, word, sections);
+  crd_report("CRADLE_LOG: %.*s: selects no section, and is no form%s%s%s text, json or line, or the beginning of %s",
+             length < 80 ? (int)length : 80, word, nearest != NULL ? "; did you mean " : "; ",
+             nearest != NULL ? nearest : "", nearest != NULL ? "? Wants" : "wants", sections);
 }
 
 /* The words end at the colon. Each word is a form or the beginning of section names; an empty word, or no word, selects

@@ -189,9 +189,8 @@ static size_t least(size_t a, size_t b, size_t c) {
   return result < c ? result : c;
 }
 
-/* Levenshtein's distance in any case, one row of the matrix at a time: row[j] is the distance between the first i bytes
- * of a and the first j bytes of b. */
-static size_t edits_between(const char *a, size_t a_length, const char *b, size_t b_length) {
+/* One row of the matrix at a time: row[j] is the distance between the first i bytes of a and the first j bytes of b. */
+size_t crd_edits_between(const char *a, size_t a_length, const char *b, size_t b_length) {
   size_t row[NAME_MAX_BYTES + 1];
   for (size_t j = 0; j <= b_length; j++) row[j] = j;
   for (size_t i = 1; i <= a_length; i++) {
@@ -217,7 +216,7 @@ const crd_option *crd_option_nearest(const char *name, size_t length) {
   if (length > NAME_MAX_BYTES) return NULL;
   for (const crd_option *row = crd_options; row < crd_options + crd_option_count; row++) {
     if (row->variable == NULL) continue;
-    size_t edits = edits_between(row->variable, strlen(row->variable), name, length);
+    size_t edits = crd_edits_between(row->variable, strlen(row->variable), name, length);
     if (edits >= fewest || edits > edits_allowed(row->variable)) continue;
     fewest = edits;
     nearest = row;

@@ -71,14 +71,31 @@ static void a_word_of_nothing_is_told(void **state) {
   (void)state;
   snprintf(selection, sizeof selection, "jsn,gc-minor:%s", path);
   char *said = errors_of(open_and_live, selection), *text = must_read(path);
-  assert_has(said, "cradle: CRADLE_LOG: jsn: no section's name begins so, and no form has this name; wants text, json "
-                   "or line, or the beginning of cradle-log, gc-hardware, ");
+  assert_has(said, "cradle: CRADLE_LOG: jsn: selects no section, and is no form; wants text, json or line, or the "
+                   "beginning of cradle-log, gc-hardware, ");
   assert_has(said, ", gc-beside, gc-heap-end\n");
   assert_int_equal(count_of(said, "\n"), 1);
   assert_has(text, "{gc-minor\n");
   assert_lacks(text, "gc-collect");
   free(said);
   free(text);
+}
+
+/* The beginning of a section that only its whole name selects is misspelt, too. */
+static void a_misspelt_section_is_told_with_the_nearest(void **state) {
+  static const char *const words[][2] = {
+      {"gc-type", "gc-types"}, {"gc-mnior", "gc-minor"}, {"GC-PAUSE", "gc-pause"}, {"gc-sp4ms", "gc-spans"}};
+  (void)state;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    char selection[300], wanted[200];
+    snprintf(selection, sizeof selection, "%s:%s", words[i][0], fresh_name(".log"));
+    snprintf(wanted, sizeof wanted,
+             "cradle: CRADLE_LOG: %s: selects no section, and is no form; did you mean %s? Wants text", words[i][0],
+             words[i][1]);
+    char *text = errors_of(open_and_live, selection);
+    assert_has(text, wanted);
+    free(text);
+  }
 }
 
 /* Of a long word, the first 80 letters are shown. */
@@ -88,7 +105,7 @@ static void a_long_word_is_told_in_part(void **state) {
   for (int letters = 80; letters <= 200; letters += 120) {
     memset(selection, 'x', (size_t)letters);
     snprintf(selection + letters, sizeof selection - (size_t)letters, ":%s", fresh_name(".log"));
-    snprintf(wanted, sizeof wanted, "CRADLE_LOG: %.80s: no section's", selection);
+    snprintf(wanted, sizeof wanted, "CRADLE_LOG: %.80s: selects no", selection);
     char *text = errors_of(open_and_live, selection);
     if (letters == 80) assert_has(text, wanted);
     if (letters != 80) assert_string_equal(text, ""); /* the same words were said before */
@@ -789,6 +806,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(nothing_asked_for_is_no_log),
       cmocka_unit_test(a_missing_name_is_told),
       cmocka_unit_test(a_word_of_nothing_is_told),
+      cmocka_unit_test(a_misspelt_section_is_told_with_the_nearest),
       cmocka_unit_test(a_long_word_is_told_in_part),
       cmocka_unit_test(everything_is_logged),
       cmocka_unit_test(the_minor_section_is_as_documented),

@@ -219,6 +219,7 @@ static void each_kind_counts_once(void **state) {
       check_objects(T_WEAKS, 1);
       check_objects(T_EPHEMERON, 2);
       check_row(T_STRING, "string", 1, (5 << 20) + PAGE_BYTES);
+      assert_int_equal(seen.rows[0].type, T_STRING);
       assert_int_equal(bytes_seen(), fixture_stats(&f).old_bytes);
       doomed = NULL;
     }
@@ -249,6 +250,7 @@ static void both_count_on_after_a_fork(void **state) {
     cradle_fork_done(f.heap);
     assert_int_equal(seen.number, before);
     while (seen.number == before) (void)cradle_collect_step(f.m, 0);
+    assert_int_equal(seen.number, before + 1);
     check_row(T_PAIR, "pair", pairs, pairs * sizeof(pair));
     check_objects(T_FINAL, FINALS);
     if (child == 0) _exit(0);

@@ -232,16 +232,17 @@ static void never_return(void) {
   __atomic_store_n(&other_has_come, true, __ATOMIC_SEQ_CST);
   for (;;) crd_thread_relax();
 }
-static void stay_in_second_collection(void *data, const cradle_event *event) {
+static cradle_event_kind stays_at;
+static void stay_in_collection(void *data, const cradle_event *event) {
   (void)data;
-  if (event->kind == CRADLE_EVENT_MINOR_BEGIN && __atomic_load_n(&other_goes, __ATOMIC_SEQ_CST)) never_return();
+  if (event->kind == stays_at && __atomic_load_n(&other_goes, __ATOMIC_SEQ_CST)) never_return();
 }
 
 CRADLE_UNCHECKED_COLLECTION static void *be_other(void *unused) {
   cradle_mutator *other = cradle_mutator_new(heap);
   __atomic_store_n(&other_has_come, true, __ATOMIC_SEQ_CST);
   while (!__atomic_load_n(&other_goes, __ATOMIC_SEQ_CST)) cradle_safepoint(other);
-  if (listener.function != NULL) cradle_collect(other, CRADLE_COLLECT_MINOR);
+  if (listener.function != NULL) cradle_collect(other, CRADLE_COLLECT_MAJOR);
   never_return();
   return unused;
 }
@@ -268,7 +269,13 @@ static void die_beside_one_that_spins(void) {
   die_beside_another();
 }
 static void die_while_another_collects(void) {
-  listener.function = stay_in_second_collection;
+  listener.function = stay_in_collection;
+  stays_at = CRADLE_EVENT_MINOR_BEGIN;
+  die_beside_another();
+}
+static void die_while_another_marks(void) {
+  listener.function = stay_in_collection;
+  stays_at = CRADLE_EVENT_STEP_BEGIN;
   die_beside_another();
 }
 
@@ -883,6 +890,8 @@ static void a_report_waits_for_no_other_mutator(void **state) {
   assert_died_by(end_of(die_while_another_collects), SIGSEGV);
   assert_said(REPORT, 1);
   assert_said("cradle: so far 1 minor and 0 major collections; minor collection 2 is running\n", 1);
+  assert_died_by(end_of(die_while_another_marks), SIGSEGV);
+  assert_said("cradle: so far 2 minor and 0 major collections; a major collection is under way: marking\n", 1);
 }
 
 static void signals_that_were_sent(void **state) {

@@ -100,8 +100,7 @@ static void begin_ring(crd_team *team) {
   /* In this order, and the other way at the end: who sees the ring sees its number. */
   __atomic_add_fetch(&rings, 1, __ATOMIC_RELEASE);
   __atomic_store_n(&ring, team, __ATOMIC_RELEASE);
-  for (uint32_t i = marker->going ? 2 : 1; i <= team->count; i++)
-    WAIT_UNTIL(is_inside(i));
+  for (uint32_t i = marker->going ? 2 : 1; i <= team->count; i++) WAIT_UNTIL(is_inside(i));
   uint32_t standing = team->helpers[0].young->space->standing;
   WAIT_UNTIL(guests_inside(team) >= team->guests || guests_inside(team) >= standing);
 }

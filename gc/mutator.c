@@ -72,19 +72,28 @@ void cradle_check_scope(cradle_mutator *mutator, const void *frame) {
 }
 
 /* A scoped root whose variable lies deeper in the stack than the running function belongs to a frame that a longjmp or
- * an exception left; but a variable on another stack may lie there, too, so only builds with assertions look far. */
+ * an exception left; but a variable on another stack may lie there, too, so only builds with assertions look far. They
+ * look each time; others so seldom in a deep recursion that a call looks at SCOPES_A_CALL roots on average. */
+#define SCOPES_A_CALL 64
 static CRADLE_NOINLINE void check_scopes(cradle_mutator *mutator, const char *what) {
   const cradle_options *options = &mutator->heap->options;
   const crd_call *call = &crd_running_call;
   if (call->place != NULL && call->frame != NULL) check_innermost(mutator, what, address_of(call->frame));
   if (!CRADLE_ASSERTIONS && !options->verify && options->stress_period == 0) return;
+  uint64_t *left = &mutator_of(mutator)->unlooked_calls, seen = 0;
+  if (!CRADLE_ASSERTIONS && *left != 0) {
+    --*left;
+    return;
+  }
   uintptr_t here = address_of(__builtin_frame_address(0));
   uintptr_t reach = CRADLE_ASSERTIONS ? SAME_STACK_MAYBE_BYTES : SAME_STACK_BYTES;
   for (const cradle_word *at = mutator->scoped_top; at > mutator->scoped_base;) {
     crd_scoped_root root = scoped_root_next(&at);
     uintptr_t variable = address_of(root.variable);
+    seen++;
     if (variable < here && here - variable <= reach) frame_is_gone(mutator, what, &root);
   }
+  *left = seen / SCOPES_A_CALL;
 }
 
 static const char sampled[] = "called from a sampler's callback; callbacks must not use the heap";

@@ -441,6 +441,37 @@ CRADLE_UNCHECKED_COLLECTION __attribute__((noinline)) static void leave_one_belo
   __asm__ volatile("" ::"r"(room) : "memory");
 }
 
+CRADLE_UNCHECKED_COLLECTION __attribute__((noinline)) static void below_many(int depth) {
+  pair *local = NULL;
+  (void)cradle_scope_open(f.m, &local, CRADLE_KIND_REFERENCE, NULL);
+  if (depth > 0) {
+    below_many(depth - 1);
+  } else {
+    pair *last = cradle_new_slow(f.m, T_PAIR, sizeof(pair)); /* looks at all, and then not for some calls */
+    assert_non_null(last);
+    jmp_buf inner;
+    if (setjmp(inner) == 0) leave_one_below(inner, NULL);
+    ASSERT_MISUSE(&f, "a scoped root of a frame that is gone is still open", {
+      for (int i = 0; i < 20; i++) (void)cradle_new_slow(f.m, T_PAIR, sizeof(pair));
+    });
+  }
+  __asm__ volatile("" ::"r"(&local) : "memory");
+}
+
+/* In a deep recursion not each call looks at all of them; it is found a few calls later. */
+CRADLE_UNCHECKED_COLLECTION static void scopes_of_a_deep_frame_that_is_gone(void **state) {
+  (void)state;
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.stress_period = 1;
+  fixture_open_with(&f, &options);
+  f.stressed = true;
+  cradle_checkpoint before = cradle_checkpoint_save(f.m);
+  below_many(1000);
+  cradle_checkpoint_restore(f.m, &before);
+  fixture_close(&f);
+}
+
 CRADLE_UNCHECKED_COLLECTION static void scopes_of_a_frame_that_is_gone(void **state) {
   (void)state;
   cradle_options options;
@@ -981,6 +1012,7 @@ int main(void) {
       WITH_FIXTURE(unwinding_upwards),
       cmocka_unit_test(a_heap_without_types),
       cmocka_unit_test(scopes_of_a_frame_that_is_gone),
+      cmocka_unit_test(scopes_of_a_deep_frame_that_is_gone),
       cmocka_unit_test(a_misuse_handler_that_returns),
       cmocka_unit_test(no_memory_without_a_handler),
       cmocka_unit_test(last_words_that_nobody_reads),

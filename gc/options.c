@@ -233,7 +233,8 @@ static cradle_error shared_fault(const cradle_options *options) {
   if (options->stress_turns != 0 && options->mutators == 1)
     return fault("stress_turns", "does nothing without several", "mutators");
   if (options->stress_turns != 0 && options->stress_times != 0)
-    return fault("stress_times", "follows the clock, so that nothing is repeated by", "stress_turns");
+    return fault("stress_times", "goes by the clock, which does not repeat, so all stress collections take place with",
+                 "stress_turns");
   if (options->gc != CRADLE_GC_OFF || options->mutators <= CHUNKS_MOST) return NONE;
   return fault_of("mutators", "too many for a heap without collections, which are turned off by", "gc", "at most",
                   CHUNKS_MOST);

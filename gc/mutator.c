@@ -73,7 +73,8 @@ void cradle_check_scope(cradle_mutator *mutator, const void *frame) {
 
 /* A scoped root whose variable lies deeper in the stack than the running function belongs to a frame that a longjmp or
  * an exception left; but a variable on another stack may lie there, too, so only builds with assertions look far. They
- * look each time; others so seldom in a deep recursion that a call looks at SCOPES_A_CALL roots on average. */
+ * look at all roots in each call. Other builds skip calls when many roots are open, so that on average a call looks at
+ * SCOPES_A_CALL: a deep recursion would otherwise take a time that grows with the square of its depth. */
 #define SCOPES_A_CALL 64
 static CRADLE_NOINLINE void check_scopes(cradle_mutator *mutator, const char *what) {
   const cradle_options *options = &mutator->heap->options;

@@ -375,7 +375,10 @@ static void end(void *part) {
   if (faults->link.heap != NULL) {
     crd_lock_take(&lock);
     put_in_list(faults, NULL);
-    if (heap_count == 0) crd_fault_signals_remove(); /* [faults.2] */
+    if (heap_count == 0) {
+      crd_fault_signals_remove(); /* [faults.2] */
+      __atomic_store_n(&crd_call_namer, NULL, __ATOMIC_RELEASE);
+    }
     crd_lock_release(&lock);
     wait_for_report();
   }

@@ -477,6 +477,13 @@ static void nothing_unless_asked_for(void) {
   _exit(now.sa_handler == SIG_DFL ? 7 : 9);
 }
 
+static void die_after_the_last_heap(void) {
+  start_default();
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  crd_abort("cradle: ", "no heap reports faults now");
+}
+
 static struct sigaction handler_now(void) {
   struct sigaction now;
   sigaction(SIGSEGV, NULL, &now);
@@ -732,6 +739,9 @@ static void calls_are_named_with_their_lines(void **state) {
   assert_non_null(strstr(use_lines, "test_faults.c:"));
   assert_died_by(end_of(die_of_a_later_verification), SIGABRT);
   assert_said("cradle: the lines of ", 0); /* the heap reports no faults */
+  assert_died_by(end_of(die_after_the_last_heap), SIGABRT);
+  assert_said("cradle: called from, ", 1);
+  assert_said("cradle: the lines of ", 0);
   assert_died_by(end_of(die_of_misuse_with_lines), SIGABRT);
   const char *right = strstr(said, "cradle: the lines of the place where the heap was right (Cradle's own functions");
   const char *abort_lines = strstr(said, "cradle: the lines of the abort (Cradle's own functions come first):\n");

@@ -93,8 +93,8 @@ typedef enum cradle_gc {
 #define CRADLE_GC_THREADS_MAX 16
 /* A quarter of the CPUs that the process may use: at least one thread if it may use two CPUs, and at most 8. They are
  * made by the first marking that finds a heap of 8 MiB. While the program runs, one of them marks, or more: a quarter
- * of the CPUs that no mutator runs on. There are none under stress, and none if the collector threads of all heaps in the
- * process are as many as its CPUs. */
+ * of the CPUs that no mutator runs on. There are none under stress, and none if the collector threads of all heaps in
+ * the process are as many as its CPUs. */
 #define CRADLE_GC_THREADS_AUTO (CRADLE_GC_THREADS_MAX + 1)
 
 /* The most mutators that a heap may have. */

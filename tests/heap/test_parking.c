@@ -757,20 +757,21 @@ static void say_done(fixture *f) {
 /* The other thread has parked, sleeps until this one stands, or looks whether it does. */
 typedef enum moment { PARKED, SLEEPS, LOOKS, MOMENTS } moment;
 
-/* Nobody ever lets go of the gate's lock. */
 static void use_after_plain_fork(fixture *f, moment moment, void (*use)(fixture *f)) {
-  crd_world *world = f->heap->space.world;
   alarm(20);
-  if (moment == LOOKS) world->is_awaited = 0;
-  crd_gate_lock(world->gate);
+  if (moment == LOOKS) f->heap->space.world->is_awaited = 0;
   EXPECT_MISUSE(f, use(f), use == say_done ? "without cradle_fork_prepare" : "or only exec or _exit in the child");
   _exit(7);
 }
 
+/* The process forks with the gate's lock, which nobody lets go in the child. */
 static void expect_misuse_in_child(fixture *f, moment moment, void (*use)(fixture *f)) {
+  crd_gate *gate = f->heap->space.world->gate;
   int status = 0;
+  crd_gate_lock(gate);
   pid_t child = fork();
   if (child == 0) use_after_plain_fork(f, moment, use);
+  crd_gate_unlock(gate);
   while (waitpid(child, &status, WNOHANG) == 0) continue; /* without a safepoint: the other thread still waits */
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 7) fail_msg("the child ended with %d", status);
 }

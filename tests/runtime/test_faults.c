@@ -477,13 +477,6 @@ static void nothing_unless_asked_for(void) {
   _exit(now.sa_handler == SIG_DFL ? 7 : 9);
 }
 
-static void die_after_the_last_heap(void) {
-  start_default();
-  cradle_mutator_free(m);
-  cradle_heap_free(heap);
-  crd_abort("cradle: ", "no heap reports faults now");
-}
-
 static struct sigaction handler_now(void) {
   struct sigaction now;
   sigaction(SIGSEGV, NULL, &now);
@@ -684,6 +677,13 @@ static void a_stale_reference_is_reported(void **state) {
 static void die_of_misuse_with_lines(void) {
   start_default();
   die_of_a_later_verification();
+}
+
+static void die_after_the_last_heap(void) {
+  start_default();
+  cradle_mutator_free(m);
+  cradle_heap_free(heap);
+  crd_abort("cradle: ", "no heap reports faults now");
 }
 
 static void die_without_addr2line(void) {

@@ -201,7 +201,7 @@ def main():
                                  errors="replace", timeout=240)
             met += ran.stderr
             if ran.returncode != 0:
-                print(f"{program} failed")
+                print(f"{program} ended with {ran.returncode}:\n{ran.stderr}{ran.stdout[-2000:]}")
                 return 1
         met += log.read()
     missing = [(name, words) for name, words in wanted if words not in met]

@@ -143,7 +143,7 @@ static void collect_minor(cradle_heap *heap, cradle_cause cause, uint64_t begin,
   if (CRADLE_UNLIKELY(event_wanted(&heap->report))) {
     uint64_t used = space_used_bytes(&heap->space), threshold = heap->marking.pacing.threshold;
     *event = (cradle_event){.kind = CRADLE_EVENT_MINOR_END, .u.minor.used_before = used};
-    cradle_event begins = {.kind = CRADLE_EVENT_MINOR_BEGIN, .u.begin = {cause, used, threshold}};
+    cradle_event begins = {.kind = CRADLE_EVENT_MINOR_BEGIN, .u.begin = {cause, used, threshold, heap->report.stop_by}};
     crd_event_send(&heap->report, &begins);
   }
   event->u.minor.cause = cause;

@@ -451,6 +451,9 @@ CRADLE_UNCHECKED_COLLECTION void cradle_mutator_unpark(cradle_mutator *mutator) 
   bool stops = __atomic_load_n(&m->space->stopping, __ATOMIC_RELAXED) != 0; /* perhaps a callback of this thread's */
   if (CRADLE_UNLIKELY(stops || m->next_attached != NULL || m->attached_link != NULL)) check_alone(mutator->heap, what);
   unpark(m);
+  /* While it was parked, another might have collected; with stress it is as if one had. */
+  if (CRADLE_UNLIKELY(stress_is_on(&mutator->heap->options)) && space_is_shared(m->space))
+    cradle_safepoint_slow(mutator);
 }
 
 CRADLE_UNCHECKED_COLLECTION cradle_mutator *cradle_parked_begin(cradle_mutator *mutator) {

@@ -34,12 +34,14 @@
 #define TRIGGERS 64
 /* How much stack backtrace() uses (4 KiB with glibc 2.36 on x86-64), and a quarter more. */
 #define UNWINDER_BYTES 5120
+#define NAME_BYTES 32 /* of a mutator: those that are kept */
 /* How long other threads wait for a report; a report that itself faults may never end. */
 #define REPORT_MOST_MS 1000
 
 typedef struct trigger {
   uint64_t collection;
   cradle_cause cause;
+  char mutator[NAME_BYTES]; /* that collected; empty: the heap has no others */
   crd_backtrace from;
 } trigger;
 
@@ -144,10 +146,11 @@ static CRADLE_NOINLINE void write_lines(void) {
 
 /* --- where collections were triggered --- */
 
-static void note_trigger(crd_faults *faults, cradle_cause cause) {
+static void note_trigger(crd_faults *faults, cradle_cause cause, const char *mutator) {
   trigger *one = &faults->triggers[++faults->collections % TRIGGERS];
   one->collection = faults->collections;
   one->cause = cause;
+  snprintf(one->mutator, sizeof one->mutator, "%s", mutator == NULL ? "" : mutator);
   crd_backtrace_take(&one->from);
 }
 
@@ -161,7 +164,8 @@ static void write_trigger(const crd_faults *faults, uint64_t collection, const c
   if (one->collection != collection)
     crd_text_format(&text, ", too long ago: what triggered it is no longer known");
   else
-    crd_text_format(&text, ", triggered by: %s", crd_cause_name(one->cause));
+    crd_text_format(&text, ", triggered by: %s%s%s", crd_cause_name(one->cause),
+                    one->mutator[0] == 0 ? "" : ", collected by: ", one->mutator);
   write_line(&text);
   if (one->collection == collection) tell_calls(&one->from, "minor collection", collection);
 }
@@ -387,7 +391,7 @@ static void end(void *part) {
 
 static void listen(void *data, const cradle_event *event) {
   crd_faults *faults = data;
-  if (event->kind == CRADLE_EVENT_MINOR_BEGIN) note_trigger(faults, event->u.begin.cause);
+  if (event->kind == CRADLE_EVENT_MINOR_BEGIN) note_trigger(faults, event->u.begin.cause, event->u.begin.mutator);
   if (faults->is_shared && (event->kind == CRADLE_EVENT_PAUSE || event->kind == CRADLE_EVENT_STEP_BEGIN))
     cradle_heap_statistics(faults->link.heap, &faults->latest, sizeof faults->latest);
 }

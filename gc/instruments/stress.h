@@ -1,8 +1,8 @@
 /* Stress: collects at many more points of the program than usual, so that a missing root shows.
  *
  * A reference that is not rooted does harm only if a collection comes just then. Under stress, a point is an allocation
- * that the library sees or a safepoint poll (options.stress_at), and every stress_period-th point collects; with a
- * seed, the distances are random with that mean.
+ * that the library sees or a safepoint poll (options.stress_at; unparking in a shared heap is one, too), and every
+ * stress_period-th point collects; with a seed, the distances are random with that mean.
  *
  * Each collection has a number, the same at the same point in every run of a deterministic program, whatever else
  * collects. With stress_first and stress_last only the collections between them take place, but all are counted. So

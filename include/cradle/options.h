@@ -73,7 +73,7 @@ typedef enum cradle_hugepages {
   CRADLE_HUGEPAGES_HUGETLB_STRICT,
 } cradle_hugepages;
 
-/* Where a stress mode collects. */
+/* Where a stress mode collects. In a heap with several mutators, unparking is a safepoint poll, too. */
 typedef enum cradle_stress {
   CRADLE_STRESS_ANYWHERE = 0, /* allocations and safepoint polls */
   CRADLE_STRESS_ALLOCATIONS,

@@ -105,6 +105,35 @@ static void a_parked_block_ends_however_it_is_left(void **state) {
   fixture_close(&f);
 }
 
+/* The collections that an unparking makes under stress. What is not rooted meanwhile is then stale in every run. */
+static uint64_t collections_by_unparking(uint64_t mutators, cradle_stress stress_at) {
+  fixture f;
+  cradle_options options;
+  fixture_options(&f, &options);
+  fixture_unstress(&options);
+  options.mutators = mutators;
+  options.stress_period = 1;
+  options.stress_at = stress_at;
+  fixture_open_with(&f, &options);
+  cradle_safepoint(f.m); /* nothing is young */
+  pair *kept = new_pair(f.m, NULL), *copy = kept;
+  CRADLE_ROOT(f.m, kept);
+  uint64_t before = fixture_stats(&f).minor_collections;
+  CRADLE_PARKED(f.m) assert_int_equal(fixture_stats(&f).minor_collections, before);
+  uint64_t collections = fixture_stats(&f).minor_collections - before;
+  assert_int_equal(kept != copy, collections != 0);
+  fixture_close(&f);
+  return collections;
+}
+
+static void unparking_collects_under_stress(void **state) {
+  (void)state;
+  assert_int_equal(collections_by_unparking(2, CRADLE_STRESS_ANYWHERE), 1);
+  assert_int_equal(collections_by_unparking(2, CRADLE_STRESS_SAFEPOINTS), 1);
+  assert_int_equal(collections_by_unparking(2, CRADLE_STRESS_ALLOCATIONS), 0);
+  assert_int_equal(collections_by_unparking(1, CRADLE_STRESS_ANYWHERE), 0);
+}
+
 /* Two that run on one thread would wait for each other. */
 static void a_thread_runs_one_mutator_of_a_heap(void **state) {
   (void)state;
@@ -825,6 +854,7 @@ int main(void) {
       cmocka_unit_test(a_callback_does_not_unpark),
       cmocka_unit_test(a_heap_with_one_mutator_checks_parking_too),
       cmocka_unit_test(a_parked_block_ends_however_it_is_left),
+      cmocka_unit_test(unparking_collects_under_stress),
       cmocka_unit_test(a_thread_runs_one_mutator_of_a_heap),
       cmocka_unit_test(one_thread_uses_a_shared_heap),
       cmocka_unit_test(too_many_mutators_are_refused),

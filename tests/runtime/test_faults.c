@@ -900,6 +900,8 @@ static void a_report_waits_for_no_other_mutator(void **state) {
   assert_died_by(end_of(die_while_another_collects), SIGSEGV);
   assert_said(REPORT, 1);
   assert_said("cradle: so far 1 minor and 0 major collections; minor collection 2 is running\n", 1);
+  assert_said("collection 1 (1 before the last one), triggered by: request, collected by: mutator 1\n", 1);
+  assert_said("minor collection 2, triggered by: before a major collection, collected by: mutator 2\n", 1);
   assert_died_by(end_of(die_while_another_marks), SIGSEGV);
   assert_said("cradle: so far 2 minor and 0 major collections; a major collection is under way: marking\n", 1);
 }

@@ -8,27 +8,33 @@ typedef struct plain {
 
 void fixed(cradle_mutator *m, pair *a) {
   use(CRADLE_NEW(m, pair, T_PAIR));
-  use(a); // expect: stale 'cradle_new'
+  use(a); // expect: stale 'a' is used after 'CRADLE_NEW'
+}
+
+#define USE_NEW(m) use(CRADLE_NEW(m, pair, T_PAIR))
+void in_a_macro(cradle_mutator *m, pair *a) {
+  USE_NEW(m);
+  use(a); // expect: stale 'a' is used after 'cradle_new'
 }
 void uninitialized(cradle_mutator *m, pair *a) {
   use(CRADLE_NEW_UNINITIALIZED(m, pair, T_PAIR));
-  use(a); // expect: stale 'cradle_new_uninitialized'
+  use(a); // expect: stale 'CRADLE_NEW_UNINITIALIZED'
 }
 void registered(cradle_mutator *m, pair *a) {
   use(CRADLE_NEW_WITH(m, pair, T_PAIR, 0));
-  use(a); // expect: stale 'cradle_new_flagged'
+  use(a); // expect: stale 'CRADLE_NEW_WITH'
 }
 void with_items(cradle_mutator *m, pair *a, size_t n) {
   use(CRADLE_NEW_ARRAY(m, array, T_ARRAY, items, length, n));
-  use(a); // expect: stale 'cradle_new_items'
+  use(a); // expect: stale 'CRADLE_NEW_ARRAY'
 }
 void with_items_uninitialized(cradle_mutator *m, pair *a, size_t n) {
   use(CRADLE_NEW_ARRAY_UNINITIALIZED(m, array, T_ARRAY, items, length, n));
-  use(a); // expect: stale 'cradle_new_items_uninitialized'
+  use(a); // expect: stale 'CRADLE_NEW_ARRAY_UNINITIALIZED'
 }
 void with_items_registered(cradle_mutator *m, pair *a, size_t n) {
   use(CRADLE_NEW_ARRAY_WITH(m, array, T_ARRAY, items, length, n, 0));
-  use(a); // expect: stale 'cradle_new_with'
+  use(a); // expect: stale 'CRADLE_NEW_ARRAY_WITH'
 }
 
 void the_new_one_too(cradle_mutator *m) {
@@ -42,7 +48,7 @@ void the_new_one_too(cradle_mutator *m) {
 
 pair *in_an_argument(cradle_mutator *m, pair *a) {
   CRADLE_ROOT(m, a);
-  return join(m, a, CRADLE_NEW(m, pair, T_PAIR)); // expect: order 'cradle_new'
+  return join(m, a, CRADLE_NEW(m, pair, T_PAIR)); // expect: order 'CRADLE_NEW'
 }
 
 /* These make no call. */

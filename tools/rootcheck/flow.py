@@ -8,6 +8,7 @@ afterwards. Which objects are fresh is carried along for the stores (stores.py).
 """
 
 import functools
+import re
 from dataclasses import dataclass
 
 from clang.cindex import CursorKind
@@ -564,7 +565,10 @@ def names_header(given):
 
 
 def spell_call(call):
-    name = "CRADLE_PARKED" if call.name == "cradle_parked_begin" else call.name
+    """As it is written, where a macro of Cradle's makes it."""
+    file, offset = syntax.file_place(call.cursor.location)
+    macro = re.match(rb"CRADLE_\w+", syntax.contents(file)[offset : offset + 64]) if file is not None else None
+    name = macro[0].decode() if macro else call.name
     return f"'{name}'" if name else "a call through a pointer"
 
 

@@ -65,9 +65,9 @@ struct crd_mutator {
   uint64_t waited_ns;
   bool orphaned;                                      /* that thread has ended without detaching it */
   struct crd_mutator *next_attached, **attached_link; /* the other mutators of the thread */
-  uint64_t unlooked_calls; /* so many more skip the look at all scoped roots (check_scopes) */
-  uint64_t open_scopes;    /* of a freed mutator: scopes that have not ended */
-  cradle_word no_root;     /* of a freed mutator: its scoped roots, of which only the first word, 0, is left */
+  uint64_t unlooked_calls;                            /* so many more skip the look at all scoped roots (gc/unwind.c) */
+  uint64_t open_scopes;                               /* of a freed mutator: scopes that have not ended */
+  cradle_word no_root; /* of a freed mutator: its scoped roots, of which only the first word, 0, is left */
 };
 
 static inline crd_mutator *mutator_of(cradle_mutator *mutator) {

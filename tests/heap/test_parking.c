@@ -787,7 +787,7 @@ static void say_done(fixture *f) {
 typedef enum moment { PARKED, SLEEPS, LOOKS, MOMENTS } moment;
 
 static void use_after_plain_fork(fixture *f, moment moment, void (*use)(fixture *f)) {
-  alarm(20);
+  alarm(60);
   if (moment == LOOKS) f->heap->space.world->is_awaited = 0;
   EXPECT_MISUSE(f, use(f), use == say_done ? "without cradle_fork_prepare" : "or only exec or _exit in the child");
   _exit(7);

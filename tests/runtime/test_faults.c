@@ -294,15 +294,26 @@ static void host_recovers_without_a_reader(void) {
   _exit(sigismember(&now, SIGPIPE) ? 9 : 7);
 }
 
+static uint64_t user_number; /* atomic: the thread that uses the stale reference */
 static void *use_stale(void *object) {
+  __atomic_store_n(&user_number, crd_thread_id(), __ATOMIC_SEQ_CST);
   if (sigsetjmp(landing, 1) == 0) use(object);
   return NULL;
+}
+
+/* Until it is in a system call, and so waits for room; where the system does not say that, for some time. */
+static void await_report(void) {
+  char activity[THREAD_ACTIVITY_BYTES] = "running";
+  while (__atomic_load_n(&user_number, __ATOMIC_SEQ_CST) == 0) usleep(1000);
+  while (strcmp(activity, "running") == 0 && crd_thread_activity(user_number, activity)) usleep(1000);
+  usleep(100000);
 }
 
 static bool is_read;
 static void *read_late(void *end) {
   char text[4096];
-  usleep(300000);
+  await_report();
+  usleep(200000);
   __atomic_store_n(&is_read, true, __ATOMIC_SEQ_CST);
   while (read(*(int *)end, text, sizeof text) > 0) {}
   return NULL;
@@ -322,7 +333,7 @@ static void heap_ends_while_a_thread_reports(void) {
   if (write(ends[1], filling, sizeof filling) < 0 || dup2(ends[1], STDERR_FILENO) < 0) _exit(8);
   pthread_create(&user, NULL, use_stale, object);
   pthread_create(&reader, NULL, read_late, &ends[0]);
-  usleep(100000);
+  await_report();
   cradle_heap_free(heap);
   bool waited = __atomic_load_n(&is_read, __ATOMIC_SEQ_CST);
   pthread_join(user, NULL);

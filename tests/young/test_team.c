@@ -309,7 +309,7 @@ static uint32_t below(uint64_t limit) {
  * Otherwise a helper may come too late, so a test is tried again a few times. */
 static uint64_t helped_in_all[2];
 #define TRIES 5
-#define LATE_S 60               /* so late it may be where other programs run */
+#define LATE_S 100              /* so late it may be where other programs run */
 static bool may_be_alone;       /* the leader may be done before a helper has its turn */
 static uint32_t arrays_divided; /* teams whose members claimed items of an array */
 
@@ -1016,7 +1016,7 @@ CRADLE_UNCHECKED_COLLECTION static void both_sides_of_a_fork_hire(void **state) 
     }
     cradle_fork_done(f.heap);
     if (child == 0) {
-      alarm(60);
+      alarm(2 * LATE_S);
       work_on(running.guests || !CHILDREN_MAKE_THREADS);
       if (running.guests) _exit(f.heap->young.team.places == running.helpers ? 0 : 1);
       end_graph();

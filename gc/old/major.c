@@ -97,10 +97,10 @@ static void advance(crd_marking *marking, crd_budget budget) {
 static void send_begin(const crd_marking *marking) {
   crd_heap_report *report = marking->space->report;
   cradle_cause cause = marking->major.cause;
+  uint64_t used = space_used_bytes(marking->space), threshold = marking->pacing.threshold;
   PROBE2(major_begin, report, cause);
-  crd_event_send(report,
-                 &(cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN,
-                                 .u.begin = {cause, space_used_bytes(marking->space), marking->pacing.threshold}});
+  crd_event_send(
+      report, &(cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN, .u.begin = {cause, used, threshold, report->stop_by}});
 }
 
 /* before: the figures from before the increment; the event reports the differences. */

@@ -201,7 +201,8 @@ static inline void send_created(crd_link *log) {
 }
 
 static inline void send_minor(crd_link *log) {
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN, .u.begin = {CRADLE_CAUSE_NURSERY_FULL, 5000, 9000}});
+  send_event(
+      log, (cradle_event){.kind = CRADLE_EVENT_MINOR_BEGIN, .u.begin = {CRADLE_CAUSE_NURSERY_FULL, 5000, 9000, NULL}});
   send_kind(log, CRADLE_EVENT_ROOTS_BEGIN);
   send_event(log, (cradle_event){.kind = CRADLE_EVENT_ROOTS_END, .u.roots.words = 12});
   cradle_event end = {.kind = CRADLE_EVENT_MINOR_END};
@@ -218,7 +219,8 @@ static inline void send_minor(crd_link *log) {
 }
 
 static inline void send_major(crd_link *log) {
-  send_event(log, (cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN, .u.begin = {CRADLE_CAUSE_THRESHOLD, 9500, 9000}});
+  send_event(log,
+             (cradle_event){.kind = CRADLE_EVENT_MAJOR_BEGIN, .u.begin = {CRADLE_CAUSE_THRESHOLD, 9500, 9000, NULL}});
   send_kind(log, CRADLE_EVENT_STEP_BEGIN);
   send_event(log,
              (cradle_event){.kind = CRADLE_EVENT_STEP_END,

@@ -360,6 +360,41 @@ static void the_only_mutator_has_figures(void **state) {
   fixture_close(&f);
 }
 
+typedef struct begun {
+  int minors, majors; /* that were begun by the one that has the name */
+} begun;
+
+static void hear_begin(void *data, const cradle_event *event) {
+  begun *seen = data;
+  if (event->u.begin.mutator == NULL) return;
+  assert_string_equal(event->u.begin.mutator, "collector");
+  seen->minors += event->kind == CRADLE_EVENT_MINOR_BEGIN;
+  seen->majors += event->kind == CRADLE_EVENT_MAJOR_BEGIN;
+}
+
+static begun begun_by_collector(uint64_t mutators) {
+  begun seen = {0};
+  fixture f = {.listens_to = 0};
+  cradle_options options;
+  fixture_options(&f, &options);
+  options.listener = (cradle_listener){.function = fixture_listen, .data = &f};
+  f.listener = hear_begin, f.listener_data = &seen;
+  f.listens_to = EVENT_BIT(CRADLE_EVENT_MINOR_BEGIN) | EVENT_BIT(CRADLE_EVENT_MAJOR_BEGIN);
+  open_shared_with(&f, &options, mutators);
+  cradle_mutator_name(f.m, "collector");
+  cradle_collect(f.m, CRADLE_COLLECT_FULL);
+  f.listens_to = 0;
+  fixture_close(&f);
+  return seen;
+}
+
+static void events_name_who_collects(void **state) {
+  (void)state;
+  begun of_two = begun_by_collector(2), of_one = begun_by_collector(1);
+  assert_true(of_two.minors >= 1 && of_two.majors >= 1);
+  assert_true(of_one.minors == 0 && of_one.majors == 0);
+}
+
 /* --- turns --- */
 
 static pthread_mutex_t a_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -862,6 +897,7 @@ int main(void) {
       cmocka_unit_test(a_mutator_that_does_not_come_is_named),
       cmocka_unit_test(each_mutator_has_figures),
       cmocka_unit_test(the_only_mutator_has_figures),
+      cmocka_unit_test(events_name_who_collects),
       cmocka_unit_test(who_keeps_its_turn_is_named),
       cmocka_unit_test(a_parked_block_left_by_longjmp_stays_parked),
       cmocka_unit_test(signals_come_during_stops),

@@ -107,7 +107,6 @@ void cradle_checkpoint_restore(cradle_mutator *mutator, const cradle_checkpoint 
     crd_misuse(mutator->heap, "%s: scopes that were open at the checkpoint have ended", name);
   mutator->shadow_top = mutator->shadow_base + checkpoint->shadow_depth;
   if (mutator->shadow_watermark > mutator->shadow_top) mutator->shadow_watermark = mutator->shadow_top;
-  ASSERT(mutator->shadow_watermark <= mutator->shadow_top, "[mutator.6] unwinding leaves the watermark above the top");
   mutator->scoped_top = mutator->scoped_base + checkpoint->scoped_depth;
   mutator->no_collect_depth = checkpoint->no_collect_depth;
   crd_nursery_set_top(m);

@@ -101,7 +101,7 @@ const crd_option crd_options[] = {
      .example = "100", .initial = "0", .help = "Stress collections with a higher number are only counted. 0: no end."},
     {"CRADLE_STRESS,at", CRD_OPTION_CHOICE, FIELD(stress_at), CHOICE(place_names),
      .wants = "wants anywhere, allocations or safepoints", .initial = "anywhere",
-     .help = "What n counts: allocations, safepoint polls (with several mutators unparking, too), or both."},
+     .help = "What n counts: allocations, safepoint polls (and unparking, if there are several mutators), or both."},
     {"CRADLE_STRESS,times", CRD_OPTION_COUNT, FIELD(stress_times), 2, 1000, .or_zero = true,
      .wants = "wants a whole number from 2 to 1000, or 0", .example = "20", .initial = "0",
      .help = "Stress collections are spread so that the program takes at most about this many times its own time. 0: "

@@ -100,7 +100,7 @@ typedef struct cradle_event {
       cradle_cause cause;
       uint64_t used_bytes;      /* old generation and the nursery's filled part */
       uint64_t threshold_bytes; /* old and external bytes at which a major collection ought to be over */
-      const char *mutator;      /* with several: the name of the one that collects; NULL: it has none */
+      const char *mutator;      /* the name of the one that collects; NULL: there are no others, or none collects */
     } begin;
     struct {
       uint64_t words; /* root words looked at */

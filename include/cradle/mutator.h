@@ -97,8 +97,9 @@ CRADLE_API void cradle_mutator_attach(cradle_mutator *mutator) CRADLE_GRANTS_COL
  * variable that is a root. Collections then do not wait for the thread, and may move what its roots refer to. Park
  * before whatever may wait: a lock, a condition, another thread, a descriptor, a sleep. A parked thread may read and
  * write memory of its own, and bytes of pinned objects. unpark waits for the end of a collection; afterwards every
- * reference that was not in a root is stale. Together they take some 10 ns while nobody collects. In a heap with one
- * mutator they only check the program. Parking what is parked is misuse. */
+ * reference that was not in a root is stale. With several mutators, unpark may collect under stress. Together they take
+ * 12 to 50 ns while nobody collects. In a heap with one mutator they only check the program. Parking what is parked is
+ * misuse. */
 CRADLE_API void cradle_mutator_park(cradle_mutator *mutator) CRADLE_REVOKES_COLLECTION;
 CRADLE_API void cradle_mutator_unpark(cradle_mutator *mutator) CRADLE_GRANTS_COLLECTION;
 /* CRADLE_PARKED(mutator) { read(...); } parks until the block is left, in any way but longjmp. clang's -Wthread-safety

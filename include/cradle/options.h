@@ -91,10 +91,10 @@ typedef enum cradle_gc {
 /* Threads of the collector's own, beside the program's. While the program runs, they mark. While the program is stopped
  * for a minor collection, they help to promote, though one may mark. They are made by the first marking. */
 #define CRADLE_GC_THREADS_MAX 16
-/* A quarter of the CPUs that the process may use: at least one thread if it may use two CPUs, and at most 8. They are
- * made by the first marking that finds a heap of 8 MiB. While the program runs, one of them marks, or more: a quarter
- * of the CPUs that no mutator runs on. There are none under stress, and none if the collector threads of all heaps in
- * the process are as many as its CPUs. */
+/* One thread for every four CPUs that the process may use, at least one if it may use two, and at most 8. The first
+ * marking that finds a heap of 8 MiB makes them. While the program runs, one of them marks for every four CPUs that are
+ * left by the mutators, and at least one. No threads are made under stress, or if all heaps of the process together
+ * have as many collector threads as the process has CPUs. */
 #define CRADLE_GC_THREADS_AUTO (CRADLE_GC_THREADS_MAX + 1)
 
 /* The most mutators that a heap may have. */
